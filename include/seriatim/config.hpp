@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "seriatim/position.hpp"
+
+namespace seriatim {
+
+using std::chrono::milliseconds;
+
+/// What a failed lane does about a poison record.
+enum class OnPoison { halt };
+
+/// What a lane does when a request was sent and its answer lost.
+enum class OnUnknown {
+  retry,  ///< same row, same idempotency key, attempt + 1
+  halt,   ///< UNKNOWN_OUTCOME: an operator looks at the receiver first
+};
+
+/// Exponential back-off with full jitter: the n-th failure waits a random time in
+/// [0, min(max, first · 2ⁿ⁻¹)]. (M. Brooker, "Exponential Backoff And Jitter", AWS, 2015.)
+struct BackoffConfig {
+  milliseconds first{500};
+  milliseconds max{60'000};
+  milliseconds retry_after_max{3'600'000};  ///< a longer Retry-After is cut to this
+};
+
+/// A named stream: one source, one handler, one cursor row per lane.
+struct ProcessConfig {
+  std::string name;    ///< the cursor's key; 1 to 63 bytes
+  unsigned lanes = 1;  ///< rows of one key keep to one lane; 1 = global order
+  OnPoison on_poison = OnPoison::halt;
+  OnUnknown on_unknown = OnUnknown::retry;
+  unsigned max_attempts = 0;  ///< a row failing this often is poison; 0 = never
+  unsigned max_crashes = 3;   ///< a row killing the process this often halts it (CRASHES)
+  BackoffConfig backoff;
+
+  unsigned batch_rows = 100;  ///< rows fetched at once
+  unsigned commit_every = 1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
+  milliseconds handler_deadline{30'000};  ///< one handler call may take this long
+  milliseconds max_hold{1'000};           ///< lock held longer than this is committed between calls
+
+  milliseconds poll_interval_min{1};    ///< after work
+  milliseconds poll_interval_max{200};  ///< reached by doubling while idle
+  milliseconds lease{10'000};           ///< a holder that vanished without a trace is replaced after this
+  milliseconds standby_interval{300};   ///< how often a standby looks; bounds take-over after kill -9
+};
+
+/// What "settled" rests on.
+enum class Guard {
+  fence,    ///< lock fence, DESIGN §4.3: loses nothing
+  latency,  ///< bare insert latency, for lookalikes without pg_locks: loses later commits
+};
+
+/// A table (or partitioned table) of PostgreSQL read as an outbox. Names are as in SQL without
+/// quotes ("public.bookings"; quote parts that need it). Expressions see the row as `t`.
+struct SourceConfig {
+  std::string table = "seriatim.outbox";
+  OrderBy order_by = OrderBy::created_at;
+  Guard guard = Guard::fence;
+  std::string id = "id";
+  std::string created_at = "created_at";
+  std::string key;         ///< column or expression; empty: no key
+  std::string event_type;  ///< column or expression; empty: column event_type if there is one
+  std::string payload;     ///< column or expression; empty: column payload, else the whole row
+  std::string headers;     ///< column or expression giving a JSON object; empty: column headers if any
+  std::string where;       ///< only rows for which this is true; empty: all
+  std::string mark;        ///< column stamped with the time in the cursor's transaction; empty: none
+  milliseconds insert_latency{5};       ///< created_at order: margin for small clock steps
+  std::size_t payload_max = 16 << 20;   ///< bytes; a larger payload halts with BAD_PAYLOAD
+  std::size_t batch_bytes = 32 << 20;   ///< payload bytes fetched at once (at least one row)
+  bool listen = true;                   ///< use LISTEN hints where the table sends them
+};
+
+}  // namespace seriatim

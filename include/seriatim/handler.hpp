@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <utility>
+
+#include "seriatim/outcome.hpp"
+#include "seriatim/record.hpp"
+
+namespace seriatim {
+
+/// What a handler is told beside the records.
+struct CallContext {
+  /// The call must return before this; a call that has not is still waited for (nothing may
+  /// overtake it), but the server may end our lock meanwhile and the answer is then thrown away.
+  std::chrono::steady_clock::time_point deadline;
+  /// Start no further record of the batch after this: the lane wants to commit what is done.
+  std::chrono::steady_clock::time_point yield_at;
+  /// Asked to stop: finish the record in hand, start no further one of the batch.
+  std::stop_token stop;
+
+  [[nodiscard]] bool should_yield() const {
+    return stop.stop_requested() || std::chrono::steady_clock::now() >= yield_at;
+  }
+};
+
+/// Hands records to a receiver.
+///
+/// Threads: one instance per lane, called on that lane's thread only, never two calls at once.
+/// Order: records arrive in lane order; a batch is answered as a confirmed prefix.
+/// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`.
+class Handler {
+ public:
+  Handler() = default;
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+  virtual ~Handler() = default;
+
+  /// The core form. `batch` is never empty and is valid for the call only.
+  virtual BatchOutcome handle(std::span<const Record> batch, const CallContext& context) = 0;
+};
+
+/// The usual form: one record, one outcome.
+class RecordHandler : public Handler {
+ public:
+  virtual Outcome handle_record(const Record& record, const CallContext& context) = 0;
+
+  BatchOutcome handle(std::span<const Record> batch, const CallContext& context) final {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (i > 0 && context.should_yield()) return {i, std::nullopt};
+      auto outcome = handle_record(batch[i], context);
+      if (!outcome.is_done()) return {i, std::move(outcome)};
+    }
+    return {batch.size(), std::nullopt};
+  }
+};
+
+/// Makes the handler of one lane. Called once per lane, on the thread that starts the relay.
+using HandlerFactory = std::function<std::unique_ptr<Handler>(unsigned lane)>;
+
+/// A callable `Outcome(const Record&)` or `Outcome(const Record&, const CallContext&)` is a handler
+/// too. With more than one lane it is called from several threads at once.
+template <class F>
+  requires std::invocable<F&, const Record&> || std::invocable<F&, const Record&, const CallContext&>
+[[nodiscard]] HandlerFactory handler_from(F function) {
+  class Callback final : public RecordHandler {
+   public:
+    explicit Callback(F f) : function_(std::move(f)) {}
+    Outcome handle_record(const Record& record, const CallContext& context) override {
+      if constexpr (std::invocable<F&, const Record&, const CallContext&>) {
+        return function_(record, context);
+      } else {
+        return function_(record);
+      }
+    }
+
+   private:
+    F function_;
+  };
+  return [function = std::move(function)](unsigned) { return std::make_unique<Callback>(function); };
+}
+
+}  // namespace seriatim

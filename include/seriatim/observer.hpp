@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/error.hpp"
+#include "seriatim/outcome.hpp"
+#include "seriatim/position.hpp"
+
+namespace seriatim {
+
+/// `standby → claiming → running ⇄ (idle | fenced | retrying) → halted | paused`
+enum class LaneState { standby, claiming, running, idle, fenced, retrying, halted, paused, stopped };
+
+[[nodiscard]] const char* to_string(LaneState state);
+
+/// A transaction that holds the fence: what a person needs to find and end it.
+struct Blocker {
+  int pid = 0;              ///< 0 for a prepared transaction
+  std::string gid;          ///< the prepared transaction's name, else empty
+  std::string application;  ///< application_name
+  std::string user;
+  std::string state;              ///< "idle in transaction", "active", "prepared"; empty if not visible
+  std::chrono::milliseconds age{0};  ///< since its transaction began (prepared: since PREPARE)
+  bool ours = false;              ///< a session of this relay (self-block)
+
+  friend bool operator==(const Blocker&, const Blocker&) = default;
+};
+
+/// One lane as it stands, for logs, status and metrics.
+struct LaneStatus {
+  std::string process;
+  unsigned lane = 0;
+  LaneState state = LaneState::standby;
+  std::optional<Position> position;  ///< last row delivered or set aside
+  std::uint64_t sequence = 0;
+  std::uint64_t epoch = 0;
+  unsigned attempts = 0;              ///< started for the row after `position`
+  std::optional<HaltReason> reason;   ///< when halted
+  std::string detail;                 ///< what holds it, in words; safe to log
+  std::optional<std::string> row_id;  ///< the row it stands at, when one is known
+  std::chrono::milliseconds retry_in{0};  ///< when retrying
+  std::vector<Blocker> blockers;      ///< when fenced
+};
+
+/// Told what lanes do, on the lanes' own threads: be quick, be thread-safe. What it throws is
+/// swallowed: an observer can never cost a row.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// The state, its reason or what holds it has changed.
+  virtual void lane_changed(const LaneStatus&) {}
+  /// `rows` were delivered and their cursor is committed.
+  virtual void delivered(const LaneStatus&, std::size_t /*rows*/) {}
+  /// A call took this long and ended so.
+  virtual void called(const LaneStatus&, Outcome::Kind, std::chrono::nanoseconds) {}
+};
+
+}  // namespace seriatim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "seriatim/handler.hpp"
+#include "seriatim/options.hpp"
+
+namespace seriatim {
+
+/// A kind of handler that configurations can name.
+struct HandlerKind {
+  std::string name;     ///< `kind = "http"`
+  std::string summary;  ///< one line for help texts
+  /// Reads its keys from the handler's table, noting problems there; must not connect.
+  std::function<HandlerFactory(Options&)> configure;
+};
+
+/// The kinds this program was built with.
+class HandlerRegistry {
+ public:
+  void add(HandlerKind kind);
+  /// Null when there is no such kind.
+  [[nodiscard]] const HandlerKind* find(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  std::map<std::string, HandlerKind> kinds_;
+};
+
+/// Adds every kind under handlers/ (made at build time from its folders).
+void register_all_handlers(HandlerRegistry& registry);
+
+}  // namespace seriatim

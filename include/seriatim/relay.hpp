@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "seriatim/config.hpp"
+#include "seriatim/handler.hpp"
+#include "seriatim/observer.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim {
+
+/// Runs processes: one thread and one connection per lane.
+///
+///     seriatim::Relay relay;
+///     relay.add({.name = "greeter"}, source, seriatim::handler_from(greet));
+///     relay.run(stop_token);
+///
+/// Threads: `add` before `run`, from one thread. Ownership: shares sources and observers, owns
+/// the handlers it makes.
+class Relay {
+ public:
+  struct Options {
+    /// Return once every lane has delivered all that was committed when it looked.
+    bool drain = false;
+    /// After a stop is asked, a call in hand may take this much longer.
+    milliseconds grace{30'000};
+  };
+
+  Relay();
+  explicit Relay(Options options);
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+  ~Relay();
+
+  /// Throws ConfigError, naming every problem of `process`.
+  void add(ProcessConfig process, std::shared_ptr<Source> source, HandlerFactory handler);
+  void observe(std::shared_ptr<Observer> observer);
+
+  /// Delivers until `stop` is asked (or, draining, until done); finishes the call in hand first.
+  /// Answers how every lane was left.
+  std::vector<LaneStatus> run(std::stop_token stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace seriatim

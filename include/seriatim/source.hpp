@@ -1,0 +1,152 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/config.hpp"
+#include "seriatim/error.hpp"
+#include "seriatim/observer.hpp"
+#include "seriatim/record.hpp"
+
+namespace seriatim {
+
+/// The cursor row of one lane as last read.
+struct Cursor {
+  enum class State { running, retrying, halted, paused };
+
+  std::optional<Position> position;  ///< absent before the first row
+  std::uint64_t sequence = 0;        ///< of the row at `position`
+  std::uint64_t epoch = 0;
+  State state = State::running;
+  unsigned attempts = 0;  ///< started for the row after `position`
+  unsigned crashes = 0;   ///< of those, how many ended with the process
+  milliseconds retry_in{0};  ///< state retrying: still to wait; may be 0
+  std::optional<HaltReason> reason;
+  std::string detail;
+  std::optional<std::string> row_id;  ///< the row that failed
+
+  friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+/// Answer to a claim.
+struct Claim {
+  bool granted = false;
+  Cursor cursor;       ///< as it now stands, whoever holds it
+  std::string holder;  ///< who does: this relay when granted
+};
+
+/// One look at the table.
+struct Round {
+  std::vector<Record> records;  ///< settled rows after the cursor, in order; lane fields not yet set
+  bool fenced = false;          ///< committed rows wait behind a transaction that may still insert
+  std::vector<Blocker> blockers;
+  /// The row after `records` that cannot be read, so the lane halts once it is reached.
+  struct Unreadable {
+    std::string row_id;
+    HaltReason reason = HaltReason::bad_payload;
+    std::string detail;
+  };
+  std::optional<Unreadable> unreadable;
+};
+
+/// What a cursor says after a failure was noted.
+struct Failure {
+  std::string row_id;
+  std::string detail;
+};
+
+/// One lane's connection to its database: reads rows, keeps the cursor, holds the lock.
+///
+/// Threads: used by one thread; only `wake` may be called from others.
+/// Errors: every function throws SessionLost (drop this object and open another) or SourceBroken
+/// (halt). After SessionLost nothing is known about the call in flight: claim again and look.
+class LaneSession {
+ public:
+  LaneSession() = default;
+  LaneSession(const LaneSession&) = delete;
+  LaneSession& operator=(const LaneSession&) = delete;
+  virtual ~LaneSession() = default;
+
+  /// Become (or stay) the holder, or learn who is. Creates the cursor row where there is none.
+  /// A change of holder raises the epoch and is journalled; also renews the lease.
+  virtual Claim claim() = 0;
+
+  /// Rows after `after`, at most `rows_max`, and what holds the rest back.
+  virtual Round poll(const std::optional<Position>& after, unsigned rows_max) = 0;
+
+  /// Count a started attempt at the row after the cursor, durably: when this returns true every
+  /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
+  /// ours at `epoch`, or an operator changed its state.
+  virtual bool start(std::uint64_t epoch) = 0;
+
+  /// Open the transaction that holds the cursor row (ending one left open). False (and no transaction) when the row is
+  /// locked by another, or no longer says `epoch`, `expected` and an active state.
+  virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
+
+  /// In the lock's transaction: move from `from` to the last of `done`, and commit it. Where
+  /// `next_started`, the row after it counts as attempted once. False: refused, nothing moved.
+  virtual bool advance(std::uint64_t epoch, const std::optional<Position>& from,
+                       const std::vector<Position>& done, bool next_started) = 0;
+
+  /// Note a failure that will be tried again in `delay`, and let the lock go. False: not ours.
+  virtual bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) = 0;
+
+  /// Halt the lane where it stands, and let the lock go. False: not ours.
+  virtual bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) = 0;
+
+  /// Give the lane up so that another may have it at once; ends an open lock transaction first.
+  /// `untouched`: the last started attempt was never made, so it is taken off the count.
+  virtual void release(std::uint64_t epoch, bool untouched) = 0;
+
+  /// The cursor, without lock or lease; ends an open lock transaction first.
+  virtual Cursor look() = 0;
+
+  /// Sleep until a hint, a wake or the deadline; true when it was not the deadline. A lost
+  /// connection is seen here too (SessionLost).
+  virtual bool wait_until(std::chrono::steady_clock::time_point deadline) = 0;
+
+  /// True when inserts send hints, so that polling may be slow.
+  [[nodiscard]] virtual bool hints() const = 0;
+};
+
+/// Who a lane session speaks for.
+struct LaneId {
+  std::string process;
+  unsigned lane = 0;
+  unsigned lanes = 1;
+};
+
+/// Makes `wait_until` of a running session return. Outlives sessions; safe from any thread and,
+/// `wake` only, from signal handlers.
+class Waker {
+ public:
+  Waker();
+  ~Waker();
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
+
+  void wake() noexcept;
+  void clear() noexcept;
+  [[nodiscard]] int fd() const { return fd_; }  ///< readable while woken: for poll(2)
+  /// Sleeps until woken (true) or the deadline (false).
+  bool wait_until(std::chrono::steady_clock::time_point deadline) const;
+
+ private:
+  int fd_;
+};
+
+/// Where records come from and cursors are kept.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// A new connection for one lane. `holder` names this relay instance, unique per run.
+  /// Throws SessionLost when there is none to be had. `waker` outlives the session.
+  virtual std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
+                                            const std::string& holder, Waker& waker) = 0;
+};
+
+}  // namespace seriatim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "seriatim/source.hpp"
+
+namespace seriatim::testing {
+
+/// An outbox and its cursors in memory, for testing handlers and relays without a server. Passes
+/// the same contract suite as PostgreSQL. Ids are decimal numbers, given by `append`.
+///
+/// Threads: everything may be called from any thread, while relays run.
+class MemorySource final : public Source {
+ public:
+  explicit MemorySource(OrderBy order = OrderBy::created_at);
+  ~MemorySource() override;
+
+  /// Commits one row; answers its id.
+  std::string append(Record row);
+
+  /// Begins a transaction whose row has its place in the order now and appears at `commit`:
+  /// the case that loses rows in sources without a fence.
+  class Transaction {
+   public:
+    virtual ~Transaction() = default;  ///< rolls back what was not committed
+    virtual std::string append(Record row) = 0;
+    virtual void commit() = 0;
+  };
+  std::unique_ptr<Transaction> begin();
+
+  /// What an operator's acts do to a lane. Each throws Error when it does not apply.
+  void pause(const LaneId& lane);
+  void resume(const LaneId& lane);
+  void retry(const LaneId& lane);
+  void skip(const LaneId& lane, const std::string& id);
+  [[nodiscard]] Cursor cursor(const LaneId& lane) const;
+
+  /// Faults. The next call of every session throws SessionLost;
+
+  void drop_sessions();
+
+  std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
+                                    const std::string& holder, Waker& waker) override;
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace seriatim::testing

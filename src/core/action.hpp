@@ -1,0 +1,62 @@
+#pragma once
+
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/event.hpp"
+
+namespace seriatim::core {
+
+// What a lane wants done next. Each is answered by one event: the one named, or SessionEnded or
+// SourceFailed.
+struct OpenSession {};  ///< → Opened
+struct ClaimLane {};    ///< → Claimed
+struct LookAtCursor {};  ///< → Looked
+struct PollSource {      ///< → Polled
+  std::optional<Position> after;
+  unsigned rows_max = 1;
+};
+struct StartBatch {  ///< → Started: the durability commit
+  std::uint64_t epoch = 0;
+};
+struct LockCursor {  ///< → Locked; ends any transaction left open first
+  std::uint64_t epoch = 0;
+  std::optional<Position> expected;
+};
+struct CallHandler {  ///< → Called, or CallExpired when begun after `not_after`
+  std::span<const Record> records;  ///< owned by the lane, valid until the next event
+  Time not_after;                   ///< past this the lock may be gone: do not start
+  Time deadline;
+  Time yield_at;
+};
+struct AdvanceCursor {  ///< → Advanced
+  std::uint64_t epoch = 0;
+  std::optional<Position> from;
+  std::vector<Position> done;
+  bool next_started = false;
+};
+struct NoteRetry {  ///< → Noted
+  std::uint64_t epoch = 0;
+  Failure failure;
+  milliseconds delay{0};
+};
+struct HaltLane {  ///< → Noted
+  std::uint64_t epoch = 0;
+  HaltReason reason = HaltReason::poison;
+  Failure failure;
+};
+struct ReleaseLane {  ///< → Released
+  std::uint64_t epoch = 0;
+  bool untouched = false;
+};
+struct WaitUntil {  ///< → Woken
+  Time deadline;
+};
+struct Finish {};  ///< no answer: the lane has ended
+
+using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
+                            CallHandler, AdvanceCursor, NoteRetry, HaltLane, ReleaseLane, WaitUntil,
+                            Finish>;
+
+}  // namespace seriatim::core

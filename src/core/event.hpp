@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+#include "seriatim/outcome.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::core {
+
+using Time = std::chrono::steady_clock::time_point;
+
+/// What the lane is told beside the event: time and chance come from outside.
+struct Moment {
+  Time now;
+  double random = 0;      ///< in [0, 1)
+  bool stopping = false;  ///< a stop was asked: come to a clean end
+};
+
+// The answers to actions (action.hpp), and `Begin`.
+struct Begin {};
+struct Opened {};
+struct Claimed {
+  Claim claim;
+};
+struct Looked {
+  Cursor cursor;
+};
+struct Polled {
+  Round round;
+};
+struct Started {
+  bool ours = true;
+};
+struct Locked {
+  bool ours = true;
+};
+struct Called {
+  BatchOutcome outcome;
+};
+struct CallExpired {};  ///< the call was not started: `not_after` had passed
+struct Advanced {
+  bool ours = true;
+};
+struct Noted {
+  bool ours = true;
+};
+struct Released {};
+struct Woken {};
+struct SessionEnded {  ///< any action: the session is gone, the action's fate unknown
+  std::string detail;
+};
+struct SourceFailed {  ///< any action: the source cannot be read, trying again does not help
+  HaltReason reason = HaltReason::source_changed;
+  std::string detail;
+};
+
+using Event = std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called,
+                           CallExpired, Advanced, Noted, Released, Woken, SessionEnded, SourceFailed>;
+
+}  // namespace seriatim::core

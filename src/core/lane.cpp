@@ -1,0 +1,337 @@
+#include "core/lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/backoff.hpp"
+#include "core/ensure.hpp"
+
+namespace seriatim::core {
+
+namespace {
+
+// Waiting for a database that is away: soon at first, never longer than this.
+constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{5'000}, milliseconds{0}};
+
+std::string crashes_text(unsigned crashes) {
+  return "this row kills the process: " + std::to_string(crashes) +
+         " processes ended while it was being handled";
+}
+
+}  // namespace
+
+Lane::Lane(const ProcessConfig& config, unsigned lane, Options options)
+    : config_(config), options_(options) {
+  status_.process = config.name;
+  status_.lane = lane;
+  status_.state = LaneState::claiming;
+}
+
+Action Lane::on(Event event, const Moment& moment) {
+  return std::visit([&](auto& e) { return handle(e, moment); }, event);
+}
+
+// --- from no session to a claimed lane ---------------------------------------------------------
+
+Action Lane::handle(Begin&, const Moment&) {
+  return OpenSession{};
+}
+
+Action Lane::handle(Opened&, const Moment& moment) {
+  session_ = true;
+  if (moment.stopping) return leave();
+  return ClaimLane{};
+}
+
+Action Lane::handle(Claimed& event, const Moment& moment) {
+  session_failures_ = 0;
+  holder_ = event.claim.granted;
+  claimed_at_ = moment.now;
+  cursor_ = event.claim.cursor;
+  mirror_cursor();
+  if (!holder_) {
+    enter(LaneState::standby, event.claim.holder.empty() ? "the cursor row is locked"
+                                                         : "held by " + event.claim.holder);
+    if (options_.drain) return leave();
+    wake_at_ = moment.now + config_.standby_interval;
+    return rest(moment);
+  }
+  if (cursor_.crashes > 0) solo_rows_ = std::max(solo_rows_, config_.batch_rows);
+  return follow_cursor(moment);
+}
+
+Action Lane::handle(Looked& event, const Moment& moment) {
+  if (event.cursor.epoch != cursor_.epoch) return refused(moment);
+  cursor_ = event.cursor;
+  mirror_cursor();
+  return follow_cursor(moment);
+}
+
+/// Do what the cursor row says: an operator may have changed it.
+Action Lane::follow_cursor(const Moment& moment) {
+  if (moment.stopping) return leave();
+  switch (cursor_.state) {
+    case Cursor::State::halted:
+    case Cursor::State::paused:
+      enter(cursor_.state == Cursor::State::halted ? LaneState::halted : LaneState::paused,
+            cursor_.detail);
+      if (options_.drain) return leave();
+      wake_at_ = moment.now + operator_interval;
+      return rest(moment);
+    case Cursor::State::retrying:
+      if (cursor_.retry_in > milliseconds{0}) {
+        enter(LaneState::retrying, cursor_.detail);
+        wake_at_ = moment.now + cursor_.retry_in;
+        return rest(moment);
+      }
+      return poll();
+    case Cursor::State::running: break;
+  }
+  return poll();
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+Action Lane::poll() {
+  round_ = {};
+  next_ = 0;
+  const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
+  return PollSource{cursor_.position, alone ? 1 : config_.batch_rows};
+}
+
+Action Lane::handle(Polled& event, const Moment& moment) {
+  if (moment.stopping) return leave();
+  round_ = std::move(event.round);
+  if (round_.records.empty()) return nothing_to_do(moment);
+  idle_interval_ = milliseconds{0};
+  if (config_.max_crashes > 0 && cursor_.crashes >= config_.max_crashes) {
+    return halt(HaltReason::crashes, round_.records.front().id(), crashes_text(cursor_.crashes));
+  }
+  enter(LaneState::running);
+  return StartBatch{cursor_.epoch};
+}
+
+Action Lane::nothing_to_do(const Moment& moment) {
+  if (const auto& bad = round_.unreadable) return halt(bad->reason, bad->row_id, bad->detail);
+  if (options_.drain && !round_.fenced) return leave();
+  status_.blockers = round_.blockers;
+  enter(round_.fenced ? LaneState::fenced : LaneState::idle);
+  const bool slow = options_.hints && !round_.fenced;
+  idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min,
+                              slow ? std::max(hinted_interval, config_.poll_interval_max)
+                                   : config_.poll_interval_max);
+  wake_at_ = moment.now + idle_interval_;
+  return rest(moment);
+}
+
+Action Lane::handle(Started& event, const Moment& moment) {
+  if (!event.ours) return refused(moment);
+  cursor_.attempts += 1;
+  cursor_.state = Cursor::State::running;
+  mirror_cursor();
+  started_ = true;
+  number_records();
+  return LockCursor{cursor_.epoch, cursor_.position};
+}
+
+void Lane::number_records() {
+  auto previous = cursor_.position ? std::optional(cursor_.position->id) : std::nullopt;
+  auto sequence = cursor_.sequence;
+  for (auto& record : round_.records) {
+    record.process = config_.name;
+    record.lane = status_.lane;
+    record.sequence = ++sequence;
+    record.epoch = cursor_.epoch;
+    record.previous_id = std::exchange(previous, record.id());
+  }
+}
+
+// --- one call, one commit -----------------------------------------------------------------------
+
+Action Lane::handle(Locked& event, const Moment& moment) {
+  if (!event.ours) return refused(moment);
+  if (moment.stopping) return leave();
+  return call(moment);
+}
+
+Action Lane::call(const Moment& moment) {
+  ensure(more_rows(), "a call needs a record");
+  ensure(!failure_, "nothing overtakes a failure");
+  calling_ = std::min<std::size_t>(config_.commit_every, round_.records.size() - next_);
+  if (solo_rows_ > 0) calling_ = 1;
+  round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
+  return CallHandler{std::span(round_.records).subspan(next_, calling_),
+                     moment.now + call_begin_max, moment.now + config_.handler_deadline,
+                     moment.now + config_.max_hold};
+}
+
+Action Lane::handle(CallExpired&, const Moment&) {
+  return LockCursor{cursor_.epoch, cursor_.position};
+}
+
+Action Lane::handle(Called& event, const Moment& moment) {
+  auto& [done, next] = event.outcome;
+  ensure(done <= calling_ && (done < calling_ || !next), "a handler answered for rows it was not given");
+  started_ = false;
+  calling_ = done;
+  failure_ = std::move(next);
+  if (done == 0) {
+    if (!failure_ && !moment.stopping) failure_ = Outcome::retry_later("the handler did nothing");
+    return go_on(moment);
+  }
+  AdvanceCursor advance{cursor_.epoch, cursor_.position, {}, false};
+  for (std::size_t i = next_; i < next_ + done; ++i) {
+    advance.done.push_back(round_.records[i].position);
+  }
+  const bool more = next_ + done < round_.records.size();
+  started_ = !failure_ && more && !moment.stopping;
+  advance.next_started = failure_ || started_;
+  cursor_.attempts = advance.next_started ? 1 : 0;
+  return advance;
+}
+
+Action Lane::handle(Advanced& event, const Moment& moment) {
+  if (!event.ours) return refused(moment);
+  next_ += calling_;
+  cursor_.position = round_.records[next_ - 1].position;
+  cursor_.sequence += calling_;
+  cursor_.crashes = 0;
+  cursor_.state = Cursor::State::running;
+  solo_rows_ -= std::min<unsigned>(solo_rows_, static_cast<unsigned>(calling_));
+  mirror_cursor();
+  return go_on(moment);
+}
+
+/// After what was done is committed: the failure, the next row, or the next round.
+Action Lane::go_on(const Moment& moment) {
+  if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
+  if (moment.stopping) return leave();
+  if (more_rows()) return LockCursor{cursor_.epoch, cursor_.position};
+  if (renewal_due(moment)) return ClaimLane{};
+  return poll();
+}
+
+Action Lane::fail(const Outcome& outcome, const Moment& moment) {
+  const auto& row_id = round_.records[next_].id();
+  const bool endless = config_.max_attempts == 0;
+  if (outcome.kind == Outcome::Kind::poison) return halt(HaltReason::poison, row_id, outcome.reason);
+  if (outcome.kind == Outcome::Kind::unknown && config_.on_unknown == OnUnknown::halt) {
+    return halt(HaltReason::unknown_outcome, row_id, outcome.reason);
+  }
+  if (!endless && cursor_.attempts >= config_.max_attempts) {
+    return halt(HaltReason::poison, row_id,
+                "given up after " + std::to_string(cursor_.attempts) + " attempts: " + outcome.reason);
+  }
+  const auto delay = backoff(config_.backoff, cursor_.attempts, moment.random, outcome.retry_after);
+  cursor_.state = Cursor::State::retrying;
+  cursor_.row_id = row_id;
+  cursor_.detail = outcome.reason;
+  cursor_.retry_in = delay;
+  mirror_cursor();
+  return NoteRetry{cursor_.epoch, {row_id, outcome.reason}, delay};
+}
+
+Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
+  cursor_.state = Cursor::State::halted;
+  cursor_.reason = reason;
+  cursor_.row_id = row_id.empty() ? std::nullopt : std::optional(row_id);
+  cursor_.detail = detail;
+  mirror_cursor();
+  return HaltLane{cursor_.epoch, reason, {std::move(row_id), std::move(detail)}};
+}
+
+Action Lane::handle(Noted& event, const Moment& moment) {
+  if (!event.ours) return refused(moment);
+  return follow_cursor(moment);
+}
+
+// --- waiting, losing, leaving -------------------------------------------------------------------
+
+Action Lane::rest(const Moment& moment) {
+  const auto renewal = claimed_at_ + config_.lease / 3;
+  const auto until = holder_ ? std::min(wake_at_, renewal) : wake_at_;
+  return WaitUntil{std::max(until, moment.now)};
+}
+
+Action Lane::handle(Woken&, const Moment& moment) {
+  if (moment.stopping) return leave();
+  if (!session_) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
+  if (!holder_ || renewal_due(moment)) return ClaimLane{};
+  if (status_.state == LaneState::idle || status_.state == LaneState::fenced) return poll();
+  return LookAtCursor{};
+}
+
+/// The row said no: another holder, an operator, or a lock held by one. Look again soon.
+Action Lane::refused(const Moment& moment) {
+  failure_.reset();
+  holder_ = started_ = false;
+  enter(LaneState::claiming, "the cursor was changed or locked by another");
+  if (moment.stopping) return leave();
+  wake_at_ = moment.now + refused_pause;
+  return rest(moment);
+}
+
+Action Lane::handle(SessionEnded& event, const Moment& moment) {
+  session_ = holder_ = started_ = false;
+  failure_.reset();
+  enter(LaneState::claiming, event.detail);
+  if (moment.stopping) return leave();
+  session_failures_ += 1;
+  wake_at_ = moment.now + backoff(session_backoff, session_failures_, moment.random);
+  return rest(moment);
+}
+
+Action Lane::handle(SourceFailed& event, const Moment& moment) {
+  const bool halting = cursor_.state == Cursor::State::halted;
+  if (holder_ && !halting) return halt(event.reason, {}, event.detail);
+  // Not ours to write down (or writing it down failed): stand still here and try again slowly.
+  holder_ = false;
+  status_.reason = event.reason;
+  enter(LaneState::halted, event.detail);
+  status_.reason = event.reason;
+  if (moment.stopping || options_.drain) return leave();
+  wake_at_ = moment.now + operator_interval;
+  return rest(moment);
+}
+
+Action Lane::leave() {
+  const bool ours = std::exchange(holder_, false);
+  if (!ours || !session_) {
+    if (status_.state != LaneState::halted && status_.state != LaneState::paused) {
+      enter(LaneState::stopped, status_.detail);
+    }
+    return Finish{};
+  }
+  return ReleaseLane{cursor_.epoch, std::exchange(started_, false)};
+}
+
+Action Lane::handle(Released&, const Moment&) {
+  return leave();
+}
+
+// --- small parts --------------------------------------------------------------------------------
+
+void Lane::enter(LaneState state, std::string detail) {
+  status_.state = state;
+  status_.detail = std::move(detail);
+  if (state != LaneState::fenced) status_.blockers.clear();
+  if (state != LaneState::halted) status_.reason.reset();
+  if (state != LaneState::retrying) status_.retry_in = milliseconds{0};
+  if (state == LaneState::halted) status_.reason = cursor_.reason;
+  if (state == LaneState::retrying) status_.retry_in = cursor_.retry_in;
+  const bool at_a_row = state == LaneState::halted || state == LaneState::retrying;
+  status_.row_id = at_a_row ? cursor_.row_id : std::nullopt;
+}
+
+void Lane::mirror_cursor() {
+  status_.position = cursor_.position;
+  status_.sequence = cursor_.sequence;
+  status_.epoch = cursor_.epoch;
+  status_.attempts = cursor_.attempts;
+}
+
+bool Lane::renewal_due(const Moment& moment) const {
+  return moment.now >= claimed_at_ + config_.lease / 3;
+}
+
+}  // namespace seriatim::core

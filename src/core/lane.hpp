@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/action.hpp"
+#include "core/event.hpp"
+#include "seriatim/config.hpp"
+#include "seriatim/observer.hpp"
+
+namespace seriatim::core {
+
+/// The lane: event in, exactly one action out. Pure: no clock, thread, socket, database or chance.
+/// The picture is in ARCHITECTURE.md.
+///
+/// It decides when a row may be called and when the cursor may move, so the promises P2–P6 rest
+/// here and on the compare-and-set of the session that carries the actions out.
+class Lane {
+ public:
+  struct Options {
+    bool drain = false;  ///< end once everything committed is delivered
+    bool hints = false;  ///< the source tells of new rows, so idle polling may be slow
+  };
+
+  Lane(const ProcessConfig& config, unsigned lane, Options options);
+
+  Action on(Event event, const Moment& moment);
+
+  [[nodiscard]] const LaneStatus& status() const { return status_; }
+  void set_hints(bool hints) { options_.hints = hints; }
+
+  /// A call begins within this time of the lock, or not at all: the server frees the lock of a
+  /// silent holder `handler_deadline` + lock_slack after its last word, so a holder frozen in
+  /// between must not begin a call when it is thawed.
+  static constexpr milliseconds call_begin_max{1'000};
+  static constexpr milliseconds lock_slack{5'000};
+  /// Idle polling where hints come: only a lost hint waits this long.
+  static constexpr milliseconds hinted_interval{1'000};
+  /// How often a halted or paused lane looks for an operator's act that sent no hint.
+  static constexpr milliseconds operator_interval{1'000};
+  static constexpr milliseconds refused_pause{5};  ///< before claiming again after a refusal
+
+ private:
+  Action handle(Begin&, const Moment&);
+  Action handle(Opened&, const Moment&);
+  Action handle(Claimed&, const Moment&);
+  Action handle(Looked&, const Moment&);
+  Action handle(Polled&, const Moment&);
+  Action handle(Started&, const Moment&);
+  Action handle(Locked&, const Moment&);
+  Action handle(Called&, const Moment&);
+  Action handle(CallExpired&, const Moment&);
+  Action handle(Advanced&, const Moment&);
+  Action handle(Noted&, const Moment&);
+  Action handle(Released&, const Moment&);
+  Action handle(Woken&, const Moment&);
+  Action handle(SessionEnded&, const Moment&);
+  Action handle(SourceFailed&, const Moment&);
+
+  Action follow_cursor(const Moment&);
+  Action poll();
+  Action nothing_to_do(const Moment&);
+  Action call(const Moment&);
+  Action go_on(const Moment&);
+  Action fail(const Outcome&, const Moment&);
+  Action halt(HaltReason, std::string row_id, std::string detail);
+  Action refused(const Moment&);
+  Action rest(const Moment&);
+  Action leave();
+  void enter(LaneState, std::string detail = {});
+  void mirror_cursor();
+  void number_records();
+  [[nodiscard]] bool renewal_due(const Moment&) const;
+  [[nodiscard]] bool more_rows() const { return next_ < round_.records.size(); }
+
+  ProcessConfig config_;
+  Options options_;
+  LaneStatus status_;
+
+  bool session_ = false;  ///< a session is open
+  bool holder_ = false;   ///< … and, as far as we know, the lane is ours
+  Cursor cursor_;
+  Round round_;
+  std::size_t next_ = 0;       ///< first record of round_ not yet delivered
+  std::size_t calling_ = 0;    ///< records in the call or advance in hand
+  bool started_ = false;       ///< attempts counts a call that was not made yet
+  std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed
+  unsigned solo_rows_ = 0;     ///< rows still delivered one by one after an unclean end
+  unsigned session_failures_ = 0;
+  milliseconds idle_interval_{0};
+  Time claimed_at_;
+  Time wake_at_;
+};
+
+}  // namespace seriatim::core

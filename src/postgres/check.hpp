@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "postgres/admin.hpp"
+
+namespace seriatim::postgres {
+
+/// One thing `check` found out about a process's table and database.
+struct Finding {
+  enum class Severity { ok, warning, refusal };
+  Severity severity = Severity::ok;
+  std::string what;  ///< "public.bookings.created_at defaults to now(), the transaction's start"
+  std::string mend;  ///< the statement or setting that mends it; empty for ok
+};
+
+/// DESIGN §4.5: everything by which promise P1 could not hold is a refusal. Reads only.
+[[nodiscard]] std::vector<Finding> check(const std::string& url, const Target& target);
+
+/// The refusals as one message, empty when there are none: what start-up shows.
+[[nodiscard]] std::string refusals(const std::vector<Finding>& findings);
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace seriatim::postgres {
+
+/// A private PostgreSQL in a folder of its own, on a free loopback port: `url = "embedded"`, the
+/// demo and the tests. Started by the constructor, stopped (fast) by the destructor.
+///
+/// PostgreSQL refuses to run as root: as root everything runs as account `postgres`, which must
+/// then own the folder (it is created so).
+/// Errors: Error naming the missing package, or with the end of the server's log.
+class EmbeddedServer {
+ public:
+  struct Options {
+    std::filesystem::path folder;        ///< created where absent; data/ and server.log live in it
+    std::vector<std::string> settings;   ///< "max_prepared_transactions=64"
+    std::filesystem::path binaries;      ///< folder of initdb, pg_ctl, postgres; empty: found
+  };
+  explicit EmbeddedServer(Options options);
+  ~EmbeddedServer();
+  EmbeddedServer(const EmbeddedServer&) = delete;
+  EmbeddedServer& operator=(const EmbeddedServer&) = delete;
+
+  [[nodiscard]] std::string url(const std::string& database = "postgres") const;
+  [[nodiscard]] int port() const;
+  [[nodiscard]] std::filesystem::path log_file() const;
+
+  enum class Stop { fast, immediate };
+  void stop(Stop how);
+  void start();  ///< again, on the same port
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace seriatim::postgres
