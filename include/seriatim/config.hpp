@@ -38,14 +38,16 @@ struct ProcessConfig {
   BackoffConfig backoff;
 
   unsigned batch_rows = 100;  ///< rows fetched at once
-  unsigned commit_every = 1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
+  unsigned commit_every =
+      1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
   milliseconds handler_deadline{30'000};  ///< one handler call may take this long
   milliseconds max_hold{1'000};           ///< lock held longer than this is committed between calls
 
   milliseconds poll_interval_min{1};    ///< after work
   milliseconds poll_interval_max{200};  ///< reached by doubling while idle
-  milliseconds lease{10'000};           ///< a holder that vanished without a trace is replaced after this
-  milliseconds standby_interval{300};   ///< how often a standby looks; bounds take-over after kill -9
+  milliseconds lease{10'000};  ///< a holder that vanished without a trace is replaced after this
+  milliseconds standby_interval{
+      300};  ///< how often a standby looks; bounds take-over after kill -9
 };
 
 /// What "settled" rests on.
@@ -65,13 +67,13 @@ struct SourceConfig {
   std::string key;         ///< column or expression; empty: no key
   std::string event_type;  ///< column or expression; empty: column event_type if there is one
   std::string payload;     ///< column or expression; empty: column payload, else the whole row
-  std::string headers;     ///< column or expression giving a JSON object; empty: column headers if any
-  std::string where;       ///< only rows for which this is true; empty: all
-  std::string mark;        ///< column stamped with the time in the cursor's transaction; empty: none
-  milliseconds insert_latency{5};       ///< created_at order: margin for small clock steps
-  std::size_t payload_max = 16 << 20;   ///< bytes; a larger payload halts with BAD_PAYLOAD
-  std::size_t batch_bytes = 32 << 20;   ///< payload bytes fetched at once (at least one row)
-  bool listen = true;                   ///< use LISTEN hints where the table sends them
+  std::string headers;  ///< column or expression giving a JSON object; empty: column headers if any
+  std::string where;    ///< only rows for which this is true; empty: all
+  std::string mark;     ///< column stamped with the time in the cursor's transaction; empty: none
+  milliseconds insert_latency{5};      ///< created_at order: margin for small clock steps
+  std::size_t payload_max = 16 << 20;  ///< bytes; a larger payload halts with BAD_PAYLOAD
+  std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)
+  bool listen = true;                  ///< use LISTEN hints where the table sends them
 };
 
 }  // namespace seriatim

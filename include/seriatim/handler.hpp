@@ -65,7 +65,7 @@ using HandlerFactory = std::function<std::unique_ptr<Handler>(unsigned lane)>;
 /// A callable `Outcome(const Record&)` or `Outcome(const Record&, const CallContext&)` is a handler
 /// too. With more than one lane it is called from several threads at once.
 template <class F>
-  requires std::invocable<F&, const Record&> || std::invocable<F&, const Record&, const CallContext&>
+requires std::invocable<F&, const Record&> || std::invocable<F&, const Record&, const CallContext&>
 [[nodiscard]] HandlerFactory handler_from(F function) {
   class Callback final : public RecordHandler {
    public:
@@ -81,7 +81,8 @@ template <class F>
    private:
     F function_;
   };
-  return [function = std::move(function)](unsigned) { return std::make_unique<Callback>(function); };
+  return
+      [function = std::move(function)](unsigned) { return std::make_unique<Callback>(function); };
 }
 
 }  // namespace seriatim

@@ -13,7 +13,17 @@
 namespace seriatim {
 
 /// `standby → claiming → running ⇄ (idle | fenced | retrying) → halted | paused`
-enum class LaneState { standby, claiming, running, idle, fenced, retrying, halted, paused, stopped };
+enum class LaneState {
+  standby,
+  claiming,
+  running,
+  idle,
+  fenced,
+  retrying,
+  halted,
+  paused,
+  stopped
+};
 
 [[nodiscard]] const char* to_string(LaneState state);
 
@@ -23,9 +33,9 @@ struct Blocker {
   std::string gid;          ///< the prepared transaction's name, else empty
   std::string application;  ///< application_name
   std::string user;
-  std::string state;              ///< "idle in transaction", "active", "prepared"; empty if not visible
+  std::string state;  ///< "idle in transaction", "active", "prepared"; empty if not visible
   std::chrono::milliseconds age{0};  ///< since its transaction began (prepared: since PREPARE)
-  bool ours = false;              ///< a session of this relay (self-block)
+  bool ours = false;                 ///< a session of this relay (self-block)
 
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
@@ -38,12 +48,12 @@ struct LaneStatus {
   std::optional<Position> position;  ///< last row delivered or set aside
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
-  unsigned attempts = 0;              ///< started for the row after `position`
-  std::optional<HaltReason> reason;   ///< when halted
-  std::string detail;                 ///< what holds it, in words; safe to log
-  std::optional<std::string> row_id;  ///< the row it stands at, when one is known
+  unsigned attempts = 0;                  ///< started for the row after `position`
+  std::optional<HaltReason> reason;       ///< when halted
+  std::string detail;                     ///< what holds it, in words; safe to log
+  std::optional<std::string> row_id;      ///< the row it stands at, when one is known
   std::chrono::milliseconds retry_in{0};  ///< when retrying
-  std::vector<Blocker> blockers;      ///< when fenced
+  std::vector<Blocker> blockers;          ///< when fenced
 };
 
 /// Told what lanes do, on the lanes' own threads: be quick, be thread-safe. What it throws is

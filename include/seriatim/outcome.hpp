@@ -31,7 +31,9 @@ struct Outcome {
       std::string why, std::optional<std::chrono::milliseconds> after = std::nullopt) {
     return {Kind::retry_later, std::move(why), after};
   }
-  [[nodiscard]] static Outcome poison(std::string why) { return {Kind::poison, std::move(why), {}}; }
+  [[nodiscard]] static Outcome poison(std::string why) {
+    return {Kind::poison, std::move(why), {}};
+  }
   [[nodiscard]] static Outcome unknown(std::string why) {
     return {Kind::unknown, std::move(why), {}};
   }

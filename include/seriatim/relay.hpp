@@ -26,8 +26,6 @@ class Relay {
   struct Options {
     /// Return once every lane has delivered all that was committed when it looked.
     bool drain = false;
-    /// After a stop is asked, a call in hand may take this much longer.
-    milliseconds grace{30'000};
   };
 
   Relay();

@@ -22,8 +22,8 @@ struct Cursor {
   std::uint64_t sequence = 0;        ///< of the row at `position`
   std::uint64_t epoch = 0;
   State state = State::running;
-  unsigned attempts = 0;  ///< started for the row after `position`
-  unsigned crashes = 0;   ///< of those, how many ended with the process
+  unsigned attempts = 0;     ///< started for the row after `position`
+  unsigned crashes = 0;      ///< of those, how many ended with the process
   milliseconds retry_in{0};  ///< state retrying: still to wait; may be 0
   std::optional<HaltReason> reason;
   std::string detail;
@@ -41,8 +41,9 @@ struct Claim {
 
 /// One look at the table.
 struct Round {
-  std::vector<Record> records;  ///< settled rows after the cursor, in order; lane fields not yet set
-  bool fenced = false;          ///< committed rows wait behind a transaction that may still insert
+  std::vector<Record>
+      records;          ///< settled rows after the cursor, in order; lane fields not yet set
+  bool fenced = false;  ///< committed rows wait behind a transaction that may still insert
   std::vector<Blocker> blockers;
   /// The row after `records` that cannot be read, so the lane halts once it is reached.
   struct Unreadable {
@@ -83,8 +84,9 @@ class LaneSession {
   /// ours at `epoch`, or an operator changed its state.
   virtual bool start(std::uint64_t epoch) = 0;
 
-  /// Open the transaction that holds the cursor row (ending one left open). False (and no transaction) when the row is
-  /// locked by another, or no longer says `epoch`, `expected` and an active state.
+  /// Open the transaction that holds the cursor row (ending one left open). False (and no
+  /// transaction) when the row is locked by another, or no longer says `epoch`, `expected` and an
+  /// active state.
   virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
 
   /// In the lock's transaction: move from `from` to the last of `done`, and commit it. Where

@@ -10,8 +10,8 @@ namespace seriatim::core {
 
 // What a lane wants done next. Each is answered by one event: the one named, or SessionEnded or
 // SourceFailed.
-struct OpenSession {};  ///< → Opened
-struct ClaimLane {};    ///< → Claimed
+struct OpenSession {};   ///< → Opened
+struct ClaimLane {};     ///< → Claimed
 struct LookAtCursor {};  ///< → Looked
 struct PollSource {      ///< → Polled
   std::optional<Position> after;
@@ -24,7 +24,7 @@ struct LockCursor {  ///< → Locked; ends any transaction left open first
   std::uint64_t epoch = 0;
   std::optional<Position> expected;
 };
-struct CallHandler {  ///< → Called, or CallExpired when begun after `not_after`
+struct CallHandler {                ///< → Called, or CallExpired when begun after `not_after`
   std::span<const Record> records;  ///< owned by the lane, valid until the next event
   Time not_after;                   ///< past this the lock may be gone: do not start
   Time deadline;
@@ -55,8 +55,8 @@ struct WaitUntil {  ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
-                            CallHandler, AdvanceCursor, NoteRetry, HaltLane, ReleaseLane, WaitUntil,
-                            Finish>;
+using Action =
+    std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
+                 CallHandler, AdvanceCursor, NoteRetry, HaltLane, ReleaseLane, WaitUntil, Finish>;
 
 }  // namespace seriatim::core

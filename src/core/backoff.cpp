@@ -11,8 +11,8 @@ milliseconds backoff(const BackoffConfig& config, unsigned failures, double rand
   const double ceiling = std::min(static_cast<double>(config.max.count()),
                                   static_cast<double>(config.first.count()) * std::exp2(doublings));
   const auto drawn = milliseconds(static_cast<milliseconds::rep>(random * ceiling));
-  const auto asked = std::clamp(retry_after.value_or(milliseconds{0}), milliseconds{0},
-                                config.retry_after_max);
+  const auto asked =
+      std::clamp(retry_after.value_or(milliseconds{0}), milliseconds{0}, config.retry_after_max);
   return std::max({drawn, asked, milliseconds{1}});
 }
 

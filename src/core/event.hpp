@@ -56,7 +56,8 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
   std::string detail;
 };
 
-using Event = std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called,
-                           CallExpired, Advanced, Noted, Released, Woken, SessionEnded, SourceFailed>;
+using Event =
+    std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called, CallExpired,
+                 Advanced, Noted, Released, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

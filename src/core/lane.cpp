@@ -117,9 +117,9 @@ Action Lane::nothing_to_do(const Moment& moment) {
   status_.blockers = round_.blockers;
   enter(round_.fenced ? LaneState::fenced : LaneState::idle);
   const bool slow = options_.hints && !round_.fenced;
-  idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min,
-                              slow ? std::max(hinted_interval, config_.poll_interval_max)
-                                   : config_.poll_interval_max);
+  idle_interval_ = std::clamp(
+      idle_interval_ * 2, config_.poll_interval_min,
+      slow ? std::max(hinted_interval, config_.poll_interval_max) : config_.poll_interval_max);
   wake_at_ = moment.now + idle_interval_;
   return rest(moment);
 }
@@ -171,7 +171,8 @@ Action Lane::handle(CallExpired&, const Moment&) {
 
 Action Lane::handle(Called& event, const Moment& moment) {
   auto& [done, next] = event.outcome;
-  ensure(done <= calling_ && (done < calling_ || !next), "a handler answered for rows it was not given");
+  ensure(done <= calling_ && (done < calling_ || !next),
+         "a handler answered for rows it was not given");
   started_ = false;
   calling_ = done;
   failure_ = std::move(next);
@@ -214,13 +215,15 @@ Action Lane::go_on(const Moment& moment) {
 Action Lane::fail(const Outcome& outcome, const Moment& moment) {
   const auto& row_id = round_.records[next_].id();
   const bool endless = config_.max_attempts == 0;
-  if (outcome.kind == Outcome::Kind::poison) return halt(HaltReason::poison, row_id, outcome.reason);
+  if (outcome.kind == Outcome::Kind::poison)
+    return halt(HaltReason::poison, row_id, outcome.reason);
   if (outcome.kind == Outcome::Kind::unknown && config_.on_unknown == OnUnknown::halt) {
     return halt(HaltReason::unknown_outcome, row_id, outcome.reason);
   }
   if (!endless && cursor_.attempts >= config_.max_attempts) {
-    return halt(HaltReason::poison, row_id,
-                "given up after " + std::to_string(cursor_.attempts) + " attempts: " + outcome.reason);
+    return halt(
+        HaltReason::poison, row_id,
+        "given up after " + std::to_string(cursor_.attempts) + " attempts: " + outcome.reason);
   }
   const auto delay = backoff(config_.backoff, cursor_.attempts, moment.random, outcome.retry_after);
   cursor_.state = Cursor::State::retrying;

@@ -78,11 +78,11 @@ class Lane {
   bool holder_ = false;   ///< … and, as far as we know, the lane is ours
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;       ///< first record of round_ not yet delivered
-  std::size_t calling_ = 0;    ///< records in the call or advance in hand
-  bool started_ = false;       ///< attempts counts a call that was not made yet
+  std::size_t next_ = 0;            ///< first record of round_ not yet delivered
+  std::size_t calling_ = 0;         ///< records in the call or advance in hand
+  bool started_ = false;            ///< attempts counts a call that was not made yet
   std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed
-  unsigned solo_rows_ = 0;     ///< rows still delivered one by one after an unclean end
+  unsigned solo_rows_ = 0;          ///< rows still delivered one by one after an unclean end
   unsigned session_failures_ = 0;
   milliseconds idle_interval_{0};
   Time claimed_at_;

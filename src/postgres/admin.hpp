@@ -19,13 +19,14 @@ struct Target {
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
-  LaneStatus lane;           ///< state is `standby` when nobody holds the lane
-  std::string holder;        ///< "host:pid:…" of the relay that holds it; empty: nobody
+  LaneStatus lane;     ///< state is `standby` when nobody holds the lane
+  std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
   bool holder_alive = false;
-  std::uint64_t lag_records = 0;  ///< committed matching rows after the cursor, counted up to lag_records_max
-  milliseconds lag_age{0};        ///< age of the oldest of them
+  std::uint64_t lag_records =
+      0;  ///< committed matching rows after the cursor, counted up to lag_records_max
+  milliseconds lag_age{0};             ///< age of the oldest of them
   std::optional<std::string> next_id;  ///< the row the lane will hand over next
-  std::string updated_at;         ///< of the cursor row, ISO 8601 UTC
+  std::string updated_at;              ///< of the cursor row, ISO 8601 UTC
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
@@ -66,8 +67,8 @@ class Admin {
     std::string aggregate_type;
     std::string aggregate_id;
     std::string event_type;
-    std::string payload;            ///< JSON text
-    std::string headers = "{}";     ///< JSON object
+    std::string payload;         ///< JSON text
+    std::string headers = "{}";  ///< JSON object
   };
   /// Into seriatim.outbox; answers the row's id.
   std::string append(const Message& message);

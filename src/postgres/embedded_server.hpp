@@ -16,9 +16,9 @@ namespace seriatim::postgres {
 class EmbeddedServer {
  public:
   struct Options {
-    std::filesystem::path folder;        ///< created where absent; data/ and server.log live in it
-    std::vector<std::string> settings;   ///< "max_prepared_transactions=64"
-    std::filesystem::path binaries;      ///< folder of initdb, pg_ctl, postgres; empty: found
+    std::filesystem::path folder;       ///< created where absent; data/ and server.log live in it
+    std::vector<std::string> settings;  ///< "max_prepared_transactions=64"
+    std::filesystem::path binaries;     ///< folder of initdb, pg_ctl, postgres; empty: found
   };
   explicit EmbeddedServer(Options options);
   ~EmbeddedServer();

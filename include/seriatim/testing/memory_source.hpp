@@ -1,9 +1,7 @@
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <vector>
+#include <string>
 
 #include "seriatim/source.hpp"
 
@@ -38,8 +36,7 @@ class MemorySource final : public Source {
   void skip(const LaneId& lane, const std::string& id);
   [[nodiscard]] Cursor cursor(const LaneId& lane) const;
 
-  /// Faults. The next call of every session throws SessionLost;
-
+  /// A fault: every open session throws SessionLost at its next call.
   void drop_sessions();
 
   std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,

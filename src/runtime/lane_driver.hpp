@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+
+#include "core/lane.hpp"
+#include "seriatim/handler.hpp"
+#include "seriatim/observer.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::runtime {
+
+/// Carries out what core::Lane decides: action in, event out, no decision of its own.
+///
+/// Threads: `run` on the lane's thread; the stop token and the waker may be used from any.
+class LaneDriver {
+ public:
+  struct Parts {
+    ProcessConfig config;
+    unsigned lane = 0;
+    bool drain = false;
+    std::string holder;
+    std::shared_ptr<Source> source;
+    std::unique_ptr<Handler> handler;
+    std::shared_ptr<Observer> observer;
+  };
+  explicit LaneDriver(Parts parts);
+
+  /// Until a stop is asked or the lane has drained. Answers how the lane was left.
+  LaneStatus run(std::stop_token stop);
+
+  /// Makes a waiting lane look again (a stop was asked).
+  void wake() { waker_.wake(); }
+
+ private:
+  core::Event perform(const core::Action& action);
+
+  core::Event carry_out(const core::OpenSession&);
+  core::Event carry_out(const core::ClaimLane&);
+  core::Event carry_out(const core::LookAtCursor&);
+  core::Event carry_out(const core::PollSource&);
+  core::Event carry_out(const core::StartBatch&);
+  core::Event carry_out(const core::LockCursor&);
+  core::Event carry_out(const core::CallHandler&);
+  core::Event carry_out(const core::AdvanceCursor&);
+  core::Event carry_out(const core::NoteRetry&);
+  core::Event carry_out(const core::HaltLane&);
+  core::Event carry_out(const core::ReleaseLane&);
+  core::Event carry_out(const core::WaitUntil&);
+  core::Event carry_out(const core::Finish&);
+
+  BatchOutcome call(const core::CallHandler& action);
+  void tell(const std::function<void(Observer&)>& what) noexcept;
+  void tell_changes();
+
+  Parts parts_;
+  Waker waker_;
+  core::Lane lane_;
+  std::unique_ptr<LaneSession> session_;
+  std::stop_token stop_;
+  std::mt19937_64 random_;
+  LaneStatus told_;
+};
+
+}  // namespace seriatim::runtime

@@ -1,0 +1,114 @@
+#include "seriatim/relay.hpp"
+
+#include <unistd.h>
+
+#include <random>
+#include <string_view>
+#include <thread>
+
+#include "runtime/lane_driver.hpp"
+
+namespace seriatim {
+
+namespace {
+
+/// "host:pid:random": tells a person where to look, and no two runs share it.
+std::string make_holder() {
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  std::random_device chance;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string suffix;
+  for (int i = 0; i < 12; ++i) suffix += digits[chance() % digits.size()];
+  return std::string(host) + ':' + std::to_string(::getpid()) + ':' + suffix;
+}
+
+/// Every relation between values that types cannot carry.
+std::string problems_of(const ProcessConfig& c) {
+  std::string text;
+  const auto demand = [&](bool holds, const char* what) {
+    if (!holds) text += (text.empty() ? "" : "\n") + ("process \"" + c.name + "\": ") + what;
+  };
+  demand(!c.name.empty() && c.name.size() <= 63, "name must have 1 to 63 bytes");
+  demand(c.lanes >= 1 && c.lanes <= 1024, "lanes must be 1 to 1024");
+  demand(c.batch_rows >= 1 && c.batch_rows <= 100'000, "batch_rows must be 1 to 100000");
+  demand(c.commit_every >= 1, "commit_every must be at least 1");
+  demand(c.commit_every <= c.batch_rows, "commit_every must not exceed batch_rows");
+  demand(c.handler_deadline.count() > 0, "handler_deadline must be positive");
+  demand(c.max_hold.count() > 0, "max_hold must be positive");
+  demand(c.poll_interval_min.count() > 0, "poll_interval_min must be positive");
+  demand(c.poll_interval_min <= c.poll_interval_max,
+         "poll_interval_min must not exceed poll_interval_max");
+  demand(c.lease >= milliseconds{1'000}, "lease must be at least 1s");
+  demand(c.standby_interval.count() > 0, "standby_interval must be positive");
+  demand(c.backoff.first.count() > 0 && c.backoff.first <= c.backoff.max,
+         "backoff.first must be positive and not exceed backoff.max");
+  return text;
+}
+
+/// Fans out to every observer added.
+class Observers final : public Observer {
+ public:
+  void add(std::shared_ptr<Observer> one) { all_.push_back(std::move(one)); }
+  void lane_changed(const LaneStatus& status) override {
+    for (auto& one : all_) one->lane_changed(status);
+  }
+  void delivered(const LaneStatus& status, std::size_t rows) override {
+    for (auto& one : all_) one->delivered(status, rows);
+  }
+  void called(const LaneStatus& status, Outcome::Kind kind,
+              std::chrono::nanoseconds took) override {
+    for (auto& one : all_) one->called(status, kind, took);
+  }
+
+ private:
+  std::vector<std::shared_ptr<Observer>> all_;
+};
+
+}  // namespace
+
+struct Relay::Impl {
+  Options options;
+  std::string holder = make_holder();
+  std::shared_ptr<Observers> observers = std::make_shared<Observers>();
+  std::vector<std::unique_ptr<runtime::LaneDriver>> lanes;
+};
+
+Relay::Relay() : Relay(Options{}) {}
+
+Relay::Relay(Options options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+}
+
+Relay::~Relay() = default;
+
+void Relay::add(ProcessConfig process, std::shared_ptr<Source> source, HandlerFactory handler) {
+  if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
+  for (unsigned lane = 0; lane < process.lanes; ++lane) {
+    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
+        runtime::LaneDriver::Parts{process, lane, impl_->options.drain, impl_->holder, source,
+                                   handler(lane), impl_->observers}));
+  }
+}
+
+void Relay::observe(std::shared_ptr<Observer> observer) {
+  impl_->observers->add(std::move(observer));
+}
+
+std::vector<LaneStatus> Relay::run(std::stop_token stop) {
+  const auto& lanes = impl_->lanes;
+  std::vector<LaneStatus> left(lanes.size());
+  const std::stop_callback wake_all(stop, [&] {
+    for (const auto& lane : lanes) lane->wake();
+  });
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(lanes.size());
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      threads.emplace_back([&, i] { left[i] = lanes[i]->run(stop); });
+    }
+  }
+  return left;
+}
+
+}  // namespace seriatim
