@@ -1,0 +1,264 @@
+// The whole relay on threads, over the memory source.
+#include "seriatim/relay.hpp"
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "seriatim/testing/memory_source.hpp"
+
+using namespace seriatim;
+using namespace std::chrono_literals;
+using testing::MemorySource;
+
+namespace {
+
+Record row(std::string payload) {
+  Record record;
+  record.payload = std::move(payload);
+  return record;
+}
+
+/// Collects what a handler was given; waits for facts with a deadline.
+class Journal {
+ public:
+  void add(const Record& record) {
+    const std::scoped_lock guard(mutex_);
+    records_.push_back(record);
+    changed_.notify_all();
+  }
+  bool wait_for(std::size_t count) {
+    std::unique_lock guard(mutex_);
+    return changed_.wait_for(guard, 20s, [&] { return records_.size() >= count; });
+  }
+  std::vector<Record> records() {
+    const std::scoped_lock guard(mutex_);
+    return records_;
+  }
+  std::string payloads() {
+    std::string all;
+    for (const auto& record : records()) all += record.payload.value_or("-");
+    return all;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Record> records_;
+};
+
+template <class Condition>
+bool eventually(Condition holds) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+ProcessConfig quick(std::string name = "p") {
+  ProcessConfig config;
+  config.name = std::move(name);
+  config.backoff.first = 1ms;
+  config.backoff.max = 5ms;
+  config.standby_interval = 1ms;
+  config.poll_interval_max = 2ms;
+  return config;
+}
+
+/// A relay on its own thread until the end of the scope.
+class Running {
+ public:
+  Running(std::shared_ptr<Source> source, ProcessConfig config, HandlerFactory handler) {
+    relay_.add(std::move(config), std::move(source), std::move(handler));
+    thread_ = std::jthread([this](std::stop_token stop) { left_ = relay_.run(stop); });
+  }
+  std::vector<LaneStatus> stop() {
+    thread_.request_stop();
+    thread_.join();
+    return left_;
+  }
+
+ private:
+  Relay relay_;
+  std::vector<LaneStatus> left_;
+  std::jthread thread_;
+};
+
+const LaneId lane{"p", 0, 1};
+
+}  // namespace
+
+TEST_SUITE("relay") {
+  TEST_CASE("draining delivers everything in order and ends") {
+    auto source = std::make_shared<MemorySource>();
+    for (const char* text : {"a", "b", "c"}) source->append(row(text));
+    Journal journal;
+    Relay relay({.drain = true});
+    relay.add(quick(), source, handler_from([&](const Record& record) {
+                journal.add(record);
+                return Outcome::done();
+              }));
+    const auto left = relay.run({});
+    CHECK(journal.payloads() == "abc");
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].state == LaneState::stopped);
+    CHECK(left[0].sequence == 3);
+  }
+
+  TEST_CASE("rows appended while it runs are delivered, and an open transaction holds later ones") {
+    auto source = std::make_shared<MemorySource>();
+    Journal journal;
+    Running relay(source, quick(), handler_from([&](const Record& record) {
+                    journal.add(record);
+                    return Outcome::done();
+                  }));
+    source->append(row("a"));
+    REQUIRE(journal.wait_for(1));
+    auto early = source->begin();
+    early->append(row("b"));
+    source->append(row("c"));
+    source->append(row("d"));
+    early->commit();
+    REQUIRE(journal.wait_for(4));
+    relay.stop();
+    CHECK(journal.payloads() == "abcd");
+  }
+
+  TEST_CASE("a handler that throws anything has failed: same row again, nothing overtakes it") {
+    auto source = std::make_shared<MemorySource>();
+    source->append(row("a"));
+    source->append(row("b"));
+    Journal journal;
+    int failures = 0;
+    Running relay(source, quick(), handler_from([&](const Record& record) {
+                    journal.add(record);
+                    if (++failures == 1) throw std::runtime_error("broken");
+                    if (failures == 2) throw 42;  // NOLINT: non-std on purpose
+                    if (failures == 3) throw std::bad_alloc();
+                    return Outcome::done();
+                  }));
+    REQUIRE(journal.wait_for(5));
+    relay.stop();
+    CHECK(journal.payloads() == "aaaab");
+    CHECK(journal.records()[3].attempt == 4);
+    CHECK(journal.records()[3].sequence == 1);
+  }
+
+  TEST_CASE("poison halts the lane; skip sets exactly that row aside and the lane goes on") {
+    auto source = std::make_shared<MemorySource>();
+    source->append(row("a"));
+    const auto bad = source->append(row("bad"));
+    source->append(row("c"));
+    Journal journal;
+    Running relay(source, quick(), handler_from([&](const Record& record) {
+                    if (record.payload == "bad") return Outcome::poison("no");
+                    journal.add(record);
+                    return Outcome::done();
+                  }));
+    REQUIRE(journal.wait_for(1));
+    REQUIRE(eventually([&] { return source->cursor(lane).state == Cursor::State::halted; }));
+    CHECK(source->cursor(lane).row_id == bad);
+    CHECK_THROWS_AS(source->skip(lane, "999"), Error);
+    source->skip(lane, bad);
+    REQUIRE(journal.wait_for(2));
+    relay.stop();
+    CHECK(journal.payloads() == "ac");
+    CHECK(journal.records()[1].sequence == 3);
+  }
+
+  TEST_CASE("two relays: one is active, the other takes over when it leaves, epoch growing") {
+    auto source = std::make_shared<MemorySource>();
+    Journal first;
+    Journal second;
+    const auto into = [](Journal& journal) {
+      return handler_from([&journal](const Record& record) {
+        journal.add(record);
+        return Outcome::done();
+      });
+    };
+    Running one(source, quick(), into(first));
+    source->append(row("a"));
+    REQUIRE(first.wait_for(1));
+    Running two(source, quick(), into(second));
+    source->append(row("b"));
+    REQUIRE(first.wait_for(2));
+    one.stop();
+    source->append(row("c"));
+    REQUIRE(second.wait_for(1));
+    two.stop();
+    CHECK(first.payloads() == "ab");
+    CHECK(second.payloads() == "c");
+    CHECK(second.records()[0].epoch > first.records()[0].epoch);
+    CHECK(second.records()[0].sequence == 3);
+  }
+
+  TEST_CASE("lost sessions are opened again and nothing is lost or repeated at rest") {
+    auto source = std::make_shared<MemorySource>();
+    Journal journal;
+    Running relay(source, quick(), handler_from([&](const Record& record) {
+                    journal.add(record);
+                    return Outcome::done();
+                  }));
+    for (int i = 0; i < 5; ++i) {
+      source->append(row(std::to_string(i)));
+      REQUIRE(eventually([&] {
+        try {
+          return source->cursor(lane).sequence == static_cast<std::uint64_t>(i + 1);
+        } catch (const Error&) {
+          return false;  // not claimed yet
+        }
+      }));
+      source->drop_sessions();
+    }
+    relay.stop();
+    CHECK(journal.payloads() == "01234");
+  }
+
+  TEST_CASE("rows of one key keep to one lane and its order") {
+    auto source = std::make_shared<MemorySource>();
+    auto config = quick();
+    config.lanes = 4;
+    for (int i = 0; i < 200; ++i) {
+      auto record = row(std::to_string(i));
+      record.key = "k" + std::to_string(i % 7);
+      source->append(std::move(record));
+    }
+    Journal journal;
+    Relay relay({.drain = true});
+    relay.add(config, source, handler_from([&](const Record& record) {
+                journal.add(record);
+                return Outcome::done();
+              }));
+    relay.run({});
+    std::map<std::string, int> last;
+    for (const auto& record : journal.records()) {
+      const int number = std::stoi(*record.payload);
+      CHECK(last.try_emplace(*record.key, -1).first->second < number);
+      last[*record.key] = number;
+    }
+    CHECK(journal.records().size() == 200);
+  }
+
+  TEST_CASE("a configuration that cannot hold is refused with every reason at once") {
+    auto config = quick("");
+    config.lanes = 0;
+    config.commit_every = 200;
+    Relay relay;
+    try {
+      relay.add(config, std::make_shared<MemorySource>(),
+                handler_from([](const Record&) { return Outcome::done(); }));
+      FAIL("it was accepted");
+    } catch (const ConfigError& error) {
+      const std::string text = error.what();
+      CHECK(text.find("name must") != std::string::npos);
+      CHECK(text.find("lanes must") != std::string::npos);
+      CHECK(text.find("commit_every must not exceed batch_rows") != std::string::npos);
+    }
+  }
+}
