@@ -1,0 +1,14 @@
+# seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [TIMEOUT seconds]): one doctest program, one
+# ctest entry. Labels: fast (no server), postgres (starts one), slow (tens of seconds).
+function(seriatim_test name)
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
+                                             ${PROJECT_SOURCE_DIR}/handlers)
+  target_link_libraries(${name} PRIVATE seriatim_test_main seriatim_warnings ${TEST_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+endfunction()

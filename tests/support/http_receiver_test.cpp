@@ -1,0 +1,132 @@
+// The receiver itself, with the plainest client there is: other tests trust it.
+#include "support/http_receiver.hpp"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+
+#include "support/certificates.hpp"
+#include "support/wire.hpp"
+
+using namespace std::chrono_literals;
+using namespace seriatim::testing;
+
+namespace {
+
+class Client {
+ public:
+  explicit Client(unsigned short port) : wire_(Fd(::socket(AF_INET, SOCK_STREAM, 0)), nullptr) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    REQUIRE(::connect(wire_.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+
+  void send(std::string_view text) { CHECK(wire_.write(text)); }
+  void post(std::string_view body) {
+    send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + std::string(body));
+  }
+  std::string read_until(std::string_view end) {
+    while (text_.find(end) == std::string::npos) {
+      if (!wire_.read_more(text_)) return "closed: " + text_;
+    }
+    return std::exchange(text_, {});
+  }
+  std::string read_all() {
+    while (wire_.read_more(text_)) {
+    }
+    return text_;
+  }
+
+ private:
+  Wire wire_;
+  std::string text_;
+};
+
+}  // namespace
+
+TEST_CASE("a request is recorded byte for byte and its connection is kept") {
+  HttpReceiver receiver;
+  Client client(receiver.port());
+  client.post("one");
+  CHECK(client.read_until("\r\n\r\n") == "HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n");
+  client.post(std::string("t\0o", 3));
+  client.read_until("\r\n\r\n");
+  REQUIRE(receiver.wait_for_requests(2, 5s));
+  CHECK(receiver.requests()[0].body == "one");
+  CHECK(receiver.requests()[1].body == std::string("t\0o", 3));
+  CHECK(receiver.requests()[1].target == "/x");
+  CHECK(receiver.requests()[1].header("host") == "a");
+  CHECK(receiver.connections_accepted() == 1);
+}
+
+TEST_CASE("queued replies come first, then the responder's") {
+  HttpReceiver receiver;
+  receiver.push({Reply::with_status(500), Reply::with_status(429)});
+  receiver.reply_with([](const ReceivedRequest& request) {
+    return Reply::with_status(201, "got " + request.body);
+  });
+  Client client(receiver.port());
+  client.post("a");
+  CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 500"));
+  client.post("b");
+  CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 429"));
+  client.post("c");
+  CHECK(client.read_until("got c").starts_with("HTTP/1.1 201"));
+}
+
+TEST_CASE("chunked, trickled and filled answers arrive whole") {
+  HttpReceiver receiver;
+  Reply reply = Reply::with_status(200, "twelve bytes");
+  reply.chunked = true;
+  reply.byte_interval = 1ms;
+  receiver.push(reply);
+  Client client(receiver.port());
+  client.post("");
+  CHECK(client.read_until("0\r\n\r\n").ends_with("7\r\ntwelve \r\n5\r\nbytes\r\n0\r\n\r\n"));
+
+  Reply filled;
+  filled.filler_bytes = 100'000;
+  filled.close_after = true;
+  receiver.push(filled);
+  client.post("");
+  CHECK(client.read_all().size() > 100'000);
+}
+
+TEST_CASE("a receiver told to hang, close or reset never answers") {
+  HttpReceiver receiver;
+  for (const auto act : {Reply::Act::close_before_answer, Reply::Act::reset_before_answer}) {
+    receiver.push(Reply::doing(act));
+    Client client(receiver.port());
+    client.post("x");
+    CHECK(client.read_all().empty());
+  }
+  receiver.push(Reply::doing(Reply::Act::hang));
+  Client client(receiver.port());
+  client.post("x");
+  REQUIRE(receiver.wait_for_requests(3, 5s));
+  receiver.close_connections();
+  CHECK(client.read_all().empty());
+  CHECK(receiver.wait_for_open(0, 5s));
+}
+
+TEST_CASE("an answer can come before the body was read") {
+  HttpReceiver receiver;
+  auto reply = Reply::with_status(413);
+  reply.act = Reply::Act::answer_before_body;
+  receiver.push(reply);
+  Client client(receiver.port());
+  client.send("POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
+  CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 413"));
+}
+
+TEST_CASE("certificates are made for the names asked") {
+  const CertificateAuthority authority;
+  CHECK(authority.certificate().starts_with("-----BEGIN CERTIFICATE"));
+  const auto leaf = authority.issue({.dns_names = {"a.example"}, .ip_addresses = {"127.0.0.1"}});
+  CHECK(leaf.certificate.starts_with("-----BEGIN CERTIFICATE"));
+  CHECK(leaf.key.find("PRIVATE KEY") != std::string::npos);
+  CHECK_NOTHROW(HttpReceiver({.certificate = leaf.certificate, .key = leaf.key}));
+}
