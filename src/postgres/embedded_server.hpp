@@ -11,7 +11,9 @@ namespace seriatim::postgres {
 /// demo and the tests. Started by the constructor, stopped (fast) by the destructor.
 ///
 /// PostgreSQL refuses to run as root: as root everything runs as account `postgres`, which must
-/// then own the folder (it is created so).
+/// then own the folder (it is created so) and be able to enter the folders above it.
+/// Lifetime: the server also stops when the thread that made it ends, so that nothing is left
+/// running after kill -9.
 /// Errors: Error naming the missing package, or with the end of the server's log.
 class EmbeddedServer {
  public:

@@ -1,0 +1,1 @@
+INSERT INTO seriatim.migration (version, name) VALUES ({version}, {name})

@@ -1,0 +1,217 @@
+#include "postgres/connection.hpp"
+
+#include <array>
+#include <set>
+
+#include "postgres/sql_text.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+// A half-open connection is noticed within 10 + 3·5 s, unanswered data within 15 s.
+constexpr std::array<std::string_view, 6> network_bounds{
+    "connect_timeout=10",    "keepalives=1",       "keepalives_idle=10",
+    "keepalives_interval=5", "keepalives_count=3", "tcp_user_timeout=15000"};
+
+/// Our bounds first: libpq lets what comes later win, so what the user wrote does.
+std::string with_network_bounds(const std::string& url) {
+  const bool uri = url.rfind("postgres://", 0) == 0 || url.rfind("postgresql://", 0) == 0;
+  const auto query = uri ? url.find('?') : std::string::npos;
+  std::string out = uri ? url.substr(0, query) : std::string();
+  char separator = '?';
+  for (const auto bound : network_bounds) {
+    if (uri) out += std::exchange(separator, '&');
+    out += bound;
+    if (!uri) out += ' ';
+  }
+  if (!uri) return out + url;
+  return query == std::string::npos ? out : out + '&' + url.substr(query + 1);
+}
+
+bool starts_with_any(const std::string& state, std::initializer_list<std::string_view> prefixes) {
+  for (const auto prefix : prefixes) {
+    if (state.compare(0, prefix.size(), prefix) == 0) return true;
+  }
+  return false;
+}
+
+/// Errors of the moment: connection, conflict with others, resources, shutdown, storage hiccups.
+bool may_work_later(const std::string& sqlstate) {
+  return sqlstate.empty() || starts_with_any(sqlstate, {"08", "25", "40", "53", "55", "57", "58"});
+}
+
+bool is_about_data(const std::string& sqlstate) {
+  return starts_with_any(sqlstate, {"22", "54", "XX001", "XX002"});
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  for (auto& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text;
+}
+
+/// The server's first line alone: DETAIL and CONTEXT quote rows.
+std::string first_line(const std::string& text) {
+  return one_line(text.substr(0, text.find('\n')));
+}
+
+[[noreturn]] void throw_for(const std::string& message, const std::string& sqlstate) {
+  const auto what = first_line(message);
+  if (may_work_later(sqlstate)) {
+    throw SessionLost(sqlstate.empty() ? what : what + " (SQLSTATE " + sqlstate + ")", sqlstate);
+  }
+  const bool schema_missing = what.find("seriatim.") != std::string::npos &&
+                              starts_with_any(sqlstate, {"42P01", "3F000", "42883"});
+  const bool no_schema = what.find("schema \"seriatim\"") != std::string::npos;
+  const std::string advice = schema_missing || (no_schema && sqlstate == "3F000")
+                                 ? "; schema seriatim is not installed here: run `seriatim init`"
+                                 : "";
+  throw SourceBroken(is_about_data(sqlstate) ? HaltReason::bad_payload : HaltReason::source_changed,
+                     what + " (SQLSTATE " + sqlstate + ")" + advice);
+}
+
+}  // namespace
+
+void rethrow_translated() {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const pqxx::sql_error& e) {
+    throw_for(e.what(), e.sqlstate());
+  } catch (const pqxx::serialization_failure& e) {
+    throw_for(e.what(), "40001");
+  } catch (const pqxx::deadlock_detected& e) {
+    throw_for(e.what(), "40P01");
+  } catch (const std::exception& e) {  // broken connection, in doubt, and what libpqxx cannot name
+    throw SessionLost(one_line(e.what()));
+  }
+}
+
+// --- one statement ------------------------------------------------------------------------------
+
+template <class F>
+auto Connection::guarded(F&& work) {
+  try {
+    return work();
+  } catch (...) {
+    try {
+      rethrow_translated();
+    } catch (const SessionLost&) {
+      throw;
+    } catch (...) {
+      rollback();
+      throw;
+    }
+  }
+}
+
+namespace {
+
+pqxx::result execute(pqxx::connection& connection, std::string_view sql, const Params& params) {
+  pqxx::nontransaction work(connection);
+  if (params.empty()) return work.exec(std::string(sql));
+#if PQXX_VERSION_MAJOR >= 7
+  pqxx::params values;
+  for (const auto& param : params) values.append(param);
+  return work.exec_params(std::string(sql), values);
+#else
+  std::vector<const char*> values;
+  for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
+  return work.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(values));
+#endif
+}
+
+}  // namespace
+
+pqxx::result Connection::run(std::string_view sql, const Params& params) {
+  return guarded([&] { return execute(*connection_, sql, params); });
+}
+
+pqxx::result Connection::begin(std::string_view first_statement) {
+  rollback();
+  in_transaction_ = true;
+  return run("BEGIN;\n" + std::string(first_statement));
+}
+
+void Connection::commit() {
+  const auto result = guarded([&] { return execute(*connection_, "COMMIT", {}); });
+  in_transaction_ = false;
+}
+
+void Connection::rollback() {
+  if (!in_transaction_) return;
+  in_transaction_ = false;
+  guarded([&] { return execute(*connection_, "ROLLBACK", {}); });
+}
+
+void Connection::run_script(std::string_view script) {
+  run(script);
+}
+
+// --- opening ------------------------------------------------------------------------------------
+
+Connection::Connection(const std::string& url, const Options& options) {
+  guarded([&] {
+    connection_ = std::make_unique<pqxx::connection>(with_network_bounds(url));
+#if PQXX_VERSION_MAJOR < 7
+    // libpqxx 6 would reopen a lost connection on a new backend, without our locks and settings.
+    connection_->inhibit_reactivation(true);
+#endif
+    return 0;
+  });
+  apply_settings(options);
+}
+
+Connection::~Connection() = default;
+
+void Connection::apply_settings(const Options& options) {
+  const auto ms = [](milliseconds m) { return std::to_string(m.count()); };
+  const auto row = run(sql::session_settings,
+                       {options.application, ms(options.statement_timeout),
+                        ms(options.lock_timeout), ms(options.idle_in_transaction_timeout)})[0];
+  direct_ = row["backend_pid"].as<int>() == connection_->backendpid();
+}
+
+int Connection::backend_pid() const {
+  return connection_->backendpid();
+}
+
+// --- notifications ------------------------------------------------------------------------------
+
+class Connection::Receiver final : public pqxx::notification_receiver {
+ public:
+  Receiver(Connection& owner, const std::string& channel)
+      : pqxx::notification_receiver(*owner.connection_, channel), owner_(owner) {}
+  void operator()(const std::string& payload, int /*backend*/) override {
+    owner_.notifications_.emplace_back(channel(), payload);
+  }
+
+ private:
+  Connection& owner_;
+};
+
+void Connection::listen(const std::string& channel) {
+  guarded([&] {
+    receivers_.push_back(std::make_unique<Receiver>(*this, channel));
+    return 0;
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> Connection::notifications() {
+  return guarded([&] {
+    connection_->get_notifs();
+    if (!connection_->is_open()) throw SessionLost("the server ended the connection");
+    return std::exchange(notifications_, {});
+  });
+}
+
+int Connection::socket() const {
+  return connection_->sock();
+}
+
+}  // namespace seriatim::postgres

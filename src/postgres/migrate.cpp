@@ -1,0 +1,86 @@
+#include "postgres/migrate.hpp"
+
+#include <algorithm>
+
+#include "postgres/connection.hpp"
+#include "postgres/sql_text.hpp"
+#include "seriatim/error.hpp"
+#include "seriatim/postgres.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr int newest_version() {
+  int newest = 0;
+  for (const auto& migration : sql::migrations) newest = std::max(newest, migration.version);
+  return newest;
+}
+
+std::string note(const sql::Migration& migration) {
+  return fill(sql::note_migration, {{"version", std::to_string(migration.version)},
+                                    {"name", quote_literal(migration.name)}});
+}
+
+int installed_version(Connection& connection) {
+  if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) return 0;
+  return connection.run(sql::schema_version)[0][0].as<int>();
+}
+
+void refuse_newer(int version) {
+  if (version <= newest_version()) return;
+  throw Error("schema seriatim has version " + std::to_string(version) +
+              ", this program knows versions up to " + std::to_string(newest_version()) +
+              ": use the newer seriatim");
+}
+
+/// False when another got there first.
+bool apply(Connection& connection, const sql::Migration& migration) {
+  connection.begin(sql::lock_migrations);
+  if (installed_version(connection) >= migration.version) {
+    connection.rollback();
+    return false;
+  }
+  connection.run_script(migration.text);
+  connection.run(note(migration));
+  connection.commit();
+  return true;
+}
+
+/// Migrations may rewrite tables: they may take long, and wait for running relays.
+Connection migration_connection(const std::string& url) {
+  return {url, {"seriatim/init", milliseconds{0}, milliseconds{60'000}, milliseconds{0}}};
+}
+
+}  // namespace
+
+std::string schema_script() {
+  std::string script;
+  for (const auto& migration : sql::migrations) {
+    script += "BEGIN;\n" + std::string(migration.text) + note(migration) + ";\nCOMMIT;\n";
+  }
+  return script;
+}
+
+std::vector<std::string> migrate(const std::string& url) {
+  auto connection = migration_connection(url);
+  refuse_newer(installed_version(connection));
+  std::vector<std::string> applied;
+  for (const auto& migration : sql::migrations) {
+    if (installed_version(connection) >= migration.version) continue;
+    if (apply(connection, migration)) applied.emplace_back(migration.name);
+  }
+  return applied;
+}
+
+int schema_version(const std::string& url) {
+  auto connection = migration_connection(url);
+  return installed_version(connection);
+}
+
+}  // namespace seriatim::postgres
+
+void seriatim::install_schema(const std::string& url) {
+  postgres::migrate(url);
+}

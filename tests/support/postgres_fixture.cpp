@@ -1,0 +1,166 @@
+#include "support/postgres_fixture.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <pqxx/pqxx>
+#include <thread>
+
+#include "postgres/migrate.hpp"
+
+namespace seriatim::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool some_case_failed = false;
+
+/// Names the server's log where a case failed: the other half of the story is there.
+struct ServerLogListener final : doctest::IReporter {
+  explicit ServerLogListener(const doctest::ContextOptions&) {}
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
+    some_case_failed = some_case_failed || !stats.testCaseSuccess;
+  }
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+
+fs::path temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "seriatim-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
+  // Account postgres, not we, runs the server where tests are run as root.
+  fs::permissions(name, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec |
+                            fs::perms::group_read | fs::perms::others_read);
+  return name;
+}
+
+class SharedServer {
+ public:
+  SharedServer()
+      : folder_(temporary_folder()),
+        server_(std::make_unique<postgres::EmbeddedServer>(postgres::EmbeddedServer::Options{
+            folder_ / "server",
+            {"fsync=off", "max_prepared_transactions=64", "max_connections=200",
+             "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning"},
+            {}})) {
+    SqlSession(server_->url()).run("CREATE DATABASE seriatim_template");
+    postgres::migrate(server_->url("seriatim_template"));
+  }
+
+  ~SharedServer() {
+    const auto log = server_->log_file();
+    server_.reset();
+    if (some_case_failed) {
+      std::cerr << "the server's log is kept: " << log.string() << '\n';
+      return;
+    }
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  postgres::EmbeddedServer& server() { return *server_; }
+
+ private:
+  fs::path folder_;
+  std::unique_ptr<postgres::EmbeddedServer> server_;
+};
+
+}  // namespace
+
+REGISTER_LISTENER("server_log", 1, ServerLogListener);
+
+postgres::EmbeddedServer& shared_server() {
+  static SharedServer shared;
+  return shared.server();
+}
+
+// --- SqlSession ---------------------------------------------------------------------------------
+
+struct SqlSession::Impl {
+  explicit Impl(const std::string& url) : connection(url) {}
+  pqxx::connection connection;
+};
+
+SqlSession::SqlSession(const std::string& url, const std::string& application)
+    : impl_(std::make_unique<Impl>(url)) {
+  run("SET application_name = '" + application + "'");
+}
+
+SqlSession::~SqlSession() = default;
+SqlSession::SqlSession(SqlSession&&) noexcept = default;
+
+std::vector<SqlSession::Row> SqlSession::run(const std::string& sql) {
+  pqxx::nontransaction work(impl_->connection);
+  std::vector<Row> rows;
+  for (const auto& row : work.exec(sql)) {
+    auto& out = rows.emplace_back();
+    for (const auto& field : row) {
+      out.push_back(field.is_null() ? std::nullopt : std::optional(field.as<std::string>()));
+    }
+  }
+  return rows;
+}
+
+std::string SqlSession::value(const std::string& sql) {
+  const auto rows = run(sql);
+  return rows.empty() || rows[0].empty() ? "" : rows[0][0].value_or("");
+}
+
+int SqlSession::pid() const {
+  return impl_->connection.backendpid();
+}
+
+// --- TestDatabase -------------------------------------------------------------------------------
+
+TestDatabase::TestDatabase() {
+  static int count = 0;
+  name_ = "test_" + std::to_string(++count);
+  SqlSession(shared_server().url()).run("CREATE DATABASE " + name_ + " TEMPLATE seriatim_template");
+  url_ = shared_server().url(name_);
+  session_ = std::make_unique<SqlSession>(url_, "test aside");
+}
+
+TestDatabase::~TestDatabase() {
+  session_.reset();
+  try {
+    SqlSession(shared_server().url()).run("DROP DATABASE " + name_ + " WITH (FORCE)");
+  } catch (const std::exception&) {  // the server was stopped by a test, or holds a prepared one
+  }
+}
+
+SqlSession TestDatabase::connect(const std::string& application) const {
+  return SqlSession(url_, application);
+}
+
+std::vector<SqlSession::Row> TestDatabase::run(const std::string& sql) {
+  return session_->run(sql);
+}
+
+std::string TestDatabase::value(const std::string& sql) {
+  return session_->value(sql);
+}
+
+bool TestDatabase::becomes_true(const std::string& sql, int seconds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (value(sql) != "t") {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace seriatim::testing
