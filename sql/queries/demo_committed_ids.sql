@@ -1,0 +1,1 @@
+SELECT id FROM bookings WHERE status = 'booked' ORDER BY created_at, id;

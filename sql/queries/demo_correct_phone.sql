@@ -1,0 +1,1 @@
+UPDATE bookings SET phone = $2 WHERE id = $1;

@@ -1,0 +1,151 @@
+// The rooms of the house (ARCHITECTURE.md) and who may look into whom.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = SERIATIM_SOURCE_DIR;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> sources_below(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".cpp" || extension == ".hpp") found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::vector<std::string> includes_of(const fs::path& file) {
+  static const std::regex line(R"re(^\s*#include\s+[<"]([^>"]+)[>"])re");
+  std::vector<std::string> found;
+  std::ifstream in(file);
+  for (std::string text; std::getline(in, text);) {
+    std::smatch match;
+    if (std::regex_search(text, match, line)) found.push_back(match[1]);
+  }
+  return found;
+}
+
+bool starts_with_any(const std::string& text, const std::set<std::string>& prefixes) {
+  for (const auto& prefix : prefixes) {
+    if (text.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+/// Every include of the room that names one of our own rooms or a foreign library, but not these.
+std::vector<std::string> trespasses(const fs::path& room, const std::set<std::string>& allowed) {
+  std::vector<std::string> found;
+  for (const auto& file : sources_below(room)) {
+    for (const auto& include : includes_of(file)) {
+      const bool standard = include.find('/') == std::string::npos && !include.ends_with(".hpp") &&
+                            !include.ends_with(".h");
+      const bool system = include.ends_with(".h") && !include.starts_with("openssl/");
+      if (!standard && !system && !starts_with_any(include, allowed)) {
+        found.push_back(fs::relative(file, root).string() + " includes " + include);
+      }
+    }
+  }
+  return found;
+}
+
+std::string lines(const std::vector<std::string>& all) {
+  std::string text;
+  for (const auto& one : all) text += one + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_SUITE("the house") {
+  TEST_CASE("public headers show words and contracts: the standard library only") {
+    CHECK(lines(trespasses("include", {"seriatim/"})) == "");
+  }
+
+  TEST_CASE("the core is pure") {
+    CHECK(lines(trespasses("src/core", {"seriatim/", "core/"})) == "");
+    const std::regex impure(R"(steady_clock::now|system_clock|std::thread|std::mutex|random_device|\bgetenv\b|::socket)");
+    for (const auto& file : sources_below("src/core")) {
+      CAPTURE(file.string());
+      CHECK_FALSE(std::regex_search(text_of(file), impure));
+    }
+  }
+
+  TEST_CASE("the runtime sees the core and no library") {
+    CHECK(lines(trespasses("src/runtime", {"seriatim/", "core/", "runtime/"})) == "");
+  }
+
+  TEST_CASE("the PostgreSQL room sees the core, its own library and its SQL") {
+    CHECK(lines(trespasses("src/postgres", {"seriatim/", "core/", "postgres/", "pqxx/",
+                                            "boost/json", "seriatim_sql.hpp"})) == "");
+  }
+
+  TEST_CASE("a handler sees public headers, handlers/support and its client library") {
+    const std::map<std::string, std::set<std::string>> client_libraries{
+        {"http", {}}, {"sms", {"boost/json"}}, {"log", {"boost/json"}},
+        {"support", {"boost/", "openssl/", "kainjow/"}}};
+    for (const auto& entry : fs::directory_iterator(root / "handlers")) {
+      if (!entry.is_directory()) continue;
+      const auto kind = entry.path().filename().string();
+      std::set<std::string> allowed{"seriatim/", "support/", kind + "/", kind, "doctest/", "tests/"};
+      if (const auto known = client_libraries.find(kind); known != client_libraries.end()) {
+        allowed.insert(known->second.begin(), known->second.end());
+      }
+      CAPTURE(kind);
+      CHECK(lines(trespasses(fs::path("handlers") / kind, allowed)) == "");
+    }
+  }
+
+  TEST_CASE("SQL lives in sql/, never in C++ strings") {
+    const std::regex statement(R"re("[^"]*\b(SELECT|INSERT INTO|UPDATE|DELETE FROM)\b[^"]*")re");
+    for (const char* room : {"src", "include", "handlers"}) {
+      for (const auto& file : sources_below(room)) {
+        CAPTURE(file.string());
+        std::smatch match;
+        const auto text = text_of(file);
+        const bool found = std::regex_search(text, match, statement);
+        CHECK_MESSAGE(!found, match.str());
+      }
+    }
+  }
+
+  TEST_CASE("heavy headers stay out of headers") {
+    const std::set<std::string> heavy{"boost/", "pqxx/", "toml++/", "CLI/", "kainjow/", "spdlog/"};
+    for (const char* room : {"src", "include", "handlers"}) {
+      for (const auto& file : sources_below(room)) {
+        if (file.extension() != ".hpp") continue;
+        for (const auto& include : includes_of(file)) {
+          CAPTURE(file.string());
+          CAPTURE(include);
+          const bool pqxx_inside = file.string().find("src/postgres/") != std::string::npos &&
+                                   include.starts_with("pqxx/");
+          CHECK((pqxx_inside || !starts_with_any(include, heavy)));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a file is one noun: none is longer than 500 lines") {
+    for (const char* room : {"src", "include", "handlers", "tests"}) {
+      for (const auto& file : sources_below(room)) {
+        const auto text = text_of(file);
+        CAPTURE(file.string());
+        CHECK(std::count(text.begin(), text.end(), '\n') <= 500);
+      }
+    }
+  }
+}
