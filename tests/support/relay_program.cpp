@@ -1,0 +1,60 @@
+#include "support/relay_program.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace seriatim::testing {
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder() {
+  auto name = (fs::temp_directory_path() / "seriatim-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+RelayProgram::RelayProgram(const TemporaryFolder& folder, const std::string& name,
+                           const std::string& toml)
+    : log_(folder.path() / (name + ".log")) {
+  const auto config = folder.path() / (name + ".toml");
+  std::ofstream(config) << toml;
+  Process::Options options;
+  options.out_file = (folder.path() / (name + ".out")).string();
+  options.err_file = log_.string();
+  process_ = std::make_unique<Process>(
+      std::vector<std::string>{SERIATIM_PROGRAM, "run", "--config", config.string()}, options);
+}
+
+Ended RelayProgram::stop() {
+  process_->signal(15);
+  return process_->wait();
+}
+
+bool RelayProgram::has_ended() {
+  return process_->wait_at_most(std::chrono::milliseconds(0)).has_value();
+}
+
+std::string RelayProgram::log() const {
+  std::ifstream in(log_);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string http_process(const std::string& name, const std::string& table,
+                         const std::string& order_by, const std::string& url,
+                         const std::string& more) {
+  return "[[process]]\nname = \"" + name + "\"\n" + more + "[process.source]\ntable = \"" + table +
+         "\"\norder_by = \"" + order_by + "\"\n[process.handler]\nkind = \"http\"\nurl = \"" + url +
+         "\"\nallow_private = true\n";
+}
+
+std::string database_section(const std::string& url) {
+  return "[database]\nurl = \"" + url + "\"\n";
+}
+
+}  // namespace seriatim::testing

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "support/process.hpp"
+
+namespace seriatim::testing {
+
+/// A temporary folder of one test, removed at its end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// `seriatim run` with this configuration, as users run it: a program of its own, its log in a
+/// file. Killed by the destructor.
+class RelayProgram {
+ public:
+  /// `toml` is the whole configuration; the log goes to `folder`/`name`.log.
+  RelayProgram(const TemporaryFolder& folder, const std::string& name, const std::string& toml);
+
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  void kill() { process_->signal(9); }
+  void signal(int number) { process_->signal(number); }
+  /// SIGTERM and its end.
+  Ended stop();
+  Ended wait() { return process_->wait(); }
+  /// False while it runs.
+  [[nodiscard]] bool has_ended();
+  [[nodiscard]] std::string log() const;
+
+ private:
+  std::filesystem::path log_;
+  std::unique_ptr<Process> process_;
+};
+
+/// `[[process]]` of one http handler reading `table`.
+std::string http_process(const std::string& name, const std::string& table,
+                         const std::string& order_by, const std::string& url,
+                         const std::string& more = {});
+std::string database_section(const std::string& url);
+
+}  // namespace seriatim::testing
