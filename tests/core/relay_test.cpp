@@ -3,16 +3,17 @@
 
 #include <doctest/doctest.h>
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "seriatim/testing/memory_source.hpp"
+#include "support/in_process_relay.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;
+using testing::DeliveryLog;
+using testing::InProcessRelay;
 using testing::MemorySource;
 
 namespace {
@@ -23,33 +24,11 @@ Record row(std::string payload) {
   return record;
 }
 
-/// Collects what a handler was given; waits for facts with a deadline.
-class Journal {
- public:
-  void add(const Record& record) {
-    const std::scoped_lock guard(mutex_);
-    records_.push_back(record);
-    changed_.notify_all();
-  }
-  bool wait_for(std::size_t count) {
-    std::unique_lock guard(mutex_);
-    return changed_.wait_for(guard, 20s, [&] { return records_.size() >= count; });
-  }
-  std::vector<Record> records() {
-    const std::scoped_lock guard(mutex_);
-    return records_;
-  }
-  std::string payloads() {
-    std::string all;
-    for (const auto& record : records()) all += record.payload.value_or("-");
-    return all;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Record> records_;
-};
+std::string payloads(const DeliveryLog& log) {
+  std::string all;
+  for (const auto& record : log.records()) all += record.payload.value_or("-");
+  return all;
+}
 
 template <class Condition>
 bool eventually(Condition holds) {
@@ -71,25 +50,6 @@ ProcessConfig quick(std::string name = "p") {
   return config;
 }
 
-/// A relay on its own thread until the end of the scope.
-class Running {
- public:
-  Running(std::shared_ptr<Source> source, ProcessConfig config, HandlerFactory handler) {
-    relay_.add(std::move(config), std::move(source), std::move(handler));
-    thread_ = std::jthread([this](std::stop_token stop) { left_ = relay_.run(stop); });
-  }
-  std::vector<LaneStatus> stop() {
-    thread_.request_stop();
-    thread_.join();
-    return left_;
-  }
-
- private:
-  Relay relay_;
-  std::vector<LaneStatus> left_;
-  std::jthread thread_;
-};
-
 const LaneId lane{"p", 0, 1};
 
 }  // namespace
@@ -98,14 +58,14 @@ TEST_SUITE("relay") {
   TEST_CASE("draining delivers everything in order and ends") {
     auto source = std::make_shared<MemorySource>();
     for (const char* text : {"a", "b", "c"}) source->append(row(text));
-    Journal journal;
+    DeliveryLog journal;
     Relay relay({.drain = true});
     relay.add(quick(), source, handler_from([&](const Record& record) {
                 journal.add(record);
                 return Outcome::done();
               }));
     const auto left = relay.run({});
-    CHECK(journal.payloads() == "abc");
+    CHECK(payloads(journal) == "abc");
     REQUIRE(left.size() == 1);
     CHECK(left[0].state == LaneState::stopped);
     CHECK(left[0].sequence == 3);
@@ -113,39 +73,39 @@ TEST_SUITE("relay") {
 
   TEST_CASE("rows appended while it runs are delivered, and an open transaction holds later ones") {
     auto source = std::make_shared<MemorySource>();
-    Journal journal;
-    Running relay(source, quick(), handler_from([&](const Record& record) {
-                    journal.add(record);
-                    return Outcome::done();
-                  }));
+    DeliveryLog journal;
+    InProcessRelay relay(source, quick(), handler_from([&](const Record& record) {
+                           journal.add(record);
+                           return Outcome::done();
+                         }));
     source->append(row("a"));
-    REQUIRE(journal.wait_for(1));
+    REQUIRE(journal.wait_for_rows(1));
     auto early = source->begin();
     early->append(row("b"));
     source->append(row("c"));
     source->append(row("d"));
     early->commit();
-    REQUIRE(journal.wait_for(4));
+    REQUIRE(journal.wait_for_rows(4));
     relay.stop();
-    CHECK(journal.payloads() == "abcd");
+    CHECK(payloads(journal) == "abcd");
   }
 
   TEST_CASE("a handler that throws anything has failed: same row again, nothing overtakes it") {
     auto source = std::make_shared<MemorySource>();
     source->append(row("a"));
     source->append(row("b"));
-    Journal journal;
+    DeliveryLog journal;
     int failures = 0;
-    Running relay(source, quick(), handler_from([&](const Record& record) {
-                    journal.add(record);
-                    if (++failures == 1) throw std::runtime_error("broken");
-                    if (failures == 2) throw 42;  // NOLINT: non-std on purpose
-                    if (failures == 3) throw std::bad_alloc();
-                    return Outcome::done();
-                  }));
-    REQUIRE(journal.wait_for(5));
+    InProcessRelay relay(source, quick(), handler_from([&](const Record& record) {
+                           journal.add(record);
+                           if (++failures == 1) throw std::runtime_error("broken");
+                           if (failures == 2) throw 42;  // NOLINT: non-std on purpose
+                           if (failures == 3) throw std::bad_alloc();
+                           return Outcome::done();
+                         }));
+    REQUIRE(journal.wait_for_rows(2));
     relay.stop();
-    CHECK(journal.payloads() == "aaaab");
+    CHECK(payloads(journal) == "aaaab");
     CHECK(journal.records()[3].attempt == 4);
     CHECK(journal.records()[3].sequence == 1);
   }
@@ -155,56 +115,56 @@ TEST_SUITE("relay") {
     source->append(row("a"));
     const auto bad = source->append(row("bad"));
     source->append(row("c"));
-    Journal journal;
-    Running relay(source, quick(), handler_from([&](const Record& record) {
-                    if (record.payload == "bad") return Outcome::poison("no");
-                    journal.add(record);
-                    return Outcome::done();
-                  }));
-    REQUIRE(journal.wait_for(1));
+    DeliveryLog journal;
+    InProcessRelay relay(source, quick(), handler_from([&](const Record& record) {
+                           if (record.payload == "bad") return Outcome::poison("no");
+                           journal.add(record);
+                           return Outcome::done();
+                         }));
+    REQUIRE(journal.wait_for_rows(1));
     REQUIRE(eventually([&] { return source->cursor(lane).state == Cursor::State::halted; }));
     CHECK(source->cursor(lane).row_id == bad);
     CHECK_THROWS_AS(source->skip(lane, "999"), Error);
     source->skip(lane, bad);
-    REQUIRE(journal.wait_for(2));
+    REQUIRE(journal.wait_for_rows(2));
     relay.stop();
-    CHECK(journal.payloads() == "ac");
+    CHECK(payloads(journal) == "ac");
     CHECK(journal.records()[1].sequence == 3);
   }
 
   TEST_CASE("two relays: one is active, the other takes over when it leaves, epoch growing") {
     auto source = std::make_shared<MemorySource>();
-    Journal first;
-    Journal second;
-    const auto into = [](Journal& journal) {
+    DeliveryLog first;
+    DeliveryLog second;
+    const auto into = [](DeliveryLog& journal) {
       return handler_from([&journal](const Record& record) {
         journal.add(record);
         return Outcome::done();
       });
     };
-    Running one(source, quick(), into(first));
+    InProcessRelay one(source, quick(), into(first));
     source->append(row("a"));
-    REQUIRE(first.wait_for(1));
-    Running two(source, quick(), into(second));
+    REQUIRE(first.wait_for_rows(1));
+    InProcessRelay two(source, quick(), into(second));
     source->append(row("b"));
-    REQUIRE(first.wait_for(2));
+    REQUIRE(first.wait_for_rows(2));
     one.stop();
     source->append(row("c"));
-    REQUIRE(second.wait_for(1));
+    REQUIRE(second.wait_for_rows(1));
     two.stop();
-    CHECK(first.payloads() == "ab");
-    CHECK(second.payloads() == "c");
+    CHECK(payloads(first) == "ab");
+    CHECK(payloads(second) == "c");
     CHECK(second.records()[0].epoch > first.records()[0].epoch);
     CHECK(second.records()[0].sequence == 3);
   }
 
   TEST_CASE("lost sessions are opened again and nothing is lost or repeated at rest") {
     auto source = std::make_shared<MemorySource>();
-    Journal journal;
-    Running relay(source, quick(), handler_from([&](const Record& record) {
-                    journal.add(record);
-                    return Outcome::done();
-                  }));
+    DeliveryLog journal;
+    InProcessRelay relay(source, quick(), handler_from([&](const Record& record) {
+                           journal.add(record);
+                           return Outcome::done();
+                         }));
     for (int i = 0; i < 5; ++i) {
       source->append(row(std::to_string(i)));
       REQUIRE(eventually([&] {
@@ -217,7 +177,7 @@ TEST_SUITE("relay") {
       source->drop_sessions();
     }
     relay.stop();
-    CHECK(journal.payloads() == "01234");
+    CHECK(payloads(journal) == "01234");
   }
 
   TEST_CASE("rows of one key keep to one lane and its order") {
@@ -229,7 +189,7 @@ TEST_SUITE("relay") {
       record.key = "k" + std::to_string(i % 7);
       source->append(std::move(record));
     }
-    Journal journal;
+    DeliveryLog journal;
     Relay relay({.drain = true});
     relay.add(config, source, handler_from([&](const Record& record) {
                 journal.add(record);

@@ -163,8 +163,8 @@ class Demo {
 
   void mend(const std::string& id) {
     const std::string number = "+4530123456";
-    say("\nThe number is corrected and the row tried again:\n");
-    say("# UPDATE bookings SET phone = '" + number + "' WHERE id = " + id);
+    say("\nThe number is corrected in the table, and the row tried again:\n");
+    say("# bookings." + id + ": phone is now " + number);
     bookings_->correct_phone(id, number);
     show({"retry", "booking_sms"});
   }
