@@ -9,6 +9,7 @@
 #include "support/commit_thief.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;
@@ -106,17 +107,19 @@ TEST_SUITE("faults of the database") {
   }
 
   TEST_CASE("the server is restarted with -m immediate: it goes on after the committed cursor") {
-    testing::TemporaryServer server;
-    auto database = server.session();
-    database.run(
-        "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text,"
-        " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
-        "INSERT INTO t (payload) SELECT 'x' FROM generate_series(1, 300)");
+    const testing::TemporaryFolder folder;
+    postgres::EmbeddedServer server({folder.path() / "postgres", {}, {}});
+    install_schema(server.url());
+    testing::SqlSession(server.url())
+        .run(
+            "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text,"
+            " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
+            "INSERT INTO t (payload) SELECT 'x' FROM generate_series(1, 300)");
     DeliveryLog log;
     InProcessRelay relay(Outbox::source(server.url()), process(), into(log));
     for (const std::size_t rows : {50U, 100U, 150U}) {
       REQUIRE(log.wait_for_rows(rows));
-      server.stop_immediate();
+      server.stop(postgres::EmbeddedServer::Stop::immediate);
       CHECK(relay.status->wait_for(
           [](const LaneStatus& s) { return s.state == LaneState::claiming; }));
       server.start();

@@ -1,23 +1,8 @@
 #include "support/relay_program.hpp"
 
-#include <cstdlib>
 #include <fstream>
-#include <stdexcept>
 
 namespace seriatim::testing {
-
-namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder() {
-  auto name = (fs::temp_directory_path() / "seriatim-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 RelayProgram::RelayProgram(const TemporaryFolder& folder, const std::string& name,
                            const std::string& toml)

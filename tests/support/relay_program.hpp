@@ -5,21 +5,9 @@
 #include <string>
 
 #include "support/process.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
-
-/// A temporary folder of one test, removed at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// `seriatim run` with this configuration, as users run it: a program of its own, its log in a
 /// file. Killed by the destructor.
