@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "seriatim/record.hpp"
+#include "support/resolver.hpp"
+#include "support/url.hpp"
+
+namespace seriatim::handlers {
+
+struct HttpClientConfig {
+  bool allow_private = false;  ///< reach private, loopback, link-local … addresses too
+  std::string ca_file;         ///< PEM; empty: the system's certificate authorities
+  /// Name, TCP and TLS together; the call's deadline holds beside it.
+  std::chrono::milliseconds connect_timeout{10'000};
+  /// A connection unused for longer is not used again. Below the idle time-outs of common servers
+  /// (5 s), because one that closes just as we send leaves us not knowing.
+  std::chrono::milliseconds idle_max{4'000};
+  Lookup lookup = look_up_by_system;
+};
+
+struct HttpRequest {
+  Url url;
+  std::vector<Header> headers;  ///< beside Host and Content-Length
+  std::string_view body;
+};
+
+/// The receiver spoke. `body` holds at most the first 64 KiB.
+struct HttpAnswer {
+  int status = 0;
+  std::string retry_after;
+  std::string body;
+};
+
+/// There is no answer, or none to be trusted. `what` is for people.
+struct HttpFailure {
+  enum class Kind {
+    not_sent,  ///< the receiver cannot have the whole request
+    refused,   ///< the target or its certificate is not acceptable: nothing was sent
+    lost,      ///< the request was sent, the answer is missing or broken
+  };
+  Kind kind = Kind::not_sent;
+  std::string what;
+};
+
+using HttpResult = std::variant<HttpAnswer, HttpFailure>;
+
+/// POSTs over HTTP/1.1 and keeps the connection.
+///
+/// Threads: one user at a time; everything runs on the calling thread (names: see Resolver).
+/// Never: a redirect followed, a certificate unchecked, a body decompressed, a request sent twice
+/// after one byte of it may have left.
+/// Not reused is a connection whose answer was odd in any way.
+class HttpClient {
+ public:
+  explicit HttpClient(HttpClientConfig config);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// Returns by `deadline`. Throws CannotRender for a header that cannot be sent, Error for a
+  /// `ca_file` that cannot be read.
+  [[nodiscard]] HttpResult post(const HttpRequest& request,
+                                std::chrono::steady_clock::time_point deadline);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace seriatim::handlers

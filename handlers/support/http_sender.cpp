@@ -1,0 +1,76 @@
+#include "support/http_sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/classify.hpp"
+#include "support/encoding.hpp"
+#include "support/header_text.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+std::string credentials(const HttpTarget& target) {
+  if (!target.token.empty()) return "Bearer " + target.token;
+  if (target.username.empty()) return {};
+  return "Basic " + base64_encode(target.username + ':' + target.password);
+}
+
+}  // namespace
+
+HttpSender::HttpSender(HttpTarget target)
+    : target_(std::move(target)),
+      url_template_(target_.url, Escaping::url),
+      client_(target_.client) {
+  if (url_template_.is_constant()) fixed_url_ = parse_url(target_.url);
+  headers_ = target_.headers;
+  headers_.emplace_back("User-Agent", "seriatim");
+  if (const auto value = credentials(target_); !value.empty()) {
+    headers_.emplace_back("Authorization", value);
+  }
+  hide_target();
+}
+
+// Receivers echo requests in their answers. Parts of a path are secrets with some (chat webhooks).
+void HttpSender::hide_target() {
+  constexpr std::size_t part_bytes_min = 16;
+  hide(target_.password);
+  hide(target_.token);
+  for (const auto& [name, value] : headers_) {
+    if (name != "User-Agent") hide(value);
+  }
+  if (const auto value = credentials(target_); value.starts_with("Basic ")) hide(value.substr(6));
+  for (std::string_view rest = target_.url; !rest.empty();) {
+    const auto part = rest.substr(0, rest.find_first_of("/?&="));
+    if (part.size() >= part_bytes_min) hide(part);
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  }
+}
+
+Url HttpSender::url_for(TemplateValues& values) const {
+  return fixed_url_ ? *fixed_url_ : parse_url(url_template_.render(values));
+}
+
+Outcome HttpSender::send(const Record& record, TemplateValues& values, const HttpMessage& message,
+                         const CallContext& context) {
+  HttpRequest request{url_for(values), message.headers, message.body};
+  add_delivery_headers(record, request.headers);
+  pass_headers(record, target_.pass_headers, request.headers);
+  request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
+  auto deadline = context.deadline;
+  if (target_.timeout.count() > 0) {
+    deadline = std::min(deadline, std::chrono::steady_clock::now() + target_.timeout);
+  }
+  return judge(client_.post(request, deadline), message);
+}
+
+Outcome HttpSender::judge(const HttpResult& result, const HttpMessage& message) const {
+  const auto* answer = std::get_if<HttpAnswer>(&result);
+  if (answer && classify_status(answer->status) == Outcome::Kind::done) return Outcome::done();
+  auto redactor = redactor_;
+  for (const auto text : message.hidden) redactor.add(text);
+  return classify(result, redactor, std::chrono::system_clock::now());
+}
+
+}  // namespace seriatim::handlers

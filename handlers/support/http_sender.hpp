@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "seriatim/handler.hpp"
+#include "support/excerpt.hpp"
+#include "support/http_client.hpp"
+#include "support/http_target.hpp"
+#include "support/template.hpp"
+
+namespace seriatim::handlers {
+
+/// What a kind of handler adds to a request.
+struct HttpMessage {
+  std::vector<Header> headers;  ///< Content-Type and its own
+  std::string_view body;
+  std::vector<std::string_view> hidden;  ///< parts of the record that must not appear in reasons
+};
+
+/// POSTs records to one target: delivery headers, credentials, deadline, classification.
+///
+/// Threads: one user at a time.
+class HttpSender {
+ public:
+  explicit HttpSender(HttpTarget target);
+
+  /// Texts that never appear in a reason; the target's own secrets are known already.
+  void hide(std::string_view secret) { redactor_.add(secret); }
+
+  /// Throws CannotRender where record and target do not fit.
+  [[nodiscard]] Outcome send(const Record& record, TemplateValues& values,
+                             const HttpMessage& message, const CallContext& context);
+
+ private:
+  [[nodiscard]] Url url_for(TemplateValues& values) const;
+  [[nodiscard]] Outcome judge(const HttpResult& result, const HttpMessage& message) const;
+  void hide_target();
+
+  HttpTarget target_;
+  Template url_template_;
+  std::optional<Url> fixed_url_;
+  std::vector<Header> headers_;
+  Redactor redactor_;
+  HttpClient client_;
+};
+
+}  // namespace seriatim::handlers

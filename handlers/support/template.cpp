@@ -1,0 +1,178 @@
+#include "support/template.hpp"
+
+#include <deque>
+#include <kainjow/mustache.hpp>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "support/cannot_render.hpp"
+#include "support/encoding.hpp"
+#include "support/header_text.hpp"
+#include "support/json_data.hpp"
+#include "support/template_text.hpp"
+#include "support/time_text.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+namespace mustache = kainjow::mustache;
+using Data = mustache::data;
+
+std::string_view take_segment(std::string_view& name) {
+  const auto dot = name.find('.');
+  const auto segment = name.substr(0, dot);
+  name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
+  return segment;
+}
+
+const Data* dig(const Data* data, std::string_view name) {
+  while (data && !name.empty()) data = data->get(std::string(take_segment(name)));
+  return data;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw CannotRender("the template needs {{" + name + "}}, which " + why);
+}
+
+}  // namespace
+
+class TemplateValues::Impl {
+ public:
+  explicit Impl(const Record& record) : record_(record) {
+    put("id", record.id());
+    put("process", record.process);
+    put("lane", std::to_string(record.lane));
+    put("sequence", std::to_string(record.sequence));
+    put("epoch", std::to_string(record.epoch));
+    put("attempt", std::to_string(record.attempt));
+    put("created_at", rfc3339(record.position.created_at_us));
+    if (record.key) put("key", *record.key);
+    if (record.event_type) put("event_type", *record.event_type);
+    if (record.previous_id) put("previous_id", *record.previous_id);
+  }
+
+  /// What a section looks at; null where there is none.
+  const Data* find(std::string_view name) {
+    const auto plain = plain_.find(name);
+    if (plain != plain_.end()) return &plain->second;
+    auto rest = name;
+    const auto first = take_segment(rest);
+    if (first == "payload") return record_.payload ? dig(&payload(), rest) : nullptr;
+    return first == "headers" && !rest.empty() ? header(rest) : nullptr;
+  }
+
+  /// `{{payload}}` itself: the bytes as stored, whatever they are.
+  const Data* whole_payload() { return record_.payload ? keep(Data(*record_.payload)) : nullptr; }
+
+  const Data* keep(Data data) { return &kept_.emplace_back(std::move(data)); }
+
+ private:
+  void put(const char* name, const std::string& value) { plain_.emplace(name, Data(value)); }
+
+  const Data& payload() {
+    if (!payload_) payload_.emplace(json_to_data(*record_.payload));
+    return *payload_;
+  }
+
+  const Data* header(std::string_view name) {
+    for (const auto& [key, value] : record_.headers) {
+      if (same_header(key, name)) return keep(Data(value));
+    }
+    return nullptr;
+  }
+
+  const Record& record_;
+  std::map<std::string, Data, std::less<>> plain_;
+  std::optional<Data> payload_;
+  std::deque<Data> kept_;
+};
+
+namespace {
+
+/// What kainjow asks for values: sections from the inside out, then the record.
+class Context final : public mustache::basic_context<std::string> {
+ public:
+  explicit Context(TemplateValues::Impl& values) : values_(values) {}
+
+  void push(const Data* data) override { sections_.push_back(data); }
+  void pop() override { sections_.pop_back(); }
+  const Data* get_partial(const std::string&) const override { return nullptr; }
+
+  const Data* get(const std::string& name) const override {
+    if (!name.starts_with(TemplateText::printed_mark)) return find(name);
+    return printable(name.substr(1));
+  }
+
+ private:
+  const Data* find(const std::string& name) const {
+    if (name == ".") return sections_.empty() ? nullptr : sections_.back();
+    for (auto section = sections_.rbegin(); section != sections_.rend(); ++section) {
+      if (const auto* found = dig(*section, name)) return found;
+    }
+    return values_.find(name);
+  }
+
+  const Data* printable(const std::string& name) const {
+    const auto* found = name == "payload" ? values_.whole_payload() : find(name);
+    if (!found || found->is_invalid()) refuse(name, "this record lacks or has as null");
+    if (found->is_bool())
+      return values_.keep(Data(std::string(found->is_true() ? "true" : "false")));
+    if (!found->is_string()) refuse(name, "is an object or a list here, not a value");
+    return found;
+  }
+
+  TemplateValues::Impl& values_;
+  std::vector<const Data*> sections_;
+};
+
+std::string as_is(const std::string& text) {
+  return text;
+}
+
+mustache::mustache::escape_handler escape_of(Escaping escaping) {
+  switch (escaping) {
+    case Escaping::json: return [](const std::string& text) { return json_escape(text); };
+    case Escaping::url: return [](const std::string& text) { return percent_encode(text); };
+    case Escaping::none: break;
+  }
+  return as_is;
+}
+
+}  // namespace
+
+TemplateValues::TemplateValues(const Record& record) : impl_(std::make_unique<Impl>(record)) {}
+TemplateValues::~TemplateValues() = default;
+
+class Template::Impl {
+ public:
+  Impl(const TemplateText& text, Escaping escaping)
+      : constant_(!text.has_tags), mustache_(text.text) {
+    if (!mustache_.is_valid()) throw CannotRender("template: " + mustache_.error_message());
+    if (escaping == Escaping::url && text.has_unescaped) {
+      throw CannotRender("{{{…}}} and {{&…}} are not allowed here: values are always encoded");
+    }
+    mustache_.set_custom_escape(escape_of(escaping));
+  }
+
+  const bool constant_;
+  mustache::mustache mustache_;
+};
+
+Template::Template(const std::string& text, Escaping escaping)
+    : impl_(std::make_unique<Impl>(prepare_template(text), escaping)) {}
+Template::~Template() = default;
+Template::Template(Template&&) noexcept = default;
+Template& Template::operator=(Template&&) noexcept = default;
+
+std::string Template::render(TemplateValues& values) const {
+  Context context(*values.impl_);
+  return impl_->mustache_.render(context);
+}
+
+bool Template::is_constant() const {
+  return impl_->constant_;
+}
+
+}  // namespace seriatim::handlers

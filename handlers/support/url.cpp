@@ -1,0 +1,111 @@
+#include "support/url.hpp"
+
+#include <algorithm>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+#include <cctype>
+
+#include "support/cannot_render.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+constexpr std::size_t url_bytes_max = 8192;
+constexpr std::size_t host_bytes_max = 253;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_host_char(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  });
+  return text;
+}
+
+// "2130706433", "0x7f.1", "127.1": resolvers read such names as IPv4 addresses, people do not.
+bool ends_in_number(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  const auto label = host.substr(host.rfind('.') + 1);
+  return !label.empty() &&
+         (label.starts_with("0x") || std::all_of(label.begin(), label.end(), is_digit));
+}
+
+std::string checked_name(const std::string& host) {
+  if (host.empty()) throw CannotRender("the URL names no host");
+  if (host.size() > host_bytes_max || host.starts_with('.') ||
+      host.find("..") != std::string::npos ||
+      !std::all_of(host.begin(), host.end(), is_host_char)) {
+    throw CannotRender("the URL's host is not a valid name");
+  }
+  if (ends_in_number(host)) {
+    throw CannotRender("the URL's host is a number; write addresses as 192.0.2.1");
+  }
+  return host;
+}
+
+bool is_http(std::string_view scheme) {
+  return scheme == "http" || scheme == "https";
+}
+
+void take_host(boost::urls::url_view view, Url& url) {
+  switch (view.host_type()) {
+    case boost::urls::host_type::ipv4:
+    case boost::urls::host_type::ipv6:
+      url.host_kind = Url::HostKind::address;
+      url.host = lower(view.host_address());
+      return;
+    case boost::urls::host_type::name:
+      url.host = checked_name(lower(std::string(view.encoded_host())));
+      return;
+    default: throw CannotRender("the URL's host is neither a name nor an address");
+  }
+}
+
+void take_port(boost::urls::url_view view, Url& url) {
+  url.port = url.tls ? "443" : "80";
+  if (!view.has_port() || view.port().empty()) return;
+  if (view.port_number() == 0) throw CannotRender("the URL's port is not between 1 and 65535");
+  url.port = std::to_string(view.port_number());
+}
+
+}  // namespace
+
+std::string Url::name() const {
+  return host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
+}
+
+std::string Url::origin() const {
+  return (tls ? "https://" : "http://") + host_field;
+}
+
+Url parse_url(std::string_view text) {
+  if (text.size() > url_bytes_max) throw CannotRender("the URL is over 8192 bytes");
+  const auto parsed = boost::urls::parse_uri({text.data(), text.size()});
+  if (!parsed || !parsed->has_authority()) throw CannotRender("not a valid http or https URL");
+  const auto view = *parsed;
+  const auto scheme = lower(std::string(view.scheme()));
+  if (!is_http(scheme)) throw CannotRender("only http and https URLs are allowed");
+  if (view.has_userinfo()) {
+    throw CannotRender("the URL holds a user name; use username and password instead");
+  }
+  if (view.has_fragment()) throw CannotRender("the URL holds a fragment (#…), which is never sent");
+  Url url;
+  url.tls = scheme == "https";
+  take_host(view, url);
+  take_port(view, url);
+  url.host_field = url.host.find(':') == std::string::npos ? url.host : '[' + url.host + ']';
+  if (url.port != (url.tls ? "443" : "80")) url.host_field += ':' + url.port;
+  const auto target = view.encoded_target();
+  url.target = std::string(target.data(), target.size());
+  if (!url.target.starts_with('/')) url.target.insert(0, 1, '/');
+  return url;
+}
+
+}  // namespace seriatim::handlers
