@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "seriatim/record.hpp"
+
+namespace seriatim::handlers {
+
+// CloudEvents 1.0. `id` is the record's, `source` "seriatim:<process>", so that both together are
+// unique; `type` the event type ("seriatim.record" where there is none), `subject` the key, `time`
+// created_at.
+
+/// Binary mode: the ce-* headers that go with the payload as body.
+[[nodiscard]] std::vector<Header> cloud_event_headers(const Record& record);
+
+/// Structured mode: the JSON envelope. A payload that is not JSON goes as data_base64.
+[[nodiscard]] std::string cloud_event_json(const Record& record, const std::string& content_type);
+
+}  // namespace seriatim::handlers

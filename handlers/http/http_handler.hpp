@@ -1,0 +1,31 @@
+#pragma once
+
+#include "http/http_config.hpp"
+#include "seriatim/handler.hpp"
+#include "support/http_sender.hpp"
+#include "support/template.hpp"
+#include "support/webhook_signature.hpp"
+
+namespace seriatim::handlers {
+
+/// A webhook: one POST a record. What answers mean is in README.md beside this file.
+class HttpHandler final : public RecordHandler {
+ public:
+  /// Throws CannotRender for a configuration that `read_http_config` would have complained about.
+  explicit HttpHandler(HttpHandlerConfig config);
+
+  Outcome handle_record(const Record& record, const CallContext& context) override;
+
+ private:
+  /// The bytes to send; `made` holds them where they are not the record's own.
+  [[nodiscard]] std::string_view body_of(const Record& record, TemplateValues& values,
+                                         std::string& made) const;
+  [[nodiscard]] std::vector<Header> headers_of(const Record& record, std::string_view body) const;
+
+  HttpHandlerConfig config_;
+  Template body_template_;
+  WebhookSigner signer_;
+  HttpSender sender_;
+};
+
+}  // namespace seriatim::handlers

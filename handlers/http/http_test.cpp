@@ -1,0 +1,166 @@
+// The http handler against a real server: what goes over the wire, and what answers mean.
+#include <doctest/doctest.h>
+
+#include "http/http_handler.hpp"
+#include "support/encoding.hpp"
+#include "support/handler_calls.hpp"
+#include "support/http_receiver.hpp"
+
+using namespace std::chrono_literals;
+using namespace seriatim;
+using namespace seriatim::handlers;
+using namespace seriatim::testing;
+using Kind = Outcome::Kind;
+
+namespace {
+
+HttpHandlerConfig config_for(const HttpReceiver& receiver, const std::string& path = "/hook") {
+  HttpHandlerConfig config;
+  config.target.url = receiver.url(path);
+  config.target.pass_headers = {"traceparent"};
+  config.target.client.allow_private = true;
+  return config;
+}
+
+Outcome deliver(HttpHandler& handler, const Record& record, std::chrono::milliseconds time = 10s) {
+  return handler.handle_record(record, call_within(time));
+}
+
+Outcome deliver(const HttpHandlerConfig& config, const Record& record,
+                std::chrono::milliseconds time = 10s) {
+  HttpHandler handler(config);
+  return deliver(handler, record, time);
+}
+
+}  // namespace
+
+TEST_CASE("a record is one POST with the payload's bytes and the delivery headers") {
+  HttpReceiver receiver;
+  auto record = make_record("{ \"a\" :1e400,\n\"b\":\"\xf0\x9f\x98\x80\"}");
+  record.headers = {{"TraceParent", "00-abc-def-01"}, {"private", "not passed"}};
+  record.attempt = 2;
+  CHECK(deliver(config_for(receiver, "/hook?a=b%20c"), record).is_done());
+
+  const auto request = receiver.last_request();
+  CHECK(request.method == "POST");
+  CHECK(request.target == "/hook?a=b%20c");
+  CHECK(request.body == *record.payload);
+  CHECK(request.header("host") == "127.0.0.1:" + std::to_string(receiver.port()));
+  CHECK(request.header("content-type") == "application/json");
+  CHECK(request.header("idempotency-key") == "bookings:4711");
+  CHECK(request.header("seriatim-process") == "bookings");
+  CHECK(request.header("seriatim-lane") == "2");
+  CHECK(request.header("seriatim-sequence") == "42");
+  CHECK(request.header("seriatim-epoch") == "3");
+  CHECK(request.header("seriatim-attempt") == "2");
+  CHECK(request.header("seriatim-previous-id") == "4710");
+  CHECK(request.header("traceparent") == "00-abc-def-01");
+  CHECK(!request.header("private"));
+  CHECK(!request.header("webhook-id"));
+  CHECK(!request.header("accept-encoding"));
+}
+
+TEST_CASE("payload bytes arrive exactly as stored") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver));
+  const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
+  for (const auto& payload : {std::string(), std::string("a\0b", 3), std::string("\xef\xbb\xbf{}"),
+                              std::string("\xff\xfe invalid"), deep, std::string(300'000, 'x')}) {
+    CHECK(deliver(handler, make_record(payload)).is_done());
+    CHECK(receiver.last_request().body == payload);
+  }
+  CHECK(receiver.connections_accepted() == 1);
+}
+
+TEST_CASE("a NULL payload is poison, not an empty request") {
+  HttpReceiver receiver;
+  auto record = make_record("");
+  record.payload.reset();
+  CHECK(deliver(config_for(receiver), record).kind == Kind::poison);
+  CHECK(receiver.request_count() == 0);
+}
+
+TEST_CASE("the class table of the HTTP contract") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver));
+  const std::vector<std::pair<int, Kind>> table = {
+      {200, Kind::done},        {201, Kind::done},        {202, Kind::done},
+      {204, Kind::done},        {299, Kind::done},        {300, Kind::poison},
+      {301, Kind::poison},      {302, Kind::poison},      {304, Kind::poison},
+      {307, Kind::poison},      {308, Kind::poison},      {400, Kind::poison},
+      {401, Kind::poison},      {403, Kind::poison},      {404, Kind::poison},
+      {408, Kind::retry_later}, {410, Kind::poison},      {413, Kind::poison},
+      {422, Kind::poison},      {425, Kind::retry_later}, {429, Kind::retry_later},
+      {451, Kind::poison},      {500, Kind::retry_later}, {501, Kind::retry_later},
+      {502, Kind::retry_later}, {503, Kind::retry_later}, {504, Kind::retry_later},
+      {599, Kind::retry_later}, {600, Kind::retry_later}, {999, Kind::retry_later}};
+  for (const auto& [status, kind] : table) {
+    CAPTURE(status);
+    receiver.push(Reply::with_status(status));
+    CHECK(deliver(handler, make_record("{}")).kind == kind);
+  }
+  CHECK(receiver.request_count() == table.size());
+}
+
+TEST_CASE("a redirect is not followed, inside or outside") {
+  HttpReceiver receiver;
+  HttpReceiver elsewhere;
+  for (const auto& to : {receiver.url("/other"), elsewhere.url("/")}) {
+    auto reply = Reply::with_status(302);
+    reply.headers = {{"Location", to}};
+    receiver.push(reply);
+    CHECK(deliver(config_for(receiver), make_record("{}")).kind == Kind::poison);
+  }
+  CHECK(receiver.request_count() == 2);
+  CHECK(elsewhere.request_count() == 0);
+}
+
+TEST_CASE("success with an error in its body is success, and interim answers are passed over") {
+  HttpReceiver receiver;
+  receiver.push(Reply::with_status(200, R"({"error":"no"})"));
+  CHECK(deliver(config_for(receiver), make_record("{}")).is_done());
+  Reply reply;
+  reply.raw =
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+      "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
+  receiver.push(reply);
+  CHECK(deliver(config_for(receiver), make_record("{}")).is_done());
+}
+
+TEST_CASE("Retry-After is passed on") {
+  HttpReceiver receiver;
+  for (const auto& [value, wait] :
+       std::vector<std::pair<std::string, std::optional<std::chrono::milliseconds>>>{
+           {"7", 7s},
+           {"-1", std::nullopt},
+           {"1000000000", std::chrono::days(366)},
+           {"soon", std::nullopt}}) {
+    auto reply = Reply::with_status(429);
+    reply.headers = {{"Retry-After", value}};
+    receiver.push(reply);
+    const auto outcome = deliver(config_for(receiver), make_record("{}"));
+    CHECK(outcome.kind == Kind::retry_later);
+    CHECK(outcome.retry_after == wait);
+  }
+}
+
+TEST_CASE("the reason holds what the receiver said, escaped, cut and without secrets") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver, "/services/T0123456789abcdefg?api_key=query-canary-0123");
+  config.target.username = "user";
+  config.target.password = "canary-password";
+  config.target.headers = {{"X-Api-Key", "canary-header"}};
+  config.secrets = {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"};
+  receiver.reply_with([](const ReceivedRequest& request) {
+    return Reply::with_status(422, "no \x1b[31m\r\n" + request.target +
+                                       *request.header("x-api-key") +
+                                       *request.header("authorization") + " " + request.body + " " +
+                                       base64_encode("x") + std::string(1000, 'y'));
+  });
+  const auto outcome = deliver(config, make_record(R"({"card":"canary-payload"})"));
+  CHECK(outcome.kind == Kind::poison);
+  CHECK(outcome.reason.starts_with("HTTP 422: no \\x1b[31m\\r\\n/services/[redacted]"));
+  CHECK(outcome.reason.size() < 250);
+  CHECK(outcome.reason.find("canary") == std::string::npos);
+  CHECK(outcome.reason.find(base64_encode("user:canary-password")) == std::string::npos);
+}
