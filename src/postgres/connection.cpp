@@ -74,6 +74,27 @@ std::string first_line(const std::string& text) {
                      what + " (SQLSTATE " + sqlstate + ")" + advice);
 }
 
+template <class E>
+bool is_a(const std::exception& e) {
+  return dynamic_cast<const E*>(&e) != nullptr;
+}
+
+/// libpqxx 6 drops the SQLSTATE of some of its classes; the class then stands for it.
+std::string sqlstate_of(const pqxx::sql_error& e) {
+  if (!e.sqlstate().empty()) return e.sqlstate();
+  if (is_a<pqxx::insufficient_privilege>(e)) return "42501";
+  if (is_a<pqxx::undefined_table>(e)) return "42P01";
+  if (is_a<pqxx::undefined_column>(e)) return "42703";
+  if (is_a<pqxx::undefined_function>(e)) return "42883";
+  if (is_a<pqxx::syntax_error>(e)) return "42601";
+  if (is_a<pqxx::data_exception>(e)) return "22000";
+  if (is_a<pqxx::integrity_constraint_violation>(e)) return "23000";
+  if (is_a<pqxx::feature_not_supported>(e)) return "0A000";
+  if (is_a<pqxx::disk_full>(e)) return "53100";
+  if (is_a<pqxx::out_of_memory>(e)) return "53200";
+  return "";
+}
+
 }  // namespace
 
 void rethrow_translated() {
@@ -82,11 +103,13 @@ void rethrow_translated() {
   } catch (const Error&) {
     throw;
   } catch (const pqxx::sql_error& e) {
-    throw_for(e.what(), e.sqlstate());
+    throw_for(e.what(), sqlstate_of(e));
   } catch (const pqxx::serialization_failure& e) {
     throw_for(e.what(), "40001");
   } catch (const pqxx::deadlock_detected& e) {
     throw_for(e.what(), "40P01");
+  } catch (const pqxx::too_many_connections& e) {
+    throw_for(e.what(), "53300");
   } catch (const std::exception& e) {  // broken connection, in doubt, and what libpqxx cannot name
     throw SessionLost(one_line(e.what()));
   }

@@ -55,7 +55,9 @@ class SharedServer {
         server_(std::make_unique<postgres::EmbeddedServer>(postgres::EmbeddedServer::Options{
             folder_ / "server",
             {"fsync=off", "max_prepared_transactions=64", "max_connections=200",
-             "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning"},
+             "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
+             // Nothing but a commit that waits makes a commit durable.
+             "wal_writer_delay=10s", "wal_writer_flush_after=0"},
             {}})) {
     SqlSession(server_->url()).run("CREATE DATABASE seriatim_template");
     postgres::migrate(server_->url("seriatim_template"));

@@ -1,0 +1,47 @@
+-- Take the lane, or keep it: free, ours already, or held by one whose lease is over or whose backend
+-- is gone. A backend of another role hides its start time; then only the lease decides.
+-- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend as the client knows it
+WITH lane AS (
+    SELECT c.process_name, c.lane, c.holder,
+           c.holder IS NULL
+           OR c.holder = $4
+           OR c.lease_until < clock_timestamp()
+           OR (c.holder_pid IS NOT NULL AND NOT EXISTS (
+                  SELECT FROM pg_stat_activity AS a
+                  WHERE a.pid = c.holder_pid
+                    AND (a.backend_start IS NULL OR a.backend_start = c.holder_started))) AS free,
+           c.holder IS DISTINCT FROM $4 AS changes,
+           c.holder IS DISTINCT FROM $4 AND c.holder IS NOT NULL
+               AND c.state = 'running' AND c.attempts > 0 AS crashed
+    FROM seriatim.cursor AS c
+    WHERE c.process_name = $1 AND c.lane = $2::integer
+      AND NOT EXISTS (SELECT FROM seriatim.cursor AS o
+                      WHERE o.process_name = $1 AND o.lanes <> $3::integer)
+    FOR UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE seriatim.cursor AS c
+    SET epoch = c.epoch + l.changes::integer,
+        crashes = c.crashes + l.crashed::integer,
+        holder = $4,
+        -- Behind a pooler the backend is not ours: its life would say nothing about us.
+        holder_pid = CASE WHEN pg_backend_pid() = $6::integer THEN pg_backend_pid() END,
+        holder_started = CASE WHEN pg_backend_pid() = $6::integer THEN
+            (SELECT a.backend_start FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()) END,
+        lease_until = clock_timestamp() + $5::bigint * interval '1 millisecond'
+    FROM lane AS l
+    WHERE c.process_name = l.process_name AND c.lane = l.lane AND l.free
+    RETURNING c.*, l.holder AS previous, l.changes, l.crashed
+), journalled AS (
+    INSERT INTO seriatim.journal
+        (process_name, lane, act, who, why, epoch, position_at, position_id, detail)
+    SELECT process_name, lane, 'claim', $4,
+           CASE WHEN previous IS NULL THEN 'the lane was free'
+                ELSE 'took over from ' || previous END,
+           epoch, position_at, position_id,
+           jsonb_build_object('previous', previous, 'crashed', crashed)
+    FROM taken WHERE changes
+)
+SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
+       sequence, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
+       ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms
+FROM taken

@@ -1,0 +1,9 @@
+-- The first statement of the transaction that holds the lane while rows are delivered; sent with its
+-- BEGIN, so it takes literals.
+SELECT 1
+FROM seriatim.cursor
+WHERE process_name = {process} AND lane = {lane} AND epoch = {epoch}
+  AND position_at IS NOT DISTINCT FROM {position_at}::timestamptz
+  AND position_id IS NOT DISTINCT FROM {position_id}::text
+  AND state IN ('running', 'retrying')
+FOR UPDATE SKIP LOCKED

@@ -1,0 +1,2 @@
+-- bytea travels as hex digits.
+encode({raw_payload}, 'hex')

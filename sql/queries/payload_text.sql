@@ -1,0 +1,1 @@
+({raw_payload})::text

@@ -1,0 +1,9 @@
+-- A commit of our own, waited for: WAL is flushed in order, so the commits of all rows seen so far
+-- are durable with it, those of synchronous_commit = off producers included. A role may have
+-- switched waiting off, so it is switched on for this transaction.
+UPDATE seriatim.cursor
+SET attempts = attempts + 1, state = 'running', next_attempt_at = NULL,
+    reason = NULL, detail = NULL, failed_id = NULL
+WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
+  AND state IN ('running', 'retrying')
+RETURNING set_config('synchronous_commit', 'on', true)

@@ -1,0 +1,209 @@
+#include "postgres/poll_source.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "postgres/sql_text.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How often an idle lane looks for rows that can never be delivered.
+constexpr std::chrono::seconds audit_interval{1};
+/// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
+constexpr std::chrono::microseconds ripening_max{50'000};
+
+std::int64_t microseconds(milliseconds m) {
+  return std::chrono::microseconds(m).count();
+}
+
+Mark id_of(const Position& position) {
+  Mark id = 0;
+  const auto& text = position.id;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error == std::errc{} && end == text.data() + text.size()) return id;
+  throw SourceBroken(HaltReason::config_changed,
+                     "the cursor stands at id \"" + text +
+                         "\", which is no number: order_by was changed under this process");
+}
+
+}  // namespace
+
+PollSource::PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane)
+    : connection_(connection),
+      table_(std::move(table)),
+      config_(std::move(config)),
+      reader_(connection_, table_, config_, lane),
+      newest_by_id_(statement_for(sql::newest_by_id, table_, lane)),
+      whole_table_(!table_.filtered && lane.lanes == 1) {}
+
+Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max) {
+  auto round = config_.order_by == OrderBy::id ? poll_by_id(after, rows_max)
+                                               : poll_by_created_at(after, rows_max);
+  if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
+  return round;
+}
+
+// --- created_at order ---------------------------------------------------------------------------
+
+Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
+  for (bool waited = false;; waited = true) {
+    LockHolders holders;
+    const Mark clock = read_clock(after);
+    const Mark f = clock - microseconds(config_.insert_latency);
+    const Range range{after, settle(f, after, holders), floor_for(after)};
+    auto round = read_settled(range, rows_max);
+    const bool asked_for_more = round.records.size() < rows_max && !round.unreadable;
+    if (!asked_for_more || (holders.blockers.empty() && !round.records.empty())) return round;
+
+    const auto waiting = reader_.first_unsettled(range);
+    if (!waiting) return round;
+    const auto ripe_in = std::chrono::microseconds(*waiting - f + 1);
+    if (waited || !holders.blockers.empty() || ripe_in > ripening_max) {
+      round.fenced = true;
+      round.blockers = std::move(holders.blockers);
+      return round;
+    }
+    std::this_thread::sleep_for(ripe_in);
+  }
+}
+
+/// The server's clock; refuses one that was set back behind what was stamped already.
+Mark PollSource::read_clock(const std::optional<Position>& after) {
+  const auto clock = connection_.run(sql::clock)[0][0].as<Mark>();
+  const auto step = microseconds(config_.insert_latency);
+  if (last_clock_ && clock < *last_clock_ - step) {
+    throw SourceBroken(HaltReason::clock_back,
+                       "the server's clock went back by " + std::to_string(*last_clock_ - clock) +
+                           " µs, insert_latency allows " + std::to_string(step));
+  }
+  last_clock_ = clock;
+  if (after && after->created_at_us > clock) {
+    throw SourceBroken(HaltReason::clock_back,
+                       "the cursor stands at " + timestamp_text(after->created_at_us) +
+                           ", the server's clock at " + timestamp_text(clock));
+  }
+  return clock;
+}
+
+/// F first, then the locks; rows are read after this by another statement.
+Mark PollSource::settle(Mark f, const std::optional<Position>& after, LockHolders& holders) {
+  if (config_.guard == Guard::latency) return f;
+  const bool by_id = config_.order_by == OrderBy::id;
+  const Mark cursor = !after ? mark_min : by_id ? id_of(*after) : after->created_at_us;
+  if (!fence_ || cursor < fence_from_) {
+    fence_.emplace(cursor);
+    fence_from_ = cursor;
+  }
+  holders = read_lock_holders(connection_, table_);
+  return fence_->settle(f, holders.holders);
+}
+
+Round PollSource::read_settled(const Range& range, unsigned rows_max) {
+  auto batch = reader_.read(range, rows_max);
+  remember_floor(range, batch);
+  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
+}
+
+// --- id order -----------------------------------------------------------------------------------
+
+/// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
+/// before, so it shows as a hole and as a lock. No hole, no question.
+Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max) {
+  const Range unbounded{after, mark_max, floor_for(after)};
+  if (whole_table_) {
+    auto batch = reader_.read(unbounded, rows_max);
+    const auto settled = run_without_hole(batch.records, after);
+    const bool hole = settled < batch.records.size() || batch.unreadable;
+    if (!hole || settled > 0) {
+      batch.records.resize(settled);
+      return {std::move(batch.records), false, {}, {}};
+    }
+  }
+  const auto candidates = reader_.candidates(unbounded, rows_max);
+  if (candidates.empty()) return {};
+  const Mark last = candidates.back();
+  LockHolders holders;
+  const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
+  auto round = read_settled({after, settled, unbounded.floor}, rows_max);
+  const bool more = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
+  if (more && !round.unreadable && settled <= last) {
+    round.fenced = true;
+    round.blockers = std::move(holders.blockers);
+  }
+  return round;
+}
+
+/// How many leading records continue the cursor's id without a hole.
+std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
+                                         const std::optional<Position>& after) const {
+  if (!after) return 0;
+  Mark previous = id_of(*after);
+  std::size_t length = 0;
+  for (; length < records.size(); ++length) {
+    const Mark id = id_of(records[length].position);
+    if (previous == mark_max || id != previous + 1) break;
+    previous = id;
+  }
+  return length;
+}
+
+// --- rows that can never come -------------------------------------------------------------------
+
+void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round& round) {
+  if (Clock::now() < next_audit_) return;
+  if (config_.order_by == OrderBy::created_at) {
+    round.unreadable = reader_.unstamped();
+  } else if (after) {
+    refuse_cursor_ahead(*after);
+  }
+  next_audit_ = Clock::now() + audit_interval;
+}
+
+/// Ids that will be drawn, or were, behind the cursor: setval, TRUNCATE … RESTART IDENTITY, an
+/// older copy of the table.
+void PollSource::refuse_cursor_ahead(const Position& cursor) {
+  const Mark id = id_of(cursor);
+  const auto ahead = [&](const std::string& why) {
+    throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +
+                                                     " stands at id " + cursor.id + ", but " + why);
+  };
+  const auto sequence = connection_.run(sql::sequence_value, {table_.name, table_.id_name});
+  if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<Mark>() < id) {
+    ahead("its sequence goes on after " + sequence[0][0].as<std::string>() +
+          ": rows would be inserted behind the cursor");
+  }
+  const auto newest = connection_.run(newest_by_id_);
+  if (newest.empty() || newest[0]["id"].as<Mark>() >= id) return;
+  if (newest[0]["created_at_us"].as<Mark>() > cursor.created_at_us) {
+    ahead("row " + newest[0]["id"].as<std::string>() + " behind it was created later");
+  }
+}
+
+// --- the floor: not scanning again what `where` and lanes leave out
+// -------------------------------
+
+std::optional<Mark> PollSource::floor_for(const std::optional<Position>& after) const {
+  const bool known =
+      std::find(floor_cursors_.begin(), floor_cursors_.end(), after) != floor_cursors_.end();
+  return known ? floor_ : std::nullopt;
+}
+
+/// Everything that matched below `settled` is in the batch, and nothing can come there any more: it
+/// holds for this cursor and for those the batch leads to. A row made to match by a later UPDATE
+/// is not seen: `where` is about what a row is, not about what it becomes.
+void PollSource::remember_floor(const Range& range, const RowReader::Batch& batch) {
+  if (whole_table_ || !batch.complete || range.settled == mark_max || range.settled == mark_min) {
+    return;
+  }
+  floor_ = range.settled;
+  floor_cursors_.assign(1, range.after);
+  for (const auto& record : batch.records) floor_cursors_.emplace_back(record.position);
+}
+
+}  // namespace seriatim::postgres

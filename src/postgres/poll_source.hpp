@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "core/fence.hpp"
+#include "postgres/fence_reader.hpp"
+#include "postgres/row_reader.hpp"
+
+namespace seriatim::postgres {
+
+/// One lane's looks at its table: clock, locks, rows, each a statement of its own, in that order
+/// (DESIGN §4.3). Lives as long as its connection, because the fence's memory does.
+class PollSource {
+ public:
+  PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane);
+
+  Round poll(const std::optional<Position>& after, unsigned rows_max);
+
+ private:
+  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
+  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
+  Round read_settled(const Range& range, unsigned rows_max);
+
+  Mark read_clock(const std::optional<Position>& after);
+  Mark settle(Mark f, const std::optional<Position>& after, LockHolders& holders);
+  std::size_t run_without_hole(const std::vector<Record>& records,
+                               const std::optional<Position>& after) const;
+  void look_for_lost_rows(const std::optional<Position>& after, Round& round);
+  void refuse_cursor_ahead(const Position& cursor);
+
+  std::optional<Mark> floor_for(const std::optional<Position>& after) const;
+  void remember_floor(const Range& range, const RowReader::Batch& batch);
+
+  Connection& connection_;
+  Table table_;
+  SourceConfig config_;
+  RowReader reader_;
+  std::string newest_by_id_;
+  bool whole_table_;  ///< every row is this lane's: ids without a hole have nothing between them
+
+  std::optional<core::Fence> fence_;
+  Mark fence_from_ = mark_min;
+  std::optional<Mark> last_clock_;
+  std::optional<Mark> floor_;
+  std::vector<std::optional<Position>> floor_cursors_;  ///< cursors for which floor_ holds
+  std::chrono::steady_clock::time_point next_audit_{};
+};
+
+}  // namespace seriatim::postgres

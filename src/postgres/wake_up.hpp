@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "postgres/connection.hpp"
+#include "postgres/table.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// Sleeping until something may be worth a look: rows inserted (channel `seriatim`, payload the
+/// table's oid), an operator's act (channel `seriatim_control`, payload the process's name), the
+/// waker, or the deadline. Polling stays the truth: a lost hint costs time only.
+class WakeUp {
+ public:
+  WakeUp(Connection& connection, const Table& table, std::string process, Waker& waker,
+         bool listen);
+
+  /// True when it was not the deadline.
+  bool wait_until(std::chrono::steady_clock::time_point deadline);
+  /// Hints will come: inserts send them and this session hears them.
+  [[nodiscard]] bool hints() const { return hints_; }
+
+ private:
+  bool hinted();
+
+  Connection& connection_;
+  std::string table_oid_;
+  std::string process_;
+  Waker& waker_;
+  bool hints_ = false;
+};
+
+}  // namespace seriatim::postgres

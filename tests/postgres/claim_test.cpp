@@ -1,0 +1,304 @@
+// Who holds a lane, and that nobody else can move its cursor.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "postgres/lane_fixture.hpp"
+#include "seriatim/error.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+struct Outbox : TestDatabase {
+  void append(int rows = 1) {
+    run("SELECT seriatim.append('booking', i::text, 'booked', '{}') FROM generate_series(1, " +
+        std::to_string(rows) + ") AS i");
+  }
+  std::string backend_of(const std::string& process, unsigned lane = 0) {
+    return value("SELECT pid FROM pg_stat_activity WHERE application_name = 'seriatim/" + process +
+                 "/" + std::to_string(lane) + "' AND datname = current_database()");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the first claim creates the cursor row and raises the epoch") {
+  Outbox database;
+  TestLane lane(database, {});
+  CHECK(lane.claim());
+  CHECK(lane.cursor.epoch == 1);
+  CHECK_FALSE(lane.cursor.position.has_value());
+  CHECK(database.value("SELECT act || ' ' || who FROM seriatim.journal") == "claim relay");
+}
+
+TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {
+  Outbox database;
+  TestLane lane(database, {});
+  lane.claim();
+  const auto before = database.value("SELECT lease_until FROM seriatim.cursor");
+  CHECK(lane.claim());
+  CHECK(lane.cursor.epoch == 1);
+  CHECK(database.value("SELECT lease_until > '" + before + "' FROM seriatim.cursor") == "t");
+  CHECK(database.value("SELECT count(*) FROM seriatim.journal") == "1");
+}
+
+TEST_CASE("a second relay is refused and told who holds the lane") {
+  Outbox database;
+  TestLane first(database, {}, "first");
+  TestLane second(database, {}, "second");
+  CHECK(first.claim());
+  const auto answer = second.session->claim();
+  CHECK_FALSE(answer.granted);
+  CHECK(answer.holder == "first");
+  CHECK(answer.cursor.epoch == 1);
+}
+
+TEST_CASE("a holder whose backend is gone is replaced at once, long before its lease ends") {
+  Outbox database;
+  TestLane first(database, {}, "first");
+  TestLane second(database, {}, "second");
+  first.claim();
+  CHECK_FALSE(second.claim());
+  first.session.reset();
+  REQUIRE(
+      database.becomes_true("SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = "
+                            "'seriatim/process/0' AND datname = current_database()"));
+  CHECK(second.claim());
+  CHECK(second.cursor.epoch == 2);
+}
+
+TEST_CASE("a holder that was replaced can change nothing") {
+  Outbox database;
+  database.append(2);
+  TestLane first(database, {}, "first");
+  TestLane second(database, {}, "second");
+  first.claim();
+  const auto round = first.poll();
+  REQUIRE(round.records.size() == 2);
+  REQUIRE(first.session->start(1));
+  database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 s'");
+  REQUIRE(second.claim());
+
+  CHECK_FALSE(first.session->start(1));
+  CHECK_FALSE(first.session->lock(1, std::nullopt));
+  CHECK_FALSE(first.session->advance(1, std::nullopt, {round.records[0].position}, false));
+  CHECK_FALSE(first.session->note_retry(1, {"1", "later"}, milliseconds{5}));
+  CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "never"}));
+  first.session->release(1, false);
+  CHECK_FALSE(first.claim());
+  CHECK(database.value("SELECT holder || sequence || state FROM seriatim.cursor") ==
+        "second0running");
+}
+
+TEST_CASE("an advance is refused inside the lock when the epoch has changed") {
+  Outbox database;
+  database.append();
+  TestLane lane(database, {});
+  lane.claim();
+  const auto round = lane.poll();
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK_FALSE(lane.session->advance(7, std::nullopt, {round.records[0].position}, false));
+  CHECK_FALSE(lane.session->look().position.has_value());
+}
+
+TEST_CASE("an advance is refused from a position that is not the cursor's") {
+  Outbox database;
+  database.append(2);
+  TestLane lane(database, {});
+  lane.claim();
+  const auto round = lane.poll();
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK_FALSE(
+      lane.session->advance(1, round.records[0].position, {round.records[1].position}, false));
+  CHECK_FALSE(lane.session->lock(1, round.records[0].position));
+  CHECK_FALSE(lane.session->look().position.has_value());
+}
+
+TEST_CASE("a lane locked by a delivery cannot be claimed even after its lease") {
+  Outbox database;
+  database.append();
+  TestLane first(database, {}, "first");
+  TestLane second(database, {}, "second");
+  first.claim();
+  const auto round = first.poll();
+  REQUIRE(first.session->lock(1, std::nullopt));
+  auto expired = database.connect();
+  CHECK_FALSE(second.claim());
+  CHECK(first.session->advance(1, std::nullopt, {round.records[0].position}, false));
+  CHECK(first.session->look().sequence == 1);
+}
+
+TEST_CASE("a released lane is free at once, without a crash counted") {
+  Outbox database;
+  database.append();
+  TestLane first(database, {}, "first");
+  TestLane second(database, {}, "second");
+  first.claim();
+  REQUIRE(first.session->start(1));
+  first.session->release(1, true);
+  CHECK(second.claim());
+  CHECK(second.cursor.epoch == 2);
+  CHECK(second.cursor.attempts == 0);
+  CHECK(second.cursor.crashes == 0);
+  CHECK(database.value("SELECT string_agg(act || ' ' || who, ', ' ORDER BY id) FROM "
+                       "seriatim.journal") == "claim first, release first, claim second");
+}
+
+TEST_CASE("a holder that ended during an attempt counts as a crash of the row") {
+  Outbox database;
+  database.append();
+  TestLane first(database, {}, "first");
+  first.claim();
+  REQUIRE(first.session->start(1));
+  first.session.reset();
+  TestLane second(database, {}, "second");
+  database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp()");
+  REQUIRE(second.claim());
+  CHECK(second.cursor.crashes == 1);
+  CHECK(second.cursor.attempts == 1);
+  CHECK(database.value(
+            "SELECT why || ' ' || (detail ->> 'crashed') FROM seriatim.journal ORDER BY id "
+            "DESC LIMIT 1") == "took over from first true");
+}
+
+TEST_CASE("an advance clears the crashes and counts the next row as attempted when asked") {
+  Outbox database;
+  database.append(2);
+  database.run(
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, crashes, attempts) VALUES "
+      "('process', 0, 1, 2, 2)");
+  TestLane lane(database, {});
+  lane.claim();
+  const auto round = lane.poll();
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  REQUIRE(lane.session->advance(1, std::nullopt, {round.records[0].position}, true));
+  const auto cursor = lane.session->look();
+  CHECK(cursor.crashes == 0);
+  CHECK(cursor.attempts == 1);
+  CHECK(cursor.sequence == 1);
+  CHECK(cursor.position == round.records[0].position);
+}
+
+TEST_CASE("a process cut into another number of lanes is refused") {
+  Outbox database;
+  TestLane one(database, {});
+  one.claim();
+  TestLane two(database, {}, "relay", {"process", 1, 2});
+  try {
+    two.claim();
+    FAIL("it was granted");
+  } catch (const SourceBroken& broken) {
+    CHECK(broken.reason() == HaltReason::config_changed);
+    CHECK(std::string(broken.what()).find("was cut into 1 lanes") != std::string::npos);
+  }
+}
+
+TEST_CASE("a retry is noted with its delay by the server's clock") {
+  Outbox database;
+  database.append();
+  TestLane lane(database, {});
+  lane.claim();
+  REQUIRE(lane.session->start(1));
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK(lane.session->note_retry(1, {"1", "HTTP 503"}, milliseconds{60'000}));
+  const auto cursor = lane.session->look();
+  CHECK(cursor.state == Cursor::State::retrying);
+  CHECK(cursor.attempts == 1);
+  CHECK(cursor.row_id == "1");
+  CHECK(cursor.detail == "HTTP 503");
+  CHECK(cursor.retry_in > milliseconds{50'000});
+  CHECK(cursor.retry_in <= milliseconds{60'000});
+}
+
+TEST_CASE("a halt is kept with reason and row, and journalled") {
+  Outbox database;
+  database.append();
+  TestLane lane(database, {});
+  lane.claim();
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK(lane.session->halt(1, HaltReason::poison, {"1", "HTTP 422"}));
+  const auto cursor = lane.session->look();
+  CHECK(cursor.state == Cursor::State::halted);
+  CHECK(cursor.reason == HaltReason::poison);
+  CHECK(cursor.row_id == "1");
+  CHECK_FALSE(lane.session->start(1));
+  CHECK_FALSE(lane.session->lock(1, std::nullopt));
+  CHECK(database.value("SELECT row_id || ' ' || why FROM seriatim.journal WHERE act = 'halt'") ==
+        "1 POISON: HTTP 422");
+}
+
+TEST_CASE("what a receiver said is cut at a character and made storable") {
+  Outbox database;
+  TestLane lane(database, {});
+  lane.claim();
+  const std::string nasty = std::string("a\0b\xff", 4) + std::string(498, 'x') + "\xc3\xa9";
+  CHECK(lane.session->halt(1, HaltReason::poison, {"", nasty}));
+  CHECK(lane.session->look().detail == "ab?" + std::string(497, 'x'));
+  CHECK_FALSE(lane.session->look().row_id.has_value());
+}
+
+TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
+  Outbox database;
+  TestLane lane(database, {});
+  lane.claim();
+  database.run("UPDATE seriatim.cursor SET state = 'paused'");
+  CHECK_FALSE(lane.session->start(1));
+  CHECK_FALSE(lane.session->halt(1, HaltReason::poison, {"1", "x"}));
+  CHECK(lane.session->look().state == Cursor::State::paused);
+}
+
+TEST_CASE(
+    "a backend ended between UPDATE and COMMIT is a lost session, and a look shows the truth") {
+  Outbox database;
+  database.append();
+  // The commit itself waits here, so that the backend can be ended in the middle of it.
+  database.run(
+      "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "PERFORM pg_advisory_xact_lock(42); RETURN NULL; END $$;"
+      "CREATE CONSTRAINT TRIGGER linger AFTER UPDATE OF position_id ON seriatim.cursor "
+      "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()");
+  auto gate = database.connect();
+  gate.run("SELECT pg_advisory_lock(42)");
+  TestLane lane(database, {});
+  lane.claim();
+  const auto round = lane.poll();
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  bool lost = false;
+  std::thread committing([&] {
+    try {
+      lane.session->advance(1, std::nullopt, {round.records[0].position}, false);
+    } catch (const SessionLost&) {
+      lost = true;
+    }
+  });
+  const bool waits = database.becomes_true(
+      "SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = "
+      "'advisory'");
+  database.run("SELECT pg_terminate_backend(" + database.backend_of("process") + ")");
+  committing.join();
+  CHECK(waits);
+  CHECK(lost);
+  lane.open();
+  CHECK_FALSE(lane.session->look().position.has_value());
+  CHECK(lane.claim());
+}
+
+TEST_CASE("a started attempt makes earlier asynchronous commits durable") {
+  Outbox database;
+  auto producer = database.connect("producer");
+  // Our own role's default must not undo it either.
+  producer.run("ALTER DATABASE " + database.name() + " SET synchronous_commit = off");
+  producer.run("SET synchronous_commit = off");
+  TestLane lane(database, {});
+  lane.claim();
+  producer.run("SELECT seriatim.append('b', '1', 'booked', '{}')");
+  const auto committed = database.value("SELECT pg_current_wal_insert_lsn()");
+  const auto durable = "SELECT pg_current_wal_flush_lsn() >= '" + committed + "'";
+  REQUIRE(lane.poll().records.size() == 1);
+  REQUIRE(database.value(durable) == "f");
+  REQUIRE(lane.session->start(1));
+  CHECK(database.value(durable) == "t");
+}

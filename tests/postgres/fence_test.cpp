@@ -1,0 +1,374 @@
+// No committed row is lost behind a transaction that may still insert (DESIGN §4.3): named
+// sessions, named steps, both orders.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "postgres/lane_fixture.hpp"
+#include "seriatim/error.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+/// A table, a lane that reads it, and producers by name.
+class Stage {
+ public:
+  explicit Stage(OrderBy order_by, const std::string& ddl = "") {
+    database.run(ddl.empty()
+                     ? "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+                       "created_at timestamptz NOT NULL DEFAULT clock_timestamp(), "
+                       "payload text); CREATE INDEX ON t (created_at, id)"
+                     : ddl);
+    SourceConfig source;
+    source.table = "t";
+    source.order_by = order_by;
+    source.insert_latency = milliseconds{0};
+    config = source;
+  }
+
+  TestLane& relay() {
+    if (!lane_) {
+      lane_ = std::make_unique<TestLane>(database, config);
+      REQUIRE(lane_->claim());
+    }
+    return *lane_;
+  }
+
+  SqlSession& operator[](const std::string& producer) {
+    auto found = producers_.find(producer);
+    if (found == producers_.end()) {
+      found = producers_.emplace(producer, database.connect(producer)).first;
+    }
+    return found->second;
+  }
+
+  void insert(const std::string& producer, const std::string& table = "t") {
+    (*this)[producer].run("INSERT INTO " + table + " (payload) VALUES ('" + producer + "')");
+  }
+
+  Ids deliver() { return relay().deliver(); }
+
+  TestDatabase database;
+  SourceConfig config;
+
+ private:
+  std::unique_ptr<TestLane> lane_;
+  std::map<std::string, SqlSession> producers_;
+};
+
+const std::string partitioned =
+    "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, created_at timestamptz NOT NULL "
+    "DEFAULT "
+    "clock_timestamp(), payload text) PARTITION BY HASH (id);"
+    "CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);"
+    "CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1);"
+    "CREATE SEQUENCE ids";
+
+}  // namespace
+
+#define BOTH_ORDERS                    \
+  OrderBy order = OrderBy::created_at; \
+  SUBCASE("created_at order") {}       \
+  SUBCASE("id order") {                \
+    order = OrderBy::id;               \
+  }
+
+TEST_CASE("a row committed before an older one waits for it") {  // FAULTS 1
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  auto round = stage.relay().poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+  REQUIRE(round.blockers.size() == 1);
+  CHECK(round.blockers[0].pid == stage["A"].pid());
+  CHECK(round.blockers[0].application == "A");
+  CHECK(round.blockers[0].user == "postgres");
+  CHECK(round.blockers[0].state == "idle in transaction");
+  CHECK_FALSE(round.blockers[0].ours);
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"1", "2"});
+}
+
+TEST_CASE("a row that is rolled back is waited for once and leaves a hole") {  // FAULTS 2
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.empty());
+  stage["A"].run("ROLLBACK");
+  CHECK(stage.deliver() == Ids{"2"});
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"3"});
+}
+
+TEST_CASE("rows settled before a transaction began to write are not held by it") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"1"});
+  stage.insert("B");
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.size() == 2);  // the mark is now above them
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"2", "3"});
+  CHECK(stage.relay().poll().fenced);
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"4", "5"});
+}
+
+TEST_CASE("newcomers never extend a wait") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.empty());
+  stage["C"].run("BEGIN");
+  stage.insert("C");
+  CHECK(stage.relay().poll().records.empty());
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"1", "2"});
+  stage["C"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"3"});
+}
+
+TEST_CASE("readers, writers of other tables and lockers without writes hold nothing") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage.database.run("CREATE TABLE other (n int)");
+  stage["reader"].run("BEGIN; SELECT * FROM t");
+  stage["writer"].run("BEGIN; INSERT INTO other VALUES (1)");
+  stage["locker"].run("BEGIN; SELECT * FROM t FOR UPDATE");
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"1"});
+}
+
+TEST_CASE("a transaction prepared before the first look holds what comes after it") {  // FAULTS 3
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage["A"].run("PREPARE TRANSACTION 'before'");
+  stage.insert("B");
+  const auto round = stage.relay().poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+  REQUIRE(round.blockers.size() == 1);
+  CHECK(round.blockers[0].pid == 0);
+  CHECK(round.blockers[0].gid == "before");
+  CHECK(round.blockers[0].state == "prepared");
+  stage["C"].run("COMMIT PREPARED 'before'");
+  CHECK(stage.deliver() == Ids{"1", "2"});
+}
+
+TEST_CASE("a transaction seen first and prepared later keeps its bound") {  // FAULTS 3
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.empty());
+  stage["A"].run("PREPARE TRANSACTION 'later'");
+  for (int poll = 0; poll < 3; ++poll) {
+    const auto round = stage.relay().poll();
+    CHECK(round.records.empty());
+    REQUIRE(round.blockers.size() == 1);
+    CHECK(round.blockers[0].gid == "later");
+  }
+  stage["C"].run("ROLLBACK PREPARED 'later'");
+  CHECK(stage.deliver() == Ids{"2"});
+}
+
+TEST_CASE("an idle writer that is terminated frees the rows behind it") {  // FAULTS 10
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  REQUIRE(stage.relay().poll().blockers.size() == 1);
+  const auto pid = std::to_string(stage["A"].pid());
+  stage.database.run("SELECT pg_terminate_backend(" + pid + ")");
+  REQUIRE(stage.database.becomes_true(
+      "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = " + pid + ")"));
+  CHECK(stage.deliver() == Ids{"2"});
+}
+
+TEST_CASE("a savepoint rolled back inside a writer changes nothing for the fence") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN; SAVEPOINT s");
+  stage.insert("A");
+  stage["A"].run("ROLLBACK TO s");
+  stage.insert("B");
+  stage.insert("A");
+  CHECK(stage.relay().poll().records.empty());
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"2", "3"});
+}
+
+TEST_CASE("writers through the parent and into a leaf both hold the tree") {
+  BOTH_ORDERS
+  Stage stage(order, partitioned);
+  std::string into = "t";
+  SUBCASE("through the parent") {}
+  SUBCASE("into the leaf") {
+    into = "t1";
+  }
+  // The leaf that takes id 1, whichever it is.
+  stage["A"].run("BEGIN");
+  if (into == "t1") {
+    into = stage.database.value(
+        "SELECT CASE WHEN satisfies_hash_partition('t'::regclass, 2, 0, 1::bigint) THEN 't0' ELSE "
+        "'t1' END");
+    stage["A"].run("INSERT INTO " + into + " (id, payload) VALUES (1, 'A')");
+    stage["B"].run("SELECT nextval(pg_get_serial_sequence('t', 'id'))");
+  } else {
+    stage.insert("A");
+  }
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.empty());
+  CHECK(stage.relay().poll().fenced);
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"1", "2"});
+}
+
+TEST_CASE("a lane that reads one partition is held by writers through the parent") {
+  Stage stage(OrderBy::created_at, partitioned);
+  stage.config.table = stage.database.value(
+      "SELECT CASE WHEN satisfies_hash_partition('t'::regclass, 2, 0, 2::bigint) THEN 't0' ELSE "
+      "'t1' "
+      "END");
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.relay().poll().records.empty());
+  CHECK(stage.relay().poll().blockers.size() == 1);
+  stage["A"].run("ROLLBACK");
+  CHECK(stage.deliver() == Ids{"2"});
+}
+
+TEST_CASE("ids without a hole go out whatever the locks say, and a hole asks") {
+  Stage stage(OrderBy::id);
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"1"});
+  stage.insert("B");
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"2"});
+  const auto round = stage.relay().poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+  CHECK(round.blockers.size() == 1);
+}
+
+TEST_CASE("the bare latency guard loses what the fence keeps") {
+  Stage stage(OrderBy::created_at);
+  stage.config.guard = Guard::latency;
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"2"});
+}
+
+TEST_CASE(
+    "a thousand rows of one created_at come each once, by id, over many batches") {  // FAULTS 5
+  BOTH_ORDERS
+  Stage stage(order);
+  stage.database.run(
+      "INSERT INTO t (created_at, payload) SELECT '2020-01-01', i::text FROM "
+      "generate_series(1, 1000) AS i");
+  std::vector<std::string> got;
+  for (auto ids = stage.relay().deliver(7); !ids.empty(); ids = stage.relay().deliver(7)) {
+    got.insert(got.end(), ids.begin(), ids.end());
+  }
+  REQUIRE(got.size() == 1000);
+  for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == std::to_string(i + 1));
+}
+
+TEST_CASE("a row younger than insert_latency is waited for, not reported as none") {
+  Stage stage(OrderBy::created_at);
+  stage.config.insert_latency = milliseconds{20};
+  stage.relay();
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"1"});
+}
+
+TEST_CASE("a row stamped in the future holds the lane without losing it") {
+  Stage stage(OrderBy::created_at);
+  stage.insert("B");
+  stage.database.run("INSERT INTO t (created_at) VALUES (clock_timestamp() + interval '1 hour')");
+  CHECK(stage.deliver() == Ids{"1"});
+  const auto round = stage.relay().poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+}
+
+// --- the cursor beyond the table's end (FAULTS 7) ------------------------------------------------
+
+namespace {
+
+HaltReason reason_of_poll(TestLane& lane) {
+  try {
+    lane.poll();
+  } catch (const SourceBroken& broken) {
+    return broken.reason();
+  }
+  return HaltReason::slot_lost;
+}
+
+}  // namespace
+
+TEST_CASE("a cursor beyond a table that was emptied and restarted halts") {
+  Stage stage(OrderBy::id);
+  for (int i = 0; i < 3; ++i) stage.insert("B");
+  stage.deliver();
+  stage.database.run("TRUNCATE t RESTART IDENTITY");
+  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
+}
+
+TEST_CASE("a cursor beyond a sequence that was set back halts") {
+  Stage stage(OrderBy::id);
+  for (int i = 0; i < 3; ++i) stage.insert("B");
+  stage.deliver();
+  stage.database.run("SELECT setval(pg_get_serial_sequence('t', 'id'), 1)");
+  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
+}
+
+TEST_CASE("newer rows with lower ids than the cursor halt where there is no sequence to ask") {
+  Stage stage(OrderBy::id,
+              "CREATE TABLE t (id bigint PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT "
+              "clock_timestamp(), payload text)");
+  stage.database.run("INSERT INTO t VALUES (10), (11)");
+  stage.deliver();
+  stage.database.run("TRUNCATE t; INSERT INTO t VALUES (3)");
+  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
+}
+
+TEST_CASE("a table pruned behind the cursor is no reason to halt") {
+  Stage stage(OrderBy::id);
+  for (int i = 0; i < 3; ++i) stage.insert("B");
+  stage.deliver();
+  stage.database.run("DELETE FROM t");
+  CHECK(stage.relay().poll().records.empty());
+  stage.insert("B");
+  CHECK(stage.deliver() == Ids{"4"});
+}
+
+TEST_CASE("a cursor later than the server's clock halts") {
+  Stage stage(OrderBy::created_at);
+  stage.relay();
+  stage.database.run(
+      "UPDATE seriatim.cursor SET position_at = clock_timestamp() + interval '1 min', "
+      "position_id = '1'");
+  stage.relay().claim();
+  CHECK(reason_of_poll(stage.relay()) == HaltReason::clock_back);
+}

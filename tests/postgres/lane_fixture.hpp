@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "seriatim/postgres.hpp"
+#include "seriatim/source.hpp"
+#include "support/postgres_fixture.hpp"
+
+namespace seriatim::testing {
+
+/// A session on a table of a test database, and the few things a relay would do with it.
+struct TestLane {
+  Waker waker;
+  ProcessConfig config;
+  LaneId id;
+  std::string holder;
+  std::shared_ptr<Source> source;
+  std::unique_ptr<LaneSession> session;
+  Cursor cursor;
+
+  TestLane(const TestDatabase& database, const SourceConfig& table,
+           std::string holder_name = "relay", LaneId lane = {"process", 0, 1})
+      : id(std::move(lane)), holder(std::move(holder_name)) {
+    config.name = id.process;
+    config.lanes = id.lanes;
+    source = postgres_source(database.url(), table);
+    open();
+  }
+
+  void open() { session = source->open(id, config, holder, waker); }
+
+  bool claim() {
+    auto answer = session->claim();
+    cursor = answer.cursor;
+    return answer.granted;
+  }
+
+  Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
+
+  /// Delivers what is settled: start, lock, advance; the ids. Nothing where the lane was refused.
+  std::vector<std::string> deliver(unsigned rows_max = 100) {
+    const auto round = poll(rows_max);
+    if (round.records.empty()) return {};
+    std::vector<Position> done;
+    std::vector<std::string> ids;
+    for (const auto& record : round.records) {
+      done.push_back(record.position);
+      ids.push_back(record.id());
+    }
+    const bool moved = session->start(cursor.epoch) &&
+                       session->lock(cursor.epoch, cursor.position) &&
+                       session->advance(cursor.epoch, cursor.position, done, false);
+    if (!moved) return {};
+    cursor = session->look();
+    return ids;
+  }
+};
+
+inline std::vector<std::string> ids_of(const Round& round) {
+  std::vector<std::string> ids;
+  for (const auto& record : round.records) ids.push_back(record.id());
+  return ids;
+}
+
+using Ids = std::vector<std::string>;
+
+}  // namespace seriatim::testing

@@ -1,0 +1,537 @@
+// What is read from a table: which rows, in which order, exactly as stored.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "postgres/lane_fixture.hpp"
+#include "seriatim/error.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+SourceConfig table(const std::string& name, OrderBy order_by = OrderBy::created_at) {
+  SourceConfig source;
+  source.table = name;
+  source.order_by = order_by;
+  source.insert_latency = milliseconds{0};
+  return source;
+}
+
+const std::string stamped = "created_at timestamptz NOT NULL DEFAULT clock_timestamp()";
+
+struct Opened {
+  explicit Opened(TestDatabase& database, const SourceConfig& source, LaneId id = {"process", 0, 1})
+      : lane(database, source, "relay", std::move(id)) {
+    REQUIRE(lane.claim());
+  }
+  TestLane lane;
+};
+
+/// What opening or polling such a source is refused with.
+std::string refusal(TestDatabase& database, const SourceConfig& source) {
+  try {
+    TestLane lane(database, source);
+    lane.claim();
+    lane.poll();
+  } catch (const SourceBroken& broken) {
+    return std::string(to_string(broken.reason())) + ": " + broken.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("rows of the ready-made outbox carry type, headers and the payload's own bytes") {
+  TestDatabase database;
+  database.run(
+      "SELECT seriatim.append('booking', '7', 'booked', '{\"b\": 1,   \"a\":1e400}', "
+      "'{\"traceparent\": \"00-1\", \"n\": 12345678901234567890, \"none\": null}')");
+  Opened opened(database, {});
+  const auto round = opened.lane.poll();
+  REQUIRE(round.records.size() == 1);
+  const auto& record = round.records[0];
+  CHECK(record.event_type == "booked");
+  CHECK(record.payload == "{\"b\": 1,   \"a\":1e400}");
+  CHECK_FALSE(record.key.has_value());
+  CHECK(record.headers ==
+        std::vector<Header>{{"n", "12345678901234567890"}, {"none", ""}, {"traceparent", "00-1"}});
+}
+
+TEST_CASE("without a payload column the whole row is the payload") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", phone text)");
+  database.run("INSERT INTO t VALUES (1, '2020-01-01 00:00:00.000001+00', '+45')");
+  Opened opened(database, table("t"));
+  const auto round = opened.lane.poll();
+  REQUIRE(round.records.size() == 1);
+  CHECK(round.records[0].payload ==
+        R"({"id": 1, "phone": "+45", "created_at": "2020-01-01T00:00:00.000001+00:00"})");
+  CHECK(round.records[0].position.created_at_us == 1577836800000001);
+}
+
+TEST_CASE("ids of every allowed type are delivered once, ties by the database's order") {
+  TestDatabase database;
+  std::string type;
+  std::string ids;
+  Ids expected;
+  SUBCASE("uuid") {
+    type = "uuid";
+    ids =
+        "('ffffffff-0000-0000-0000-000000000000'), ('00000000-0000-0000-0000-00000000000a'), "
+        "('00000000-0000-0000-0000-00000000000f')";
+    expected = {"00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000f",
+                "ffffffff-0000-0000-0000-000000000000"};
+  }
+  SUBCASE("text") {
+    type = "text";
+    ids = "('b'), ('A'), ('ü, {\"}'), ('')";
+    expected = {"", "A", "b", "ü, {\"}"};
+  }
+  SUBCASE("varchar") {
+    type = "varchar(9)";
+    ids = "('b'), ('''a'), ('c')";
+    expected = {"'a", "b", "c"};
+  }
+  SUBCASE("smallint") {
+    type = "smallint";
+    ids = "(2), (-1), (10)";
+    expected = {"-1", "2", "10"};
+  }
+  SUBCASE("bigint at its ends") {
+    type = "bigint";
+    ids = "(9223372036854775807), (0), (-9223372036854775808)";
+    expected = {"-9223372036854775808", "0", "9223372036854775807"};
+  }
+  database.run("CREATE TABLE t (id " + type +
+               " PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT "
+               "'2020-01-01', done_at timestamptz); INSERT INTO t (id) VALUES " +
+               ids);
+  auto source = table("t");
+  source.mark = "done_at";
+  Opened opened(database, source);
+  Ids got;
+  for (auto ids_got = opened.lane.deliver(1); !ids_got.empty(); ids_got = opened.lane.deliver(1)) {
+    got.push_back(ids_got[0]);
+  }
+  CHECK(got == expected);
+  CHECK(opened.lane.cursor.sequence == expected.size());
+  CHECK(database.value("SELECT count(*) FROM t WHERE done_at IS NULL") == "0");
+}
+
+TEST_CASE("id order reaches both ends of bigint") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id bigint PRIMARY KEY, " + stamped +
+               "); INSERT INTO t (id) VALUES "
+               "(9223372036854775807), (0), (-5), (9223372036854775806)");
+  Opened opened(database, table("t", OrderBy::id));
+  CHECK(opened.lane.deliver() == Ids{"-5", "0", "9223372036854775806", "9223372036854775807"});
+  CHECK(opened.lane.deliver().empty());
+}
+
+TEST_CASE("stamps centuries away keep their microseconds") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               "); INSERT INTO t VALUES "
+               "(1, '4713-01-01 00:00:00.000001+00 BC'), (2, '0001-12-31 23:59:59.999999+00 BC'), "
+               "(3, '1969-12-31 23:59:59.999999+00'), (4, '2000-02-29 12:00:00.5+00')");
+  Opened opened(database, table("t"));
+  Ids got;
+  for (auto ids = opened.lane.deliver(1); !ids.empty(); ids = opened.lane.deliver(1)) {
+    got.push_back(ids[0]);
+    CHECK(database.value("SELECT t.created_at = c.position_at FROM t, seriatim.cursor AS c WHERE "
+                         "t.id::text = c.position_id") == "t");
+  }
+  CHECK(got == Ids{"1", "2", "3", "4"});
+}
+
+TEST_CASE("where, key and payload may be columns or expressions over t") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+      ", status text, customer int, n int);"
+      "INSERT INTO t (id, status, customer, n) VALUES (1, 'draft', 7, 1), (2, 'booked', 8, 2), "
+      "(3, 'booked', NULL, NULL)");
+  auto source = table("t");
+  source.where = "t.status = 'booked' -- only these";
+  source.key = "customer";
+  source.payload = "jsonb_build_object('n', t.n, 'brace', '{id}') -- a comment";
+  source.event_type = "'kind ' || status";
+  source.headers = "jsonb_build_object('X', id)";
+  Opened opened(database, source);
+  const auto round = opened.lane.poll();
+  REQUIRE(ids_of(round) == Ids{"2", "3"});
+  CHECK(round.records[0].key == "8");
+  CHECK_FALSE(round.records[1].key.has_value());
+  CHECK(round.records[0].payload == R"({"n": 2, "brace": "{id}"})");
+  CHECK(round.records[0].event_type == "kind booked");
+  CHECK(round.records[0].headers == std::vector<Header>{{"X", "2"}});
+}
+
+TEST_CASE("rows that do not match are not scanned again, and later ones that do are found") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, " + stamped +
+               ", wanted bool); CREATE INDEX ON t (created_at, id)");
+  auto order = OrderBy::created_at;
+  SUBCASE("created_at order") {}
+  SUBCASE("id order") {
+    order = OrderBy::id;
+  }
+  auto source = table("t", order);
+  source.where = "wanted";
+  Opened opened(database, source);
+  database.run("INSERT INTO t (wanted) SELECT i = 300 FROM generate_series(1, 1000) AS i");
+  CHECK(opened.lane.deliver(5) == Ids{"300"});
+  CHECK(opened.lane.deliver(5).empty());
+  database.run("INSERT INTO t (wanted) VALUES (false), (true), (true)");
+  CHECK(opened.lane.deliver(1) == Ids{"1002"});
+  CHECK(opened.lane.deliver(1) == Ids{"1003"});
+}
+
+TEST_CASE("lanes share the rows by key, each key in one lane and in order") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, " + stamped +
+               ", customer text); INSERT INTO t (customer) SELECT nullif(i % 20, 0)::text FROM "
+               "generate_series(1, 400) AS i");
+  auto source = table("t");
+  source.key = "customer";
+  std::size_t total = 0;
+  std::map<std::string, unsigned> lane_of;
+  for (unsigned lane = 0; lane < 3; ++lane) {
+    Opened opened(database, source, {"process", lane, 3});
+    const auto round = opened.lane.poll(1000);
+    total += round.records.size();
+    for (const auto& record : round.records) {
+      const auto key = record.key.value_or("NULL");
+      CHECK(lane_of.emplace(key, lane).first->second == lane);
+    }
+  }
+  CHECK(total == 400);
+  CHECK(lane_of.at("NULL") == 0);
+  CHECK(lane_of.size() == 20);
+}
+
+TEST_CASE("a mark is stamped in the cursor's transaction, or not at all") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), " + stamped +
+               ", \"Dispatched At\" timestamptz); INSERT INTO t SELECT FROM generate_series(1, 3)");
+  auto source = table("t");
+  source.mark = "Dispatched At";
+  Opened opened(database, source);
+  auto& lane = opened.lane;
+  const auto round = lane.poll();
+  REQUIRE(round.records.size() == 3);
+  const std::vector<Position> done{round.records[0].position, round.records[1].position};
+  const auto marked = "SELECT count(*) FROM t WHERE \"Dispatched At\" IS NOT NULL";
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK_FALSE(lane.session->advance(9, std::nullopt, done, false));
+  CHECK(database.value(marked) == "0");
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  CHECK(lane.session->advance(1, std::nullopt, done, false));
+  CHECK(database.value(marked) == "2");
+}
+
+TEST_CASE("names with quotes, dots, capitals, Unicode and 63 bytes are names only") {  // FAULTS 50
+  TestDatabase database;
+  const std::string nasty = "Æ.\"; drop table x; --" + std::string(41, 'N');
+  const std::string quoted = "\"Æ.\"\"; drop table x; --" + std::string(41, 'N') + "\"";
+  database.run(
+      "CREATE TABLE x (n int); CREATE SCHEMA \"Dotted.Schema\"; CREATE TABLE "
+      "\"Dotted.Schema\"." +
+      quoted + " (" + quoted +
+      " int PRIMARY KEY, \"Created At\" "
+      "timestamptz DEFAULT clock_timestamp(), \"{id}\" text)");
+  database.run("INSERT INTO \"Dotted.Schema\"." + quoted + " VALUES (1, DEFAULT, 'x')");
+  auto source = table("\"Dotted.Schema\"." + quoted);
+  source.id = nasty;
+  source.created_at = "\"Created At\"";
+  source.payload = "{id}";
+  source.key = "\"{id}\"";
+  Opened opened(database, source, {"'; drop table x; --", 0, 1});
+  CHECK(opened.lane.poll().records.at(0).payload == "x");
+  CHECK(opened.lane.deliver() == Ids{"1"});
+  CHECK(database.value("SELECT count(*) FROM x") == "0");
+}
+
+// --- payloads (FAULTS 47)
+// --------------------------------------------------------------------------
+
+TEST_CASE("payloads are delivered exactly as stored") {
+  TestDatabase database;
+  std::string type = "text";
+  std::string stored;
+  std::optional<std::string> expected;
+  SUBCASE("NULL") {
+    stored = "NULL";
+  }
+  SUBCASE("empty") {
+    stored = "''";
+    expected = "";
+  }
+  SUBCASE("byte order mark, emoji, right to left") {
+    stored = "E'\\uFEFF\\U0001F600\\u202E\\u05D0'";
+    expected = "\xEF\xBB\xBF\xF0\x9F\x98\x80\xE2\x80\xAE\xD7\x90";
+  }
+  SUBCASE("json keeps its blanks, its escapes and its doubled keys") {
+    type = "json";
+    stored = R"('{"a" : 1,"a":2, "z":"\u0000" }')";
+    expected = R"({"a" : 1,"a":2, "z":"\u0000" })";
+  }
+  SUBCASE("jsonb numbers never pass through a double") {
+    type = "jsonb";
+    stored = R"('{"n": 1e40, "i": 9223372036854775808, "d": 0.10}')";
+    expected =
+        R"({"d": 0.10, "i": 9223372036854775808, "n": 10000000000000000000000000000000000000000})";
+  }
+  SUBCASE("bytea") {
+    type = "bytea";
+    stored = R"('\x00ff0a22')";
+    expected = std::string("\0\xff\n\"", 4);
+  }
+  SUBCASE("a number") {
+    type = "numeric";
+    stored = "12.50";
+    expected = "12.50";
+  }
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", payload " + type + ")");
+  database.run("INSERT INTO t VALUES (1, DEFAULT, " + stored + ")");
+  Opened opened(database, table("t"));
+  const auto round = opened.lane.poll();
+  REQUIRE(round.records.size() == 1);
+  CHECK(round.records[0].payload == expected);
+}
+
+TEST_CASE("bytes of a database without an encoding are not judged") {
+  SqlSession(shared_server().url())
+      .run("CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'");
+  const auto url = shared_server().url("ascii");
+  install_schema(url);
+  SqlSession session(url);
+  session.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+              ", payload text);"
+              "INSERT INTO t VALUES (1, DEFAULT, E'a\\377b')");
+  Waker waker;
+  ProcessConfig config;
+  config.name = "process";
+  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
+  CHECK(lane->poll(std::nullopt, 10).records.at(0).payload ==
+        "a\xff"
+        "b");
+}
+
+TEST_CASE("a payload over payload_max is named once the rows before it are gone") {
+  TestDatabase database;
+  std::string type = "text";
+  SUBCASE("text") {}
+  SUBCASE("bytea") {
+    type = "bytea";
+  }
+  database.run(
+      "CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", payload " + type +
+      "); INSERT INTO t (id, payload) SELECT i, repeat('x', CASE WHEN i = 3 THEN 101 ELSE 100 "
+      "END)::" +
+      type + " FROM generate_series(1, 4) AS i");
+  auto order = OrderBy::created_at;
+  SUBCASE("created_at order") {}
+  SUBCASE("id order") {
+    order = OrderBy::id;
+  }
+  auto source = table("t", order);
+  source.payload_max = 100;
+  Opened opened(database, source);
+  CHECK(opened.lane.deliver() == Ids{"1", "2"});
+  const auto round = opened.lane.poll();
+  CHECK(round.records.empty());
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "3");
+  CHECK(round.unreadable->reason == HaltReason::bad_payload);
+  CHECK(round.unreadable->detail == "its payload has 101 bytes, payload_max is 100");
+}
+
+TEST_CASE("a batch ends before its payloads pass batch_bytes, but has a row") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               ", payload text); INSERT INTO t (id, payload) SELECT i, repeat('x', 100) FROM "
+               "generate_series(1, 5) AS i");
+  auto order = OrderBy::created_at;
+  SUBCASE("created_at order") {}
+  SUBCASE("id order") {
+    order = OrderBy::id;
+  }
+  auto source = table("t", order);
+  source.batch_bytes = 250;
+  Opened opened(database, source);
+  CHECK(opened.lane.deliver() == Ids{"1", "2"});
+  source.batch_bytes = 10;
+  Opened narrow(database, source, {"narrow", 0, 1});
+  CHECK(narrow.lane.deliver() == Ids{"1"});
+  CHECK(narrow.lane.deliver() == Ids{"2"});
+}
+
+TEST_CASE("a row without a place in the order is named once nothing else waits") {
+  TestDatabase database;
+  std::string stamp;
+  SUBCASE("NULL") {
+    stamp = "NULL";
+  }
+  SUBCASE("infinity") {
+    stamp = "'infinity'";
+  }
+  SUBCASE("-infinity") {
+    stamp = "'-infinity'";
+  }
+  database.run(
+      "CREATE TABLE t (id int PRIMARY KEY, created_at timestamptz DEFAULT clock_timestamp()); "
+      "INSERT INTO t (id) VALUES (1)");
+  Opened opened(database, table("t"));
+  CHECK(opened.lane.deliver() == Ids{"1"});
+  database.run("INSERT INTO t VALUES (7, " + stamp + ")");
+  const auto round = opened.lane.poll();
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "7");
+  CHECK(round.unreadable->reason == HaltReason::bad_payload);
+}
+
+TEST_CASE("a row whose expression fails is named, after the rows before it") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               ", n int); INSERT INTO t (id, n) VALUES "
+               "(1, 5), (2, 2), (3, 0), (4, 1)");
+  auto order = OrderBy::created_at;
+  SUBCASE("created_at order") {}
+  SUBCASE("id order") {
+    order = OrderBy::id;
+  }
+  auto source = table("t", order);
+  source.payload = "(10 / n)";
+  Opened opened(database, source);
+  CHECK(opened.lane.deliver() == Ids{"1"});
+  CHECK(opened.lane.deliver() == Ids{"2"});
+  const auto round = opened.lane.poll();
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "3");
+  CHECK(contains(round.unreadable->detail, "division by zero (SQLSTATE 22012)"));
+}
+
+TEST_CASE("headers that are no object are a bad payload") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               ", headers jsonb);"
+               "INSERT INTO t VALUES (1, DEFAULT, 'null'), (2, DEFAULT, '[1]')");
+  Opened opened(database, table("t"));
+  CHECK(opened.lane.deliver() == Ids{"1"});
+  REQUIRE(opened.lane.poll().unreadable);
+  CHECK(opened.lane.poll().unreadable->row_id == "2");
+}
+
+// --- refusals
+// ---------------------------------------------------------------------------------------
+
+TEST_CASE("a source that cannot be read as configured says why and how to mend it") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", j jsonb, day timestamp)");
+  auto source = table("t");
+  SUBCASE("no such table") {
+    source.table = "nowhere";
+    CHECK(contains(refusal(database, source), "SOURCE_CHANGED: there is no table nowhere"));
+  }
+  SUBCASE("no such column") {
+    source.id = "nr";
+    CHECK(contains(refusal(database, source), "has no column nr; set `id`"));
+  }
+  SUBCASE("an id of a type without a text form that orders") {
+    source.id = "j";
+    CHECK(contains(refusal(database, source), "is jsonb; an id must be"));
+  }
+  SUBCASE("created_at without a time zone") {
+    source.created_at = "day";
+    CHECK(contains(refusal(database, source), "is timestamp; order_by = \"created_at\" needs"));
+  }
+  SUBCASE("an expression over a column that is not there") {
+    source.payload = "t.nothing";
+    CHECK(contains(refusal(database, source), "(SQLSTATE 42703)"));
+  }
+  SUBCASE("a where that is no condition") {
+    source.where = "id";
+    CHECK(contains(refusal(database, source), "(SQLSTATE 42804)"));
+  }
+  SUBCASE("id order on text") {
+    source.id = "name";
+    source.order_by = OrderBy::id;
+    database.run("ALTER TABLE t ADD name text");
+    CHECK(contains(refusal(database, source), "use order_by = \"created_at\""));
+  }
+}
+
+TEST_CASE("id order reads a created_at without a time zone as UTC") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE t (id bigint PRIMARY KEY, created_at timestamp NOT NULL); INSERT INTO t "
+      "VALUES (1, '1970-01-01 00:00:01')");
+  Opened opened(database, table("t", OrderBy::id));
+  CHECK(opened.lane.poll().records.at(0).position.created_at_us == 1'000'000);
+}
+
+TEST_CASE("a missing schema names the command that installs it") {
+  SqlSession(shared_server().url()).run("CREATE DATABASE bare");
+  const auto url = shared_server().url("bare");
+  SqlSession(url).run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ")");
+  Waker waker;
+  ProcessConfig config;
+  config.name = "process";
+  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
+  CHECK_THROWS_WITH_AS(lane->claim(), doctest::Contains("run `seriatim init`"), SourceBroken);
+}
+
+TEST_CASE("a change of the table between rounds is a clear halt") {  // FAULTS 9, 14
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", payload text)");
+  Opened opened(database, table("t"));
+  opened.lane.poll();
+  std::string change;
+  std::string says;
+  SUBCASE("dropped") {
+    change = "DROP TABLE t";
+    says = "was dropped, renamed or replaced";
+  }
+  SUBCASE("replaced by one of the same name") {
+    change = "ALTER TABLE t RENAME TO old; CREATE TABLE t (LIKE old)";
+    says = "was dropped, renamed or replaced";
+  }
+  SUBCASE("a column renamed") {
+    change = "ALTER TABLE t RENAME payload TO body";
+    says = "(SQLSTATE 42703)";
+  }
+  database.run(change);
+  try {
+    opened.lane.poll();
+    FAIL("it was read");
+  } catch (const SourceBroken& broken) {
+    CHECK(broken.reason() == HaltReason::source_changed);
+    CHECK(contains(broken.what(), says));
+  }
+  // The session is still of use: the halt is written down.
+  CHECK(opened.lane.session->halt(1, HaltReason::source_changed, {"", says}));
+}
+
+TEST_CASE("SELECT revoked at run time halts with its SQLSTATE") {  // FAULTS 14
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               "); "
+               "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON t TO reader");
+  auto url = database.url();
+  url.replace(url.find("postgres@"), 9, "reader@");
+  Waker waker;
+  ProcessConfig config;
+  config.name = "process";
+  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
+  CHECK(lane->poll(std::nullopt, 1).records.empty());
+  database.run("REVOKE SELECT ON t FROM reader");
+  CHECK_THROWS_WITH_AS(lane->poll(std::nullopt, 1), doctest::Contains("(SQLSTATE 42501)"),
+                       SourceBroken);
+}
