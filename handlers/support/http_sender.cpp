@@ -52,8 +52,8 @@ Url HttpSender::url_for(TemplateValues& values) const {
   return fixed_url_ ? *fixed_url_ : parse_url(url_template_.render(values));
 }
 
-Outcome HttpSender::send(const Record& record, TemplateValues& values, const HttpMessage& message,
-                         const CallContext& context) {
+HttpResult HttpSender::post(const Record& record, TemplateValues& values,
+                            const HttpMessage& message, const CallContext& context) {
   HttpRequest request{url_for(values), message.headers, message.body};
   add_delivery_headers(record, request.headers);
   pass_headers(record, target_.pass_headers, request.headers);
@@ -62,7 +62,7 @@ Outcome HttpSender::send(const Record& record, TemplateValues& values, const Htt
   if (target_.timeout.count() > 0) {
     deadline = std::min(deadline, std::chrono::steady_clock::now() + target_.timeout);
   }
-  return judge(client_.post(request, deadline), message);
+  return client_.post(request, deadline);
 }
 
 Outcome HttpSender::judge(const HttpResult& result, const HttpMessage& message) const {

@@ -31,12 +31,13 @@ class HttpSender {
   void hide(std::string_view secret) { redactor_.add(secret); }
 
   /// Throws CannotRender where record and target do not fit.
-  [[nodiscard]] Outcome send(const Record& record, TemplateValues& values,
-                             const HttpMessage& message, const CallContext& context);
+  [[nodiscard]] HttpResult post(const Record& record, TemplateValues& values,
+                                const HttpMessage& message, const CallContext& context);
+  /// What the result means for the record.
+  [[nodiscard]] Outcome judge(const HttpResult& result, const HttpMessage& message) const;
 
  private:
   [[nodiscard]] Url url_for(TemplateValues& values) const;
-  [[nodiscard]] Outcome judge(const HttpResult& result, const HttpMessage& message) const;
   void hide_target();
 
   HttpTarget target_;

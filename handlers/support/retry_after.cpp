@@ -83,7 +83,8 @@ std::optional<milliseconds> parse_retry_after(std::string_view value,
   if (std::all_of(value.begin(), value.end(), is_digit)) return from_digits(value);
   const auto date = parse_http_date(std::string(value));
   if (!date) return std::nullopt;
-  const auto wait = std::chrono::ceil<seconds>(*date - now);
+  // In whole seconds: the clock's own nanoseconds would overflow in the year 2262.
+  const auto wait = *date - std::chrono::floor<seconds>(now);
   return std::clamp(wait, seconds(0), wait_max);
 }
 

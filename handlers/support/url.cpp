@@ -96,6 +96,10 @@ Url parse_url(std::string_view text) {
     throw CannotRender("the URL holds a user name; use username and password instead");
   }
   if (view.has_fragment()) throw CannotRender("the URL holds a fragment (#…), which is never sent");
+  // Boost.URL 1.81 takes "http://1.2.3.4.5/" for host 1.2.3.4 and path ".5/".
+  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) {
+    throw CannotRender("the URL's host or port is not valid");
+  }
   Url url;
   url.tls = scheme == "https";
   take_host(view, url);
