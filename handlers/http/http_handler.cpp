@@ -41,7 +41,8 @@ Outcome HttpHandler::handle_record(const Record& record, const CallContext& cont
     TemplateValues values(record);
     std::string made;
     const auto body = body_of(record, values, made);
-    return sender_.send(record, values, {headers_of(record, body), body, {body}}, context);
+    const HttpMessage message{headers_of(record, body), body, {body}};
+    return sender_.judge(sender_.post(record, values, message, context), message);
   } catch (const CannotRender& e) {
     return Outcome::poison(e.what());
   }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "seriatim/handler.hpp"
+#include "sms/sms_config.hpp"
+#include "support/http_sender.hpp"
+#include "support/template.hpp"
+
+namespace seriatim::handlers {
+
+/// A text message: one form POST a record, in the shape the large providers share (To, From, Body
+/// and basic authentication). What answers mean is in README.md beside this file.
+class SmsHandler final : public RecordHandler {
+ public:
+  /// Throws CannotRender for a configuration that `read_sms_config` would have complained about.
+  explicit SmsHandler(SmsHandlerConfig config);
+
+  Outcome handle_record(const Record& record, const CallContext& context) override;
+
+ private:
+  Template to_;
+  Template from_;
+  Template body_;
+  HttpSender sender_;
+};
+
+}  // namespace seriatim::handlers
