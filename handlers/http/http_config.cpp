@@ -34,9 +34,10 @@ void read_body(Options& options, HttpHandlerConfig& config) {
 
 void read_secrets(Options& options, HttpHandlerConfig& config) {
   config.secrets = options.texts("secrets");
-  if (const auto secret = options.text("secret"); !secret.empty()) {
+  // An empty one is wrong too: nobody means to send unsigned because a variable was empty.
+  if (options.has("secret")) {
     if (!config.secrets.empty()) options.problem("secret", "set either secret or secrets");
-    config.secrets.insert(config.secrets.begin(), secret);
+    config.secrets.insert(config.secrets.begin(), options.text("secret"));
   }
   try {
     (void)WebhookSigner(config.secrets);

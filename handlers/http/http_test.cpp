@@ -164,3 +164,138 @@ TEST_CASE("the reason holds what the receiver said, escaped, cut and without sec
   CHECK(outcome.reason.find("canary") == std::string::npos);
   CHECK(outcome.reason.find(base64_encode("user:canary-password")) == std::string::npos);
 }
+
+TEST_CASE("the answer lost after sending is unknown, and the next attempt repeats the key") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver));
+  auto record = make_record("{\"a\":1}");
+  receiver.push(Reply::doing(Reply::Act::reset_before_answer));
+  CHECK(deliver(handler, record).kind == Kind::unknown);
+  record.attempt = 2;
+  CHECK(deliver(handler, record).is_done());
+  const auto requests = receiver.requests();
+  REQUIRE(requests.size() == 2);
+  CHECK(requests[0].header("idempotency-key") == requests[1].header("idempotency-key"));
+  CHECK(requests[0].header("seriatim-sequence") == requests[1].header("seriatim-sequence"));
+  CHECK(requests[0].body == requests[1].body);
+  CHECK(requests[0].header("seriatim-attempt") == "1");
+  CHECK(requests[1].header("seriatim-attempt") == "2");
+}
+
+TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeout") {
+  HttpReceiver receiver;
+  receiver.reply_with(Reply::doing(Reply::Act::hang));
+  auto config = config_for(receiver);
+  auto began = std::chrono::steady_clock::now();
+  CHECK(deliver(config, make_record("{}"), 150ms).kind == Kind::unknown);
+  CHECK(std::chrono::steady_clock::now() - began < 2s);
+  config.target.timeout = 150ms;
+  began = std::chrono::steady_clock::now();
+  CHECK(deliver(config, make_record("{}"), 60s).kind == Kind::unknown);
+  CHECK(std::chrono::steady_clock::now() - began < 2s);
+}
+
+TEST_CASE("nothing listening is retried, a private target is poison") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver);
+  config.target.client.allow_private = false;
+  const auto refused = deliver(config, make_record("{}"));
+  CHECK(refused.kind == Kind::poison);
+  CHECK(refused.reason.find("a loopback address; set allow_private = true") != std::string::npos);
+  CHECK(receiver.connections_accepted() == 0);
+
+  receiver.push(Reply::doing(Reply::Act::close_before_reading));
+  CHECK(deliver(config_for(receiver), make_record(std::string(32 << 20, 'x'))).kind ==
+        Kind::retry_later);
+}
+
+TEST_CASE("a signed record carries one id and a new time at each attempt") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver);
+  config.secrets = {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                    "whsec_" + base64_encode(std::string(32, 'k'))};
+  auto now = std::chrono::system_clock::time_point(1'614'265'330s);
+  config.now = [&] { return now; };
+  HttpHandler handler(config);
+  auto record = make_record(R"({"test": 2432232314})");
+  CHECK(deliver(handler, record).is_done());
+  now += 90s;
+  record.attempt = 2;
+  CHECK(deliver(handler, record).is_done());
+  const WebhookSigner signer(config.secrets);
+  const auto requests = receiver.requests();
+  REQUIRE(requests.size() == 2);
+  for (const auto& request : requests) CHECK(request.header("webhook-id") == "bookings:4711");
+  CHECK(requests[0].header("webhook-timestamp") == "1614265330");
+  CHECK(requests[1].header("webhook-timestamp") == "1614265420");
+  CHECK(requests[1].header("webhook-signature") ==
+        signer.sign("bookings:4711", 1'614'265'420, *record.payload));
+  CHECK(requests[0].header("webhook-signature") != requests[1].header("webhook-signature"));
+}
+
+TEST_CASE("CloudEvents binary mode: attributes as headers, the payload as it is") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver);
+  config.body = HttpHandlerConfig::Body::cloudevents;
+  auto record = make_record("{\"a\": 1}");
+  record.event_type = "caf\xc3\xa9 \"100%\"\r\nX-Injected: y";
+  CHECK(deliver(config, record).is_done());
+  const auto request = receiver.last_request();
+  CHECK(request.body == "{\"a\": 1}");
+  CHECK(request.header("content-type") == "application/json");
+  CHECK(request.header("ce-specversion") == "1.0");
+  CHECK(request.header("ce-id") == "4711");
+  CHECK(request.header("ce-source") == "seriatim:bookings");
+  CHECK(request.header("ce-type") == "caf%C3%A9%20%22100%25%22%0D%0AX-Injected:%20y");
+  CHECK(request.header("ce-subject") == "customer-7");
+  CHECK(request.header("ce-time") == "2023-11-14T22:13:20.123456Z");
+  CHECK(!request.header("x-injected"));
+}
+
+TEST_CASE("CloudEvents structured mode: one envelope, its data untouched") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver);
+  config.body = HttpHandlerConfig::Body::cloudevents_structured;
+  CHECK(deliver(config, make_record("{\"n\":12345678901234567890123}")).is_done());
+  CHECK(receiver.last_request().header("content-type") == "application/cloudevents+json");
+  CHECK(receiver.last_request().body ==
+        R"({"specversion":"1.0","id":"4711","source":"seriatim:bookings",)"
+        R"("type":"booking.created","subject":"customer-7","time":"2023-11-14T22:13:20.123456Z",)"
+        R"("datacontenttype":"application/json","data":{"n":12345678901234567890123}})");
+  CHECK(deliver(config, make_record("\xff")).is_done());
+  CHECK(receiver.last_request().body.ends_with(R"("data_base64":"/w=="})"));
+}
+
+TEST_CASE("a body template escapes for JSON, and what is missing is poison before sending") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver, "/to/{{payload.who}}?id={{id}}");
+  config.body = HttpHandlerConfig::Body::rendered;
+  config.body_template = R"({"text":"{{payload.text}}","all":{{{payload}}}})";
+  CHECK(deliver(config, make_record(R"({"text":"a\"b","who":"x/../y?z"})")).is_done());
+  CHECK(receiver.last_request().body ==
+        R"({"text":"a\"b","all":{"text":"a\"b","who":"x/../y?z"}})");
+  CHECK(receiver.last_request().target == "/to/x%2F..%2Fy%3Fz?id=4711");
+  CHECK(deliver(config, make_record(R"({"text":"a"})")).kind == Kind::poison);
+  CHECK(receiver.request_count() == 1);
+}
+
+TEST_CASE("ids and headers cannot write header lines of their own") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver));
+  auto record = make_record("{}", "a\r\nX-Injected: b %0d%0a \xc3\xa6");
+  CHECK(deliver(handler, record).is_done());
+  CHECK(receiver.last_request().header("idempotency-key") ==
+        "bookings:a%0D%0AX-Injected:%20b%20%250d%250a%20%C3%A6");
+  CHECK(!receiver.last_request().header("x-injected"));
+  for (const auto& value :
+       {std::string("00\r\nX-Injected: c"), std::string("0\0", 2), std::string(65536, 'x')}) {
+    record.headers = {{"traceparent", value}};
+    const auto outcome = deliver(handler, record);
+    CHECK(outcome.kind == Kind::poison);
+    CHECK(outcome.reason.find("traceparent") != std::string::npos);
+  }
+  record.headers = {{"traceparent", "%0d%0aX: y \xc3\xa6"}};
+  CHECK(deliver(handler, record).is_done());
+  CHECK(receiver.last_request().header("traceparent") == "%0d%0aX: y \xc3\xa6");
+  CHECK(receiver.request_count() == 2);
+}

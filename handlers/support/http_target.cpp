@@ -72,6 +72,12 @@ void read_credentials(Options& options, HttpTarget& target) {
   target.username = options.text("username");
   target.password = options.text("password");
   target.token = options.text("token");
+  for (const auto* key : {"username", "token"}) {
+    if (options.has(key) && options.text(key).empty()) options.problem(key, "is empty");
+  }
+  if (!target.password.empty() && target.username.empty()) {
+    options.problem("password", "needs a username");
+  }
   if (!target.token.empty() && !target.username.empty()) {
     options.problem("token", "set either token or username and password");
   }
