@@ -29,4 +29,4 @@ FROM (
     WINDOW place AS (ORDER BY r.position_at, r.position_id ROWS UNBOUNDED PRECEDING)
 ) AS b
 WHERE number = 1 OR running_bytes <= $7::bigint
-ORDER BY number
+ORDER BY position_at, position_id

@@ -27,4 +27,4 @@ FROM (
     WINDOW place AS (ORDER BY r.position_id ROWS UNBOUNDED PRECEDING)
 ) AS b
 WHERE number = 1 OR running_bytes <= $6::bigint
-ORDER BY number
+ORDER BY position_id

@@ -137,7 +137,9 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                                               {"lane", std::to_string(lane.lane)}});
   const auto payload = fill(table.payload_is_binary ? sql::payload_hex : sql::payload_text,
                             {{"raw_payload", table.payload}});
-  const auto headers = fill(sql::header_pairs, {{"raw_headers", table.headers}});
+  const auto headers = table.headers == "NULL"
+                           ? table.headers
+                           : fill(sql::header_pairs, {{"raw_headers", table.headers}});
   return fill(sql, {{"table", table.name},
                     {"id", table.id},
                     {"id_type", table.id_type},

@@ -1,0 +1,50 @@
+#include "contract/source_under_test.hpp"
+#include "seriatim/testing/memory_source.hpp"
+
+namespace seriatim::testing {
+
+namespace {
+
+Record row(const std::string& payload) {
+  Record record;
+  record.payload = payload;
+  return record;
+}
+
+class MemoryUnderTest final : public SourceUnderTest {
+ public:
+  explicit MemoryUnderTest(OrderBy order) : memory_(order) {}
+
+  Source& source() override { return memory_; }
+  std::string append(const std::string& payload) override { return memory_.append(row(payload)); }
+  std::unique_ptr<Transaction> begin() override { return std::make_unique<Open>(memory_.begin()); }
+  void pause(const LaneId& lane) override { memory_.pause(lane); }
+  void resume(const LaneId& lane) override { memory_.resume(lane); }
+  void retry(const LaneId& lane) override { memory_.retry(lane); }
+  void skip(const LaneId& lane, const std::string& id) override { memory_.skip(lane, id); }
+  void drop_sessions() override { memory_.drop_sessions(); }
+
+ private:
+  class Open final : public Transaction {
+   public:
+    explicit Open(std::unique_ptr<MemorySource::Transaction> transaction)
+        : transaction_(std::move(transaction)) {}
+    std::string append(const std::string& payload) override {
+      return transaction_->append(row(payload));
+    }
+    void commit() override { transaction_->commit(); }
+
+   private:
+    std::unique_ptr<MemorySource::Transaction> transaction_;
+  };
+
+  MemorySource memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceUnderTest> make_memory_source(OrderBy order) {
+  return std::make_unique<MemoryUnderTest>(order);
+}
+
+}  // namespace seriatim::testing

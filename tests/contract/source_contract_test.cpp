@@ -1,0 +1,333 @@
+// What every source promises a lane: the memory source and PostgreSQL pass the same tests, so the
+// fake may be trusted.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "contract/source_under_test.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+const LaneId lane_id{"process", 0, 1};
+using Ids = std::vector<std::string>;
+
+/// One relay's hands on the lane.
+struct Relay {
+  Relay(SourceUnderTest& under_test, std::string name)
+      : under_test_(under_test), holder(std::move(name)) {
+    config.name = lane_id.process;
+    open();
+  }
+  void open() { session = under_test_.source().open(lane_id, config, holder, waker); }
+
+  bool claim() {
+    const auto answer = session->claim();
+    cursor = answer.cursor;
+    return answer.granted;
+  }
+  Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
+  Ids waiting(unsigned rows_max = 100) {
+    Ids ids;
+    for (const auto& record : poll(rows_max).records) ids.push_back(record.id());
+    return ids;
+  }
+  bool deliver_one() {
+    const auto round = poll(1);
+    REQUIRE(round.records.size() == 1);
+    return session->start(cursor.epoch) && session->lock(cursor.epoch, cursor.position) &&
+           move_to(round.records[0].position);
+  }
+  bool move_to(const Position& position) {
+    if (!session->advance(cursor.epoch, cursor.position, {position}, false)) return false;
+    cursor = session->look();
+    return true;
+  }
+
+ private:
+  SourceUnderTest& under_test_;
+
+ public:
+  Waker waker;
+  ProcessConfig config;
+  std::string holder;
+  std::unique_ptr<LaneSession> session;
+  Cursor cursor;
+};
+
+void rows_come_in_order(SourceUnderTest& source) {
+  Ids appended;
+  for (int i = 0; i < 5; ++i) appended.push_back(source.append("row"));
+  Relay relay(source, "relay");
+  REQUIRE(relay.claim());
+  CHECK(relay.waiting() == appended);
+  CHECK(relay.waiting(2) == Ids(appended.begin(), appended.begin() + 2));
+  CHECK(relay.poll().records[0].payload == "row");
+}
+
+void rows_after_the_cursor_only(SourceUnderTest& source) {
+  const auto first = source.append("a");
+  const auto second = source.append("b");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.deliver_one());
+  CHECK(relay.cursor.position->id == first);
+  CHECK(relay.cursor.sequence == 1);
+  CHECK(relay.waiting() == Ids{second});
+  REQUIRE(relay.deliver_one());
+  CHECK(relay.waiting().empty());
+  CHECK_FALSE(relay.poll().fenced);
+}
+
+void an_open_transaction_fences_later_rows(SourceUnderTest& source) {
+  Relay relay(source, "relay");
+  relay.claim();
+  auto open = source.begin();
+  const auto early = open->append("early");
+  const auto late = source.append("late");
+  const auto round = relay.poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+  CHECK(round.blockers.size() == 1);
+  open->commit();
+  CHECK(relay.waiting() == Ids{early, late});
+}
+
+void a_rolled_back_row_is_a_hole(SourceUnderTest& source) {
+  Relay relay(source, "relay");
+  relay.claim();
+  auto open = source.begin();
+  open->append("never");
+  const auto late = source.append("late");
+  CHECK(relay.waiting().empty());
+  open.reset();
+  CHECK(relay.waiting() == Ids{late});
+  CHECK_FALSE(relay.poll().fenced);
+}
+
+void one_holder_at_a_time(SourceUnderTest& source) {
+  Relay first(source, "first");
+  Relay second(source, "second");
+  REQUIRE(first.claim());
+  const auto answer = second.session->claim();
+  CHECK_FALSE(answer.granted);
+  CHECK(answer.holder == "first");
+  REQUIRE(first.claim());
+  CHECK(first.cursor.epoch == 1);
+  first.session->release(first.cursor.epoch, false);
+  REQUIRE(second.claim());
+  CHECK(second.cursor.epoch == 2);
+  CHECK(second.cursor.crashes == 0);
+}
+
+void a_replaced_holder_moves_nothing(SourceUnderTest& source) {
+  source.append("a");
+  Relay first(source, "first");
+  REQUIRE(first.claim());
+  const auto position = first.poll().records.at(0).position;
+  first.session->release(first.cursor.epoch, false);
+  Relay second(source, "second");
+  REQUIRE(second.claim());
+  CHECK_FALSE(first.session->start(1));
+  CHECK_FALSE(first.session->lock(1, std::nullopt));
+  CHECK_FALSE(first.session->advance(1, std::nullopt, {position}, false));
+  CHECK_FALSE(first.session->note_retry(1, {"1", "x"}, milliseconds{1}));
+  CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "x"}));
+  first.session->release(1, true);
+  CHECK_FALSE(first.claim());
+  CHECK(second.session->look() == second.cursor);
+}
+
+void no_advance_without_lock_or_from_elsewhere(SourceUnderTest& source) {
+  source.append("a");
+  source.append("b");
+  Relay relay(source, "relay");
+  relay.claim();
+  const auto rows = relay.poll().records;
+  CHECK_FALSE(relay.session->advance(1, std::nullopt, {rows[0].position}, false));
+  CHECK_FALSE(relay.session->lock(1, rows[0].position));
+  REQUIRE(relay.session->lock(1, std::nullopt));
+  CHECK_FALSE(relay.session->advance(1, rows[0].position, {rows[1].position}, false));
+  CHECK_FALSE(relay.session->advance(1, std::nullopt, {rows[0].position}, false));  // lock is gone
+  CHECK_FALSE(relay.session->look().position.has_value());
+}
+
+void a_locked_lane_is_not_claimed(SourceUnderTest& source) {
+  source.append("a");
+  Relay first(source, "first");
+  Relay second(source, "second");
+  first.claim();
+  const auto position = first.poll().records.at(0).position;
+  REQUIRE(first.session->lock(1, std::nullopt));
+  CHECK_FALSE(second.claim());
+  CHECK(first.move_to(position));
+}
+
+void attempts_are_counted(SourceUnderTest& source) {
+  source.append("a");
+  source.append("b");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.session->start(1));
+  CHECK(relay.session->look().attempts == 1);
+  REQUIRE(relay.session->start(1));
+  CHECK(relay.session->look().attempts == 2);
+  const auto position = relay.poll().records.at(0).position;
+  REQUIRE(relay.session->lock(1, std::nullopt));
+  REQUIRE(relay.session->advance(1, std::nullopt, {position}, true));
+  CHECK(relay.session->look().attempts == 1);
+  relay.session->release(1, true);
+  CHECK(relay.session->look().attempts == 0);
+}
+
+void a_retry_is_kept(SourceUnderTest& source) {
+  const auto id = source.append("a");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.session->lock(1, std::nullopt));
+  REQUIRE(relay.session->note_retry(1, {id, "HTTP 503"}, milliseconds{60'000}));
+  auto cursor = relay.session->look();
+  CHECK(cursor.state == Cursor::State::retrying);
+  CHECK(cursor.row_id == id);
+  CHECK(cursor.detail == "HTTP 503");
+  CHECK(cursor.retry_in > milliseconds{30'000});
+  CHECK(cursor.retry_in <= milliseconds{60'000});
+  source.retry(lane_id);
+  cursor = relay.session->look();
+  CHECK(cursor.state == Cursor::State::running);
+  CHECK(cursor.retry_in == milliseconds{0});
+  CHECK(relay.session->start(1));
+}
+
+void a_halt_stays_until_an_operator_acts(SourceUnderTest& source) {
+  const auto bad = source.append("bad");
+  const auto good = source.append("good");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.session->lock(1, std::nullopt));
+  REQUIRE(relay.session->halt(1, HaltReason::poison, {bad, "HTTP 422"}));
+  const auto cursor = relay.session->look();
+  CHECK(cursor.state == Cursor::State::halted);
+  CHECK(cursor.reason == HaltReason::poison);
+  CHECK(cursor.row_id == bad);
+  CHECK_FALSE(relay.session->start(1));
+  CHECK_FALSE(relay.session->lock(1, std::nullopt));
+  source.skip(lane_id, bad);
+  relay.cursor = relay.session->look();
+  CHECK(relay.cursor.state == Cursor::State::running);
+  CHECK(relay.cursor.position->id == bad);
+  CHECK(relay.cursor.sequence == 1);
+  CHECK_FALSE(relay.cursor.reason.has_value());
+  CHECK(relay.waiting() == Ids{good});
+}
+
+void a_pause_stops_the_lane(SourceUnderTest& source) {
+  source.append("a");
+  Relay relay(source, "relay");
+  relay.claim();
+  source.pause(lane_id);
+  CHECK(relay.session->look().state == Cursor::State::paused);
+  CHECK_FALSE(relay.session->start(1));
+  CHECK_FALSE(relay.session->lock(1, std::nullopt));
+  CHECK_FALSE(relay.session->halt(1, HaltReason::poison, {"1", "x"}));
+  source.resume(lane_id);
+  CHECK(relay.deliver_one());
+}
+
+void a_lost_session_frees_the_lane(SourceUnderTest& source) {
+  source.append("a");
+  Relay first(source, "first");
+  first.claim();
+  REQUIRE(first.session->start(1));
+  REQUIRE(first.session->lock(1, std::nullopt));
+  source.drop_sessions();
+  CHECK_THROWS_AS(first.session->look(), SessionLost);
+  Relay second(source, "second");
+  REQUIRE(second.claim());
+  CHECK(second.cursor.epoch == 2);
+  CHECK(second.cursor.crashes == 1);
+  CHECK_FALSE(second.cursor.position.has_value());
+  first.open();
+  CHECK_FALSE(first.claim());
+}
+
+void a_relay_that_lost_its_session_goes_on(SourceUnderTest& source) {
+  source.append("a");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.session->start(1));
+  source.drop_sessions();
+  CHECK_THROWS_AS(relay.poll(), SessionLost);
+  relay.open();
+  REQUIRE(relay.claim());
+  CHECK(relay.cursor.epoch == 1);
+  CHECK(relay.cursor.crashes == 0);
+  CHECK(relay.cursor.attempts == 1);
+}
+
+void a_sleeping_lane_is_woken(SourceUnderTest& source) {
+  Relay relay(source, "relay");
+  relay.claim();
+  relay.waker.clear();
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  CHECK_FALSE(relay.session->wait_until(now()));
+  std::thread other([&] { relay.waker.wake(); });
+  CHECK(relay.session->wait_until(now() + std::chrono::seconds(20)));
+  other.join();
+}
+
+struct Promise {
+  const char* name;
+  void (*check)(SourceUnderTest&);
+};
+
+const std::vector<Promise> promises{
+    {"rows come in order, at most as many as asked", rows_come_in_order},
+    {"rows after the cursor only", rows_after_the_cursor_only},
+    {"an open transaction fences later rows", an_open_transaction_fences_later_rows},
+    {"a rolled back row is a hole, waited for once", a_rolled_back_row_is_a_hole},
+    {"one holder at a time, and release hands over", one_holder_at_a_time},
+    {"a replaced holder moves nothing", a_replaced_holder_moves_nothing},
+    {"no advance without the lock, or from elsewhere", no_advance_without_lock_or_from_elsewhere},
+    {"a locked lane is not claimed", a_locked_lane_is_not_claimed},
+    {"attempts are counted", attempts_are_counted},
+    {"a retry is kept until it is due or an operator acts", a_retry_is_kept},
+    {"a halt stays until an operator acts", a_halt_stays_until_an_operator_acts},
+    {"a pause stops the lane until it is resumed", a_pause_stops_the_lane},
+    {"a lost session frees the lane and counts as a crash", a_lost_session_frees_the_lane},
+    {"a relay that lost its session goes on where it was", a_relay_that_lost_its_session_goes_on},
+    {"a sleeping lane is woken", a_sleeping_lane_is_woken},
+};
+
+void keep_all_promises(const std::function<std::unique_ptr<SourceUnderTest>()>& make) {
+  for (const auto& promise : promises) {
+    SUBCASE(promise.name) {
+      const auto source = make();
+      promise.check(*source);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the memory source keeps the contract in created_at order") {
+  keep_all_promises([] { return make_memory_source(OrderBy::created_at); });
+}
+
+TEST_CASE("the memory source keeps the contract in id order") {
+  keep_all_promises([] { return make_memory_source(OrderBy::id); });
+}
+
+TEST_CASE("PostgreSQL keeps the contract in created_at order") {
+  keep_all_promises([] { return make_postgres_source(OrderBy::created_at); });
+}
+
+TEST_CASE("PostgreSQL keeps the contract in id order") {
+  keep_all_promises([] { return make_postgres_source(OrderBy::id); });
+}

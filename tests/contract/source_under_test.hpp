@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "seriatim/source.hpp"
+
+namespace seriatim::testing {
+
+/// What the contract suite needs of a source to put it through its paces. One fresh table each.
+class SourceUnderTest {
+ public:
+  virtual ~SourceUnderTest() = default;
+
+  virtual Source& source() = 0;
+  /// Commits one row with this payload; answers its id.
+  virtual std::string append(const std::string& payload) = 0;
+
+  /// A transaction whose rows have their places at `append` and appear at `commit`.
+  class Transaction {
+   public:
+    virtual ~Transaction() = default;  ///< rolls back
+    virtual std::string append(const std::string& payload) = 0;
+    virtual void commit() = 0;
+  };
+  virtual std::unique_ptr<Transaction> begin() = 0;
+
+  virtual void pause(const LaneId& lane) = 0;
+  virtual void resume(const LaneId& lane) = 0;
+  virtual void retry(const LaneId& lane) = 0;
+  virtual void skip(const LaneId& lane, const std::string& id) = 0;
+
+  /// Ends every session there is; returns once they are gone.
+  virtual void drop_sessions() = 0;
+};
+
+/// Makes a fresh one; called for each test case.
+std::unique_ptr<SourceUnderTest> make_memory_source(OrderBy order);
+std::unique_ptr<SourceUnderTest> make_postgres_source(OrderBy order);
+
+}  // namespace seriatim::testing

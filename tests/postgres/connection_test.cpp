@@ -1,0 +1,140 @@
+// What becomes of the server's errors, and that a lost connection stays lost.
+#include "postgres/connection.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "seriatim/error.hpp"
+#include "support/postgres_fixture.hpp"
+
+using namespace seriatim;
+using namespace seriatim::postgres;
+using seriatim::testing::TestDatabase;
+
+namespace {
+
+/// "LOST 40001", "SOURCE_CHANGED" … : the class an error falls into.
+std::string outcome_of(Connection& connection, const std::string& sql) {
+  try {
+    connection.run(sql);
+  } catch (const SessionLost& lost) {
+    return "LOST " + lost.sqlstate();
+  } catch (const SourceBroken& broken) {
+    return to_string(broken.reason());
+  }
+  return "none";
+}
+
+std::string raise(const std::string& sqlstate) {
+  return "DO $$ BEGIN RAISE EXCEPTION 'raised' USING ERRCODE = '" + sqlstate + "'; END $$";
+}
+
+}  // namespace
+
+TEST_CASE("errors of the moment are a lost session, lasting ones name the source") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  for (const auto* sqlstate : {"40001", "40P01", "53100", "53200", "53300", "55P03", "57014",
+                               "57P01", "57P02", "57P03", "25006", "58030"}) {
+    CAPTURE(sqlstate);
+    CHECK(outcome_of(connection, raise(sqlstate)) == std::string("LOST ") + sqlstate);
+  }
+  for (const auto* sqlstate : {"42P01", "42703", "42501", "42804", "42883", "3F000", "0A000"}) {
+    CAPTURE(sqlstate);
+    CHECK(outcome_of(connection, raise(sqlstate)) == "SOURCE_CHANGED");
+  }
+  for (const auto* sqlstate : {"22012", "22P02", "54001", "XX001"}) {
+    CAPTURE(sqlstate);
+    CHECK(outcome_of(connection, raise(sqlstate)) == "BAD_PAYLOAD");
+  }
+}
+
+TEST_CASE("a statement that takes too long, or waits too long, is a lost session") {  // FAULTS 22
+  TestDatabase database;
+  Connection connection(database.url(), {"test", milliseconds{50}, milliseconds{0}, {}});
+  CHECK(outcome_of(connection, "SELECT pg_sleep(20)") == "LOST 57014");
+  auto other = database.connect();
+  other.run("CREATE TABLE t (n int)");
+  other.run("BEGIN; LOCK TABLE t");
+  Connection patient(database.url(), {"test", milliseconds{20'000}, milliseconds{50}, {}});
+  CHECK(outcome_of(patient, "SELECT * FROM t") == "LOST 55P03");
+}
+
+TEST_CASE("a deadlock is a lost session") {  // FAULTS 22
+  TestDatabase database;
+  database.run("CREATE TABLE t (n int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0)");
+  Connection connection(database.url(), {});
+  connection.run("SET deadlock_timeout = '10ms'");
+  connection.begin("UPDATE t SET v = 1 WHERE n = 1");
+  auto other = database.connect("other");
+  other.run("SET deadlock_timeout = '60s'");
+  std::thread waits([&] {
+    other.run("BEGIN; UPDATE t SET v = 2 WHERE n = 2; UPDATE t SET v = 2 WHERE n = 1; COMMIT");
+  });
+  CHECK(
+      database.becomes_true("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = "
+                            "'other' AND wait_event_type = 'Lock')"));
+  CHECK(outcome_of(connection, "UPDATE t SET v = 1 WHERE n = 2") == "LOST 40P01");
+  connection.rollback();
+  waits.join();
+}
+
+TEST_CASE("a lost connection is not reopened on another backend") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  const auto pid = std::to_string(connection.backend_pid());
+  database.run("SELECT pg_terminate_backend(" + pid + ")");
+  CHECK_THROWS_AS(connection.run("SELECT 1"), SessionLost);
+  CHECK_THROWS_AS(connection.run("SELECT 1"), SessionLost);
+  CHECK_THROWS_AS(connection.notifications(), SessionLost);
+}
+
+TEST_CASE("a server that is not there is a lost session, and no password is told") {
+  TestDatabase database;
+  try {
+    Connection connection("postgresql://someone:canary@127.0.0.1:1/nowhere", {});
+    FAIL("it connected");
+  } catch (const SessionLost& lost) {
+    CHECK(std::string(lost.what()).find("canary") == std::string::npos);
+  }
+  CHECK_THROWS_AS(Connection("host=127.0.0.1 port=1 password=canary", {}), SessionLost);
+}
+
+TEST_CASE("sessions bring their own settings, whatever the database's defaults are") {
+  TestDatabase database;
+  database.run("ALTER DATABASE " + database.name() + " SET TimeZone = 'Asia/Kathmandu'");
+  database.run("ALTER DATABASE " + database.name() + " SET DateStyle = 'German'");
+  database.run("ALTER DATABASE " + database.name() + " SET synchronous_commit = off");
+  database.run("ALTER DATABASE " + database.name() +
+               " SET default_transaction_isolation = "
+               "'serializable'");
+  Connection connection(database.url(), {"seriatim/p/0", milliseconds{1000}, milliseconds{500},
+                                         milliseconds{35'000}});
+  const auto setting = [&](const std::string& name) {
+    return connection.run("SHOW " + name)[0][0].as<std::string>();
+  };
+  CHECK(setting("TimeZone") == "UTC");
+  CHECK(setting("DateStyle") == "ISO, YMD");
+  CHECK(setting("synchronous_commit") == "on");
+  CHECK(setting("transaction_isolation") == "read committed");
+  CHECK(setting("application_name") == "seriatim/p/0");
+  CHECK(setting("idle_in_transaction_session_timeout") == "35s");
+  CHECK(connection.direct());
+}
+
+TEST_CASE("network bounds give way to what the user wrote") {
+  TestDatabase database;
+  CHECK_NOTHROW(Connection(database.url() + "?connect_timeout=3&sslmode=disable", {}));
+  CHECK_THROWS_WITH_AS(Connection(database.url() + "?connect_timeout=soon", {}),
+                       doctest::Contains("connect_timeout"), SessionLost);
+}
+
+TEST_CASE("a failed statement ends its transaction and leaves the connection usable") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  connection.begin("SELECT 1");
+  CHECK(outcome_of(connection, "SELECT nothing") == "SOURCE_CHANGED");
+  CHECK_FALSE(connection.in_transaction());
+  CHECK(connection.run("SELECT 7")[0][0].as<int>() == 7);
+}
