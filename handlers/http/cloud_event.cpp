@@ -1,7 +1,7 @@
 #include "http/cloud_event.hpp"
 
 #include "support/encoding.hpp"
-#include "support/json_text.hpp"
+#include "support/json_value.hpp"
 #include "support/time_text.hpp"
 
 namespace seriatim::handlers {

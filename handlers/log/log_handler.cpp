@@ -6,7 +6,7 @@
 
 #include "seriatim/registry.hpp"
 #include "support/encoding.hpp"
-#include "support/json_text.hpp"
+#include "support/json_value.hpp"
 #include "support/time_text.hpp"
 
 namespace seriatim::handlers {

@@ -1,22 +1,22 @@
 #include "sms/provider_error.hpp"
 
 #include "support/cannot_render.hpp"
-#include "support/json_data.hpp"
+#include "support/json_value.hpp"
 
 namespace seriatim::handlers {
 
 namespace {
 
-std::string member(const kainjow::mustache::data& object, const char* name) {
-  const auto* value = object.get(name);
-  return value && value->is_string() ? value->string_value() : std::string();
+std::string member(const JsonValue& object, std::string_view name) {
+  const auto* value = object.find(name);
+  return value ? value->text : std::string();
 }
 
 }  // namespace
 
 std::string provider_error_text(const std::string& body) {
   try {
-    const auto error = json_to_data(body);
+    const auto error = parse_json(body);
     const auto code = member(error, "code");
     const auto message = member(error, "message");
     if (code.empty()) return message.empty() ? body : message;

@@ -1,16 +1,16 @@
 #include "support/http_client.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "support/connection.hpp"
+#include "support/connector.hpp"
 #include "support/header_text.hpp"
 
 namespace seriatim::handlers {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 std::string head_of(const HttpRequest& request) {
   std::string head = "POST " + request.url.target + " HTTP/1.1\r\n";
@@ -25,59 +25,58 @@ std::string head_of(const HttpRequest& request) {
   return head += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n";
 }
 
-// Closed by the receiver, or bytes nobody asked for: either way not to be trusted with a request.
-bool is_quiet(PlainStream& tcp) {
-  char byte = 0;
-  const auto n = ::recv(tcp.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
 }  // namespace
 
 class HttpClient::Impl {
  public:
-  explicit Impl(HttpClientConfig config) : config_(std::move(config)), connector_(io_, config_) {}
+  explicit Impl(HttpClientConfig config) : config_(std::move(config)), connector_(config_) {}
 
   HttpResult post(const HttpRequest& request, Clock::time_point deadline) {
     const auto head = head_of(request);
-    auto connection = take_kept(request.url);
-    if (connection) {
-      auto tried = exchange(io_, *connection, head, request.body, deadline);
-      if (!tried.untouched || Clock::now() >= deadline) return keep(std::move(connection), tried);
+    if (auto kept = take_kept(request.url)) {
+      auto tried = kept->exchange(head, request.body, deadline);
+      if (!tried.untouched || Clock::now() >= deadline) {
+        return finish(request.url, std::move(kept), tried);
+      }
     }
-    auto opened = connector_.connect(request.url, deadline);
-    if (auto* failure = std::get_if<HttpFailure>(&opened)) return std::move(*failure);
-    connection = std::get<ConnectionPtr>(std::move(opened));
-    auto done = exchange(io_, *connection, head, request.body, deadline);
-    return keep(std::move(connection), done);
+    auto dialled = connector_.connect(request.url, deadline);
+    if (auto* failure = std::get_if<HttpFailure>(&dialled)) return std::move(*failure);
+    auto connection = std::get<ConnectionPtr>(std::move(dialled));
+    auto exchange = connection->exchange(head, request.body, deadline);
+    return finish(request.url, std::move(connection), exchange);
   }
 
  private:
+  using ConnectionPtr = std::unique_ptr<Connection>;
+
   ConnectionPtr take_kept(const Url& url) {
     auto kept = std::exchange(kept_, nullptr);
-    const bool usable = kept && same_origin(kept->url, url) && Clock::now() < kept->usable_until &&
-                        is_quiet(kept->tcp());
+    const bool usable =
+        kept && same_origin(kept_url_, url) && Clock::now() < kept_until_ && kept->is_quiet();
     return usable ? std::move(kept) : nullptr;
   }
 
-  HttpResult keep(ConnectionPtr connection, Exchange& exchange) {
+  HttpResult finish(const Url& url, ConnectionPtr connection, Exchange& exchange) {
     if (exchange.reusable) {
-      // A second less than the receiver promises: its clock started before ours.
-      std::chrono::milliseconds idle = config_.idle_max;
-      if (exchange.keep_alive.count() > 0) {
-        idle = std::min<std::chrono::milliseconds>(idle,
-                                                   exchange.keep_alive - std::chrono::seconds(1));
-      }
-      connection->usable_until = Clock::now() + idle;
       kept_ = std::move(connection);
+      kept_url_ = url;
+      kept_until_ = Clock::now() + idle_time(exchange);
     }
     return std::move(exchange.result);
   }
 
+  [[nodiscard]] std::chrono::milliseconds idle_time(const Exchange& exchange) const {
+    if (exchange.keep_alive.count() == 0) return config_.idle_max;
+    // A second less than the receiver promises: its clock started before ours.
+    return std::min<std::chrono::milliseconds>(config_.idle_max,
+                                               exchange.keep_alive - std::chrono::seconds(1));
+  }
+
   const HttpClientConfig config_;
-  asio::io_context io_{1};
   Connector connector_;
   ConnectionPtr kept_;
+  Url kept_url_;
+  Clock::time_point kept_until_;
 };
 
 HttpClient::HttpClient(HttpClientConfig config)

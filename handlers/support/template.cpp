@@ -9,7 +9,7 @@
 #include "support/cannot_render.hpp"
 #include "support/encoding.hpp"
 #include "support/header_text.hpp"
-#include "support/json_data.hpp"
+#include "support/json_value.hpp"
 #include "support/template_text.hpp"
 #include "support/time_text.hpp"
 
@@ -30,6 +30,32 @@ std::string_view take_segment(std::string_view& name) {
 const Data* dig(const Data* data, std::string_view name) {
   while (data && !name.empty()) data = data->get(std::string(take_segment(name)));
   return data;
+}
+
+const JsonValue* dig(const JsonValue* value, std::string_view name) {
+  while (value && !name.empty()) value = value->find(take_segment(name));
+  return value;
+}
+
+Data to_data(const JsonValue& value) {
+  switch (value.kind) {
+    case JsonValue::Kind::null: return Data(Data::type::invalid);
+    case JsonValue::Kind::boolean: return Data(value.text == "true");
+    case JsonValue::Kind::number:
+    case JsonValue::Kind::text: return Data(value.text);
+    case JsonValue::Kind::list: break;
+    case JsonValue::Kind::object: {
+      Data object;
+      for (const auto& [name, member] : value.members) {
+        // Absent, so that a section takes it for "no".
+        if (member.kind != JsonValue::Kind::null) object[name] = to_data(member);
+      }
+      return object;
+    }
+  }
+  Data list(Data::type::list);
+  for (const auto& item : value.items) list.push_back(to_data(item));
+  return list;
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
@@ -59,7 +85,7 @@ class TemplateValues::Impl {
     if (plain != plain_.end()) return &plain->second;
     auto rest = name;
     const auto first = take_segment(rest);
-    if (first == "payload") return record_.payload ? dig(&payload(), rest) : nullptr;
+    if (first == "payload") return record_.payload ? payload(rest) : nullptr;
     return first == "headers" && !rest.empty() ? header(rest) : nullptr;
   }
 
@@ -71,9 +97,10 @@ class TemplateValues::Impl {
  private:
   void put(const char* name, const std::string& value) { plain_.emplace(name, Data(value)); }
 
-  const Data& payload() {
-    if (!payload_) payload_.emplace(json_to_data(*record_.payload));
-    return *payload_;
+  const Data* payload(std::string_view path) {
+    if (!payload_) payload_ = parse_json(*record_.payload);
+    const auto* value = dig(&*payload_, path);
+    return value && value->kind != JsonValue::Kind::null ? keep(to_data(*value)) : nullptr;
   }
 
   const Data* header(std::string_view name) {
@@ -85,7 +112,7 @@ class TemplateValues::Impl {
 
   const Record& record_;
   std::map<std::string, Data, std::less<>> plain_;
-  std::optional<Data> payload_;
+  std::optional<JsonValue> payload_;
   std::deque<Data> kept_;
 };
 

@@ -6,7 +6,7 @@
 #include "support/encoding.hpp"
 #include "support/excerpt.hpp"
 #include "support/header_text.hpp"
-#include "support/json_text.hpp"
+#include "support/json_value.hpp"
 #include "support/retry_after.hpp"
 #include "support/time_text.hpp"
 #include "support/webhook_signature.hpp"
