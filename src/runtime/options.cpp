@@ -3,26 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <numeric>
 #include <utility>
+
+#include "runtime/nearest.hpp"
 
 namespace seriatim {
 
 namespace {
-
-/// Levenshtein distance, for "did you mean".
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    auto diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const auto replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
 
 struct Unit {
   std::string_view suffix;
@@ -228,13 +215,8 @@ void Options::problem(std::string_view key, std::string_view what) {
 void Options::finish() {
   for (const auto& [name, value] : table_->values) {
     if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
-    const auto nearer = [&, key = std::string_view(name)](const auto& a, const auto& b) {
-      return edit_distance(key, a) < edit_distance(key, b);
-    };
-    const auto nearest = std::min_element(asked_.begin(), asked_.end(), nearer);
-    const bool close =
-        nearest != asked_.end() && edit_distance(name, *nearest) <= 3 + name.size() / 4;
-    problem(name, close ? "unknown key; did you mean \"" + *nearest + "\"?" : "unknown key");
+    const auto meant = runtime::nearest(name, asked_);
+    problem(name, meant ? "unknown key; did you mean \"" + *meant + "\"?" : "unknown key");
   }
 }
 
