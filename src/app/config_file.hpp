@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/environment.hpp"
+#include "app/secrets.hpp"
+#include "postgres/admin.hpp"
+#include "seriatim/registry.hpp"
+
+namespace seriatim::app {
+
+/// One `[[process]]` as read: where its rows come from and what takes them.
+struct ConfiguredProcess {
+  postgres::Target target;
+  std::string handler_kind;
+  HandlerFactory handler;
+};
+
+enum class LogLevel { debug, info, warn, error };
+enum class LogFormat { text, json };
+
+struct LogConfig {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+};
+
+/// A whole configuration file. docs/configuration.md tells every key.
+struct AppConfig {
+  std::string file;          ///< as it was named
+  std::string database_url;  ///< or "embedded"
+  LogConfig log;
+  std::vector<ConfiguredProcess> processes;
+};
+
+/// What reading a file needs to know from outside.
+struct ConfigSurroundings {
+  const HandlerRegistry& handlers;
+  Environment environment;
+  Secrets& secrets;  ///< learns what the file holds
+};
+
+/// Throws ConfigError with every problem of the file, each `file:line: key: what; what to do`.
+[[nodiscard]] AppConfig read_config(std::string_view text, const std::string& file,
+                                    const ConfigSurroundings& surroundings);
+
+/// Reads the file too. Throws ConfigError where it cannot be read.
+[[nodiscard]] AppConfig load_config(const std::string& file,
+                                    const ConfigSurroundings& surroundings);
+
+}  // namespace seriatim::app

@@ -1,0 +1,198 @@
+#include "app/process_section.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "app/text.hpp"
+#include "runtime/nearest.hpp"
+#include "seriatim/error.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr std::size_t name_bytes_max = 63;
+constexpr unsigned lanes_max = 1024;
+constexpr unsigned batch_rows_max = 100'000;
+constexpr std::size_t bytes_max = 1U << 30U;  // PostgreSQL's own limit for one value
+
+struct Range {
+  milliseconds min;
+  milliseconds max;
+};
+
+void read_duration(Options& from, std::string_view key, milliseconds& value, Range range) {
+  const auto read = from.duration(key, value);
+  if (read >= range.min && read <= range.max) {
+    value = read;
+  } else {
+    from.problem(
+        key, "must be between " + human_duration(range.min) + " and " + human_duration(range.max));
+  }
+}
+
+void read_count(Options& from, std::string_view key, unsigned& value, unsigned min, unsigned max) {
+  value = static_cast<unsigned>(from.integer(key, value, min, max));
+}
+
+void read_size(Options& from, std::string_view key, std::size_t& value) {
+  const auto read = from.bytes(key, value);
+  if (read >= 1 && read <= bytes_max) {
+    value = read;
+  } else {
+    from.problem(key, "must be between 1 and " + human_bytes(bytes_max));
+  }
+}
+
+std::string read_name(Options& section) {
+  auto name = section.required_text("name");
+  if (name.size() > name_bytes_max) {
+    section.problem("name", "has " + std::to_string(name.size()) + " bytes; at most 63 fit");
+  }
+  if (printable(name) != name) {
+    section.problem("name", "holds control characters; use letters, digits and \"_\"");
+  }
+  return name;
+}
+
+BackoffConfig read_backoff(Options section) {
+  BackoffConfig backoff;
+  read_duration(section, "first", backoff.first, {milliseconds{1}, hours{24}});
+  read_duration(section, "max", backoff.max, {milliseconds{1}, hours{24}});
+  read_duration(section, "retry_after_max", backoff.retry_after_max, {milliseconds{0}, hours{24}});
+  if (backoff.first > backoff.max) section.problem("first", "must not exceed max");
+  section.finish();
+  return backoff;
+}
+
+void read_failures(Options& section, ProcessConfig& process) {
+  section.choice("on_poison", 0, {"halt"});
+  process.on_unknown =
+      section.choice("on_unknown", 0, {"retry", "halt"}) == 0 ? OnUnknown::retry : OnUnknown::halt;
+  read_count(section, "max_attempts", process.max_attempts, 0, 1'000'000);
+  read_count(section, "max_crashes", process.max_crashes, 1, 1'000);
+  process.backoff = read_backoff(section.table("backoff"));
+}
+
+void read_pace(Options& section, ProcessConfig& process) {
+  read_count(section, "batch_rows", process.batch_rows, 1, batch_rows_max);
+  read_count(section, "commit_every", process.commit_every, 1, batch_rows_max);
+  if (process.commit_every > process.batch_rows) {
+    section.problem("commit_every",
+                    "must not exceed batch_rows (" + std::to_string(process.batch_rows) + ')');
+  }
+  read_duration(section, "handler_deadline", process.handler_deadline,
+                {milliseconds{1}, hours{24}});
+  read_duration(section, "max_hold", process.max_hold, {milliseconds{1}, seconds{60}});
+  read_duration(section, "poll_interval_min", process.poll_interval_min,
+                {milliseconds{1}, seconds{60}});
+  read_duration(section, "poll_interval_max", process.poll_interval_max,
+                {milliseconds{1}, seconds{60}});
+  if (process.poll_interval_min > process.poll_interval_max) {
+    section.problem("poll_interval_min", "must not exceed poll_interval_max (" +
+                                             human_duration(process.poll_interval_max) + ')');
+  }
+  read_duration(section, "lease", process.lease, {seconds{1}, hours{1}});
+  read_duration(section, "standby_interval", process.standby_interval,
+                {milliseconds{1}, seconds{60}});
+  if (process.standby_interval > process.lease) {
+    section.problem("standby_interval",
+                    "must not exceed lease (" + human_duration(process.lease) + ')');
+  }
+}
+
+/// The columns of Debezium's outbox event router, so that its table can be read as it stands. It
+/// names no column for the time: `created_at` (or order_by = "id" with an identity) must be there.
+SourceConfig debezium_preset() {
+  SourceConfig source;
+  source.table = "public.outboxevent";
+  source.key = "aggregateid";
+  source.event_type = "type";
+  source.payload = "payload";
+  return source;
+}
+
+void read_columns(Options& section, SourceConfig& source) {
+  const auto read = [&](std::string_view key, std::string& value, bool may_be_empty) {
+    value = section.text(key, value);
+    if (value.empty() && !may_be_empty) section.problem(key, "must not be empty");
+    if (value.find('\0') != std::string::npos) section.problem(key, "holds a NUL character");
+  };
+  read("table", source.table, false);
+  read("id", source.id, false);
+  read("created_at", source.created_at, false);
+  read("key", source.key, true);
+  read("event_type", source.event_type, true);
+  read("payload", source.payload, true);
+  read("headers", source.headers, true);
+  read("where", source.where, true);
+  read("mark", source.mark, true);
+}
+
+SourceConfig read_source(Options section) {
+  const bool debezium = section.choice("preset", 0, {"outbox", "debezium"}) == 1;
+  auto source = debezium ? debezium_preset() : SourceConfig{};
+  read_columns(section, source);
+  source.order_by =
+      section.choice("order_by", 0, {"created_at", "id"}) == 0 ? OrderBy::created_at : OrderBy::id;
+  source.guard =
+      section.choice("guard", 0, {"fence", "latency"}) == 0 ? Guard::fence : Guard::latency;
+  if (source.guard == Guard::latency && source.order_by == OrderBy::id) {
+    section.problem("guard",
+                    "\"latency\" measures created_at, so it needs order_by = \"created_at\"");
+  }
+  read_duration(section, "insert_latency", source.insert_latency, {milliseconds{0}, hours{1}});
+  read_size(section, "payload_max", source.payload_max);
+  read_size(section, "batch_bytes", source.batch_bytes);
+  source.listen = section.flag("listen", source.listen);
+  section.finish();
+  return source;
+}
+
+std::string one_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "\"" : ", \"") + name + '"';
+  return text;
+}
+
+void read_handler(Options section, const HandlerRegistry& handlers, ConfiguredProcess& process) {
+  process.handler_kind = section.required_text("kind");
+  if (process.handler_kind.empty()) return;
+  const auto* kind = handlers.find(process.handler_kind);
+  if (kind == nullptr) {
+    const auto meant = runtime::nearest(process.handler_kind, handlers.names());
+    const auto hint =
+        meant ? "did you mean \"" + *meant + "\"?" : "there are " + one_of(handlers.names());
+    section.problem("kind", "no handler \"" + printable(process.handler_kind, 63) + "\"; " + hint);
+    return;
+  }
+  try {
+    process.handler = kind->configure(section);
+  } catch (const std::exception& thrown) {
+    section.problem("kind", thrown.what());
+  }
+  section.finish();
+}
+
+}  // namespace
+
+ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers) {
+  ConfiguredProcess result;
+  auto& process = result.target.process;
+  process.name = read_name(section);
+  read_count(section, "lanes", process.lanes, 1, lanes_max);
+  read_failures(section, process);
+  read_pace(section, process);
+  result.target.source = read_source(section.table("source"));
+  if (process.lanes > 1 && result.target.source.key.empty()) {
+    section.problem("lanes", "more than one lane needs source.key, which tells rows to lanes");
+  }
+  read_handler(section.table("handler"), handlers, result);
+  section.finish();
+  return result;
+}
+
+}  // namespace seriatim::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace seriatim::app {
+
+/// Foreign text made safe for terminals, logs and JSON: one line of valid UTF-8 in which control
+/// characters, direction overrides and stray bytes are escaped ("\x1b"), cut to `bytes_max`.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t bytes_max = 500);
+
+/// "850 ms", "12 s", "3 min 5 s", "2 h 4 min", "3 d 2 h"
+[[nodiscard]] std::string human_duration(std::chrono::milliseconds duration);
+
+/// "3.4 KiB"
+[[nodiscard]] std::string human_bytes(std::size_t bytes);
+
+/// Microseconds since 1970 as "2026-01-31T08:15:00.123456Z".
+[[nodiscard]] std::string iso_time(std::int64_t microseconds);
+
+}  // namespace seriatim::app

@@ -1,0 +1,134 @@
+#include "app/log.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+using namespace seriatim;
+using namespace seriatim::app;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+LaneStatus lane_in(LaneState state) {
+  LaneStatus lane;
+  lane.process = "booking_sms";
+  lane.state = state;
+  lane.position = Position{0, "4710"};
+  lane.sequence = 17;
+  lane.epoch = 3;
+  return lane;
+}
+
+LaneStatus halted() {
+  auto lane = lane_in(LaneState::halted);
+  lane.reason = HaltReason::poison;
+  lane.row_id = "4711";
+  lane.detail = "HTTP 422: number not in service";
+  return lane;
+}
+
+LaneStatus fenced(milliseconds age) {
+  auto lane = lane_in(LaneState::fenced);
+  lane.blockers.push_back({.pid = 123,
+                           .gid = "",
+                           .application = "psql",
+                           .user = "alice",
+                           .state = "idle in transaction",
+                           .age = age,
+                           .ours = false});
+  return lane;
+}
+
+/// The level and message of each line a story of states makes.
+std::vector<std::pair<LogLevel, std::string>> told(const std::vector<LaneStatus>& story) {
+  std::vector<std::pair<LogLevel, std::string>> lines;
+  LaneLog log([&](const LogLine& line) { lines.emplace_back(line.level, line.message); });
+  for (const auto& lane : story) log.lane_changed(lane);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a halt names process, lane, code, row, position and what the receiver said") {
+  const auto line = describe(halted());
+  CHECK(line.level == LogLevel::error);
+  CHECK(line.message ==
+        "booking_sms/0 halted POISON at row 4711 after 4710: HTTP 422: number not in service");
+}
+
+TEST_CASE("a retry names attempt and delay") {
+  auto lane = lane_in(LaneState::retrying);
+  lane.row_id = "4711";
+  lane.attempts = 2;
+  lane.retry_in = seconds{3};
+  lane.detail = "HTTP 500";
+  const auto line = describe(lane);
+  CHECK(line.level == LogLevel::warn);
+  CHECK(line.message ==
+        "booking_sms/0 retrying at row 4711 after 4710, attempt 2, again in 3 s: HTTP 500");
+}
+
+TEST_CASE("a stall names who holds the fence") {
+  CHECK(describe(fenced(seconds{12})).message ==
+        "booking_sms/0 fenced after 4710: waits for pid 123 (psql, alice, idle in transaction, 12 "
+        "s)");
+  Blocker prepared;
+  prepared.gid = "tx-1";
+  prepared.age = seconds{61};
+  CHECK(describe(prepared) == "prepared transaction \"tx-1\" (1 min 1 s)");
+}
+
+TEST_CASE("terminal escapes of a receiver are escaped and its flood is cut") {
+  auto lane = halted();
+  lane.detail = "\x1b[2J" + std::string(10'000, 'x') + "\n";
+  const auto line = describe(lane);
+  CHECK(line.message.find('\x1b') == std::string::npos);
+  CHECK(line.message.find("\\x1b[2Jxxx") != std::string::npos);
+  CHECK(line.message.size() < 700);
+}
+
+TEST_CASE("steady flips between running and idle are debug, the first of them is not") {
+  const auto lines = told({lane_in(LaneState::running), lane_in(LaneState::idle),
+                           fenced(milliseconds{5}), lane_in(LaneState::running)});
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].first == LogLevel::info);
+  for (int i = 1; i < 4; ++i) CHECK(lines[static_cast<std::size_t>(i)].first == LogLevel::debug);
+}
+
+TEST_CASE("the way out of a halt is told") {
+  const auto lines = told({halted(), lane_in(LaneState::running), lane_in(LaneState::idle)});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].first == LogLevel::error);
+  CHECK(lines[1].first == LogLevel::info);
+  CHECK(lines[2].first == LogLevel::debug);
+}
+
+TEST_CASE("a wait at the fence is told once it is a stall") {
+  const auto lines =
+      told({lane_in(LaneState::running), fenced(milliseconds{5}), fenced(seconds{2})});
+  CHECK(lines[1].first == LogLevel::debug);
+  CHECK(lines[2].first == LogLevel::warn);
+}
+
+TEST_CASE("a lost session is a warning, an ordinary claim is not") {
+  auto lost = lane_in(LaneState::claiming);
+  lost.detail = "server closed the connection";
+  CHECK(describe(lost).level == LogLevel::warn);
+  CHECK(describe(lane_in(LaneState::claiming)).level == LogLevel::debug);
+}
+
+TEST_CASE("a line's JSON members are valid JSON whatever they hold") {
+  auto lane = halted();
+  lane.detail = "say \"no\"\\ \x01\xff";
+  const auto value = boost::json::parse('{' + json_members(describe(lane)) + '}');
+  CHECK(value.at("process").as_string() == "booking_sms");
+  CHECK(value.at("lane").as_int64() == 0);
+  CHECK(value.at("state").as_string() == "halted");
+  CHECK(value.at("reason").as_string() == "POISON");
+  CHECK(value.at("position").as_string() == "4710");
+  CHECK(value.at("row").as_string() == "4711");
+  CHECK(value.at("detail").as_string() == "say \"no\"\\ \\x01\\xff");
+}
