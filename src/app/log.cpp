@@ -1,5 +1,6 @@
 #include "app/log.hpp"
 
+#include <signal.h>
 #include <spdlog/async.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -69,6 +70,17 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+/// The writing thread takes no signals: they are for whoever waits for them, or for main.
+std::shared_ptr<spdlog::details::thread_pool> quiet_thread() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  auto pool = std::make_shared<spdlog::details::thread_pool>(Log::lines_waiting_max, 1);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pool;
+}
+
 std::string quoted(std::string_view text) {
   return boost::json::serialize(boost::json::string_view(text.data(), text.size()));
 }
@@ -131,9 +143,7 @@ struct Log::Impl {
 };
 
 Log::Log(LogConfig config, const Secrets& secrets)
-    : impl_(new Impl{secrets, config.format,
-                     std::make_shared<spdlog::details::thread_pool>(lines_waiting_max, 1),
-                     nullptr}) {
+    : impl_(new Impl{secrets, config.format, quiet_thread(), nullptr}) {
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   impl_->logger = std::make_shared<spdlog::async_logger>(
       "seriatim", std::move(sink), impl_->pool, spdlog::async_overflow_policy::overrun_oldest);

@@ -70,6 +70,17 @@ std::string printable(std::string_view text, std::size_t bytes_max) {
   return result;
 }
 
+std::string valid_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    char32_t code = 0;
+    const auto length = decode(text, code);
+    result += length == 0 ? escaped(text.substr(0, 1)) : std::string(text.substr(0, length));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
 std::string human_duration(std::chrono::milliseconds duration) {
   const auto ms = duration.count();
   if (ms < 1'000) return std::to_string(ms) + " ms";

@@ -12,6 +12,9 @@ namespace seriatim::app {
 /// characters, direction overrides and stray bytes are escaped ("\x1b"), cut to `bytes_max`.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t bytes_max = 500);
 
+/// The text as it is, but for bytes that are no UTF-8, which are escaped: what JSON can hold.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
 /// "850 ms", "12 s", "3 min 5 s", "2 h 4 min", "3 d 2 h"
 [[nodiscard]] std::string human_duration(std::chrono::milliseconds duration);
 

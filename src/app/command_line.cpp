@@ -1,0 +1,232 @@
+#include "app/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "app/text.hpp"
+#include "runtime/nearest.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+constexpr const char* about =
+    "seriatim reads an outbox in PostgreSQL and hands every committed row, in order, one after\n"
+    "another, to a handler - and stands still rather than skip one.";
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 a lane is halted;\n"
+    "128 + the signal's number when a second signal ended it at once.";
+
+/// Builds the parser; each verb fills `command` when it was chosen.
+class Parser {
+ public:
+  Parser() {
+    app_.require_subcommand(1);
+    app_.get_formatter()->column_width(34);
+    app_.footer(
+        "Start:    seriatim init && seriatim check && seriatim run\n"
+        "At 3 a.m. seriatim status\n\n"
+        "`seriatim VERB --help` tells more. The configuration is ./seriatim.toml,\n"
+        "$SERIATIM_CONFIG or --config FILE; see docs/configuration.md.\n\n" +
+        std::string(exit_codes));
+    add_setup_verbs();
+    add_run();
+    add_looking_verbs();
+    add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
+            "  seriatim retry booking_sms --reason 'number corrected'");
+    add_skip();
+    add_act("pause", "Stop handing rows over, until resume", PauseVerb{},
+            "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'");
+    add_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
+    add_append();
+    add_verb<VersionVerb>("version", "Tell this program's version", "");
+  }
+
+  std::variant<Command, Answer> parse(int count, const char* const* arguments) {
+    if (auto answer = unknown_verb(count, arguments)) return *answer;
+    try {
+      app_.parse(count, arguments);
+      return command_;
+    } catch (const CLI::CallForHelp&) {
+      return Answer{app_.help(), Exit::done};
+    } catch (const CLI::ParseError& error) {
+      return Answer{usage_error(error.what()), Exit::usage};
+    }
+  }
+
+ private:
+  /// A verb whose values live as long as the parser and become the command when it is chosen.
+  template <class V>
+  std::pair<CLI::App*, std::shared_ptr<V>> add_verb(const std::string& name,
+                                                    const std::string& description,
+                                                    const std::string& examples, V values = {}) {
+    auto* sub = app_.add_subcommand(name, description);
+    auto verb = std::make_shared<V>(std::move(values));
+    sub->add_option("--config", command_.common.config_file, "Configuration file")
+        ->type_name("FILE");
+    sub->add_flag("--json", command_.common.json, "One JSON object instead of text");
+    sub->footer((examples.empty() ? "" : "Examples:\n" + examples + "\n\n") + exit_codes);
+    sub->callback([this, verb] { command_.verb = *verb; });
+    return {sub, verb};
+  }
+
+  static void add_processes(CLI::App* sub, std::vector<std::string>& processes) {
+    sub->add_option("PROCESS", processes, "Processes of the configuration; all when none is named")
+        ->type_name("");
+  }
+
+  static void add_process(CLI::App* sub, std::string& process) {
+    sub->add_option("PROCESS", process, "A process of the configuration")
+        ->required()
+        ->type_name("");
+  }
+
+  void add_setup_verbs() {
+    auto [init, init_verb] =
+        add_verb<InitVerb>("init", "Install or upgrade schema seriatim in the database",
+                           "  DATABASE_URL=postgresql://owner@db/shop seriatim init\n"
+                           "  seriatim init --print > for-the-dba.sql");
+    init->add_flag("--print", init_verb->print, "Only print the SQL; needs no database");
+
+    auto [check, check_verb] = add_verb<CheckVerb>(
+        "check", "Is each process's table one on which no row can be lost? Says how to mend it",
+        "  seriatim check\n  seriatim check booking_sms --json");
+    add_processes(check, check_verb->processes);
+  }
+
+  void add_run() {
+    auto [run, verb] = add_verb<RunVerb>(
+        "run", "Deliver rows until SIGTERM or SIGINT",
+        "  seriatim run\n"
+        "  seriatim run booking_sms --log-format json\n"
+        "  seriatim run --drain          deliver what is there, then end\n\n"
+        "The log goes to stderr. Before it starts, run checks each process as `seriatim check`\n"
+        "does and refuses (exit 1) a table on which rows could be lost. The first signal lets\n"
+        "the call in hand finish (exit 0); a second one, or the end of the grace, ends at once.\n"
+        "With --drain a lane that ended halted makes the exit code 3.");
+    add_processes(run, verb->processes);
+    run->add_flag("--drain", verb->drain, "End once all that is committed has been delivered");
+    run->add_option("--grace", verb->grace,
+                    "Time for calls in hand after the first signal "
+                    "(default: the longest handler_deadline + 5s)")
+        ->type_name("DURATION")
+        ->transform(CLI::AsNumberWithUnit(
+            std::map<std::string, int>{{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}));
+    add_log_options(run, *verb);
+  }
+
+  static void add_log_options(CLI::App* run, RunVerb& verb) {
+    const std::map<std::string, LogLevel> levels{{"debug", LogLevel::debug},
+                                                 {"info", LogLevel::info},
+                                                 {"warn", LogLevel::warn},
+                                                 {"error", LogLevel::error}};
+    const std::map<std::string, LogFormat> formats{{"text", LogFormat::text},
+                                                   {"json", LogFormat::json}};
+    run->add_option("--log-level", verb.log_level, "debug, info, warn or error")
+        ->type_name("LEVEL")
+        ->transform(CLI::CheckedTransformer(levels).description(""));
+    run->add_option("--log-format", verb.log_format, "text or json")
+        ->type_name("FORMAT")
+        ->transform(CLI::CheckedTransformer(formats).description(""));
+  }
+
+  void add_looking_verbs() {
+    auto [status, status_verb] = add_verb<StatusVerb>(
+        "status", "Is it moving, if not at which row and why, what may I do?",
+        "  seriatim status\n  seriatim status --watch\n  seriatim status --json | jq .lanes");
+    add_processes(status, status_verb->processes);
+    status->add_flag("--watch", status_verb->watch, "Again every second, until Ctrl-C");
+
+    auto [peek, peek_verb] = add_verb<PeekVerb>("peek", "Show the rows that wait, in lane order",
+                                                "  seriatim peek booking_sms --rows 3 --payload");
+    add_process(peek, peek_verb->process);
+    peek->add_option("--rows", peek_verb->rows, "At most so many (10)")
+        ->check(CLI::Range(1, 10'000).description(""))
+        ->type_name("N");
+    peek->add_option("--lane", peek_verb->lane, "Of this lane (0)")->type_name("N");
+    peek->add_flag("--payload", peek_verb->payload, "Payloads too: they may be confidential");
+  }
+
+  static void add_actor(CLI::App* sub, Act& act) {
+    sub->add_option("--who", act.who, "Who acts, for the journal (default: user@host)")
+        ->type_name("NAME");
+  }
+
+  template <class V>
+  void add_act(const std::string& name, const std::string& description, V values,
+               const std::string& examples) {
+    auto [sub, verb] = add_verb<V>(name, description, examples, std::move(values));
+    add_process(sub, verb->act.process);
+    sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_skip() {
+    auto [sub, verb] = add_verb<SkipVerb>(
+        "skip", "Set aside the one row a process is halted at, by its id",
+        "  seriatim skip booking_sms 4711 --reason 'customer called, number void'\n"
+        "  seriatim skip --reason 'test row' -- booking_sms -5      an id that begins with -");
+    add_process(sub, verb->act.process);
+    sub->add_option("ID", verb->id, "The row's id, as status names it")->required()->type_name("");
+    sub->add_option("--reason", verb->act.reason, "Why, for the journal")
+        ->required()
+        ->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_append() {
+    auto [sub, verb] = add_verb<AppendVerb>(
+        "append", "Write one row into seriatim.outbox and tell its id",
+        "  seriatim append --type booked --aggregate-type booking --aggregate-id 7 \\\n"
+        "      --payload '{\"phone\":\"+4512345678\"}'\n"
+        "  generate | seriatim append --type booked --aggregate-type booking --aggregate-id 7");
+    const auto add = [sub = sub](const char* name, std::string& value, const char* description) {
+      sub->add_option(name, value, description)->required()->type_name("TEXT");
+    };
+    add("--type", verb->type, "Event type");
+    add("--aggregate-type", verb->aggregate_type, "What kind of thing the event is about");
+    add("--aggregate-id", verb->aggregate_id, "Which one");
+    sub->add_option("--payload", verb->payload, "JSON (default: read from stdin)")
+        ->type_name("JSON");
+    sub->add_option("--headers", verb->headers, "JSON object of headers")->type_name("JSON");
+  }
+
+  std::vector<std::string> verbs() const {
+    std::vector<std::string> names;
+    for (const auto* sub : app_.get_subcommands({})) names.push_back(sub->get_name());
+    return names;
+  }
+
+  std::optional<Answer> unknown_verb(int count, const char* const* arguments) const {
+    if (count < 2) return Answer{app_.help(), Exit::usage};
+    const std::string word = arguments[1];
+    const auto known = verbs();
+    if (word.rfind('-', 0) == 0 || std::count(known.begin(), known.end(), word) > 0) return {};
+    const auto meant = runtime::nearest(word, known);
+    return Answer{"seriatim: no verb \"" + printable(word, 63) + "\"; " +
+                      (meant ? "did you mean \"" + *meant + "\"?" : "see: seriatim --help") + '\n',
+                  Exit::usage};
+  }
+
+  std::string usage_error(const std::string& what) const {
+    std::string verb;
+    for (const auto* sub : app_.get_subcommands()) verb = ' ' + sub->get_name();
+    return "seriatim" + verb + ": " + printable(what, 1'000) + "\nsee: seriatim" + verb +
+           " --help\n";
+  }
+
+  CLI::App app_{about, "seriatim"};
+  Command command_;
+};
+
+}  // namespace
+
+std::variant<Command, Answer> parse_command_line(int count, const char* const* arguments) {
+  return Parser().parse(count, arguments);
+}
+
+}  // namespace seriatim::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postgres/admin.hpp"
+#include "postgres/check.hpp"
+
+namespace seriatim::app {
+
+using LaneReports = std::vector<postgres::LaneReport>;
+using Findings = std::vector<postgres::Finding>;
+
+// What verbs tell, for people (tables and sentences, each ending in a newline) and, with --json,
+// as one JSON object on one line. Foreign text is made printable for people; JSON holds it as is,
+// except bytes that are no UTF-8.
+
+[[nodiscard]] std::string lanes_table(const LaneReports& lanes, bool terminal);
+[[nodiscard]] std::string lanes_json(const LaneReports& lanes);
+/// How lanes were left by a run: `{"lanes":[…]}` with the fields a status has, without lag.
+[[nodiscard]] std::string lanes_json(const std::vector<LaneStatus>& lanes);
+
+/// Why a lane stands and what to do, one sentence each; none when it moves.
+[[nodiscard]] std::vector<std::string> explanations(const LaneStatus& lane);
+
+[[nodiscard]] std::string findings_text(const std::string& process, const Findings& findings);
+[[nodiscard]] std::string findings_json(const std::vector<std::pair<std::string, Findings>>& all);
+
+[[nodiscard]] std::string rows_table(const std::vector<postgres::PeekedRow>& rows, bool payload,
+                                     bool terminal);
+[[nodiscard]] std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload);
+
+/// `{"applied":["001_schema"],"schema_version":1}`
+[[nodiscard]] std::string init_json(const std::vector<std::string>& applied, int version);
+/// `{"process":"booking_sms","done":["lane 0: …"]}`
+[[nodiscard]] std::string act_json(const std::string& process, const postgres::ActResult& done);
+[[nodiscard]] std::string append_json(const std::string& id);
+[[nodiscard]] std::string version_json(const std::string& version);
+
+}  // namespace seriatim::app

@@ -1,0 +1,139 @@
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "app/reports.hpp"
+#include "app/text.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using boost::json::array;
+using boost::json::object;
+using boost::json::value;
+
+std::string line(const object& report) {
+  return boost::json::serialize(report) + '\n';
+}
+
+value text_or_null(const std::optional<std::string>& text) {
+  return text ? value(valid_utf8(*text)) : value(nullptr);
+}
+
+object to_json(const Blocker& blocker) {
+  return {{"pid", blocker.pid},
+          {"gid", valid_utf8(blocker.gid)},
+          {"application", valid_utf8(blocker.application)},
+          {"user", valid_utf8(blocker.user)},
+          {"state", blocker.state},
+          {"age_ms", blocker.age.count()},
+          {"ours", blocker.ours}};
+}
+
+object to_json(const LaneStatus& lane) {
+  object result{{"process", lane.process},
+                {"lane", lane.lane},
+                {"state", to_string(lane.state)},
+                {"position", nullptr},
+                {"sequence", lane.sequence},
+                {"epoch", lane.epoch},
+                {"attempts", lane.attempts},
+                {"reason", lane.reason ? value(to_string(*lane.reason)) : value(nullptr)},
+                {"row", text_or_null(lane.row_id)},
+                {"detail", valid_utf8(lane.detail)},
+                {"retry_in_ms", lane.retry_in.count()}};
+  if (lane.position) {
+    result["position"] = object{{"id", valid_utf8(lane.position->id)},
+                                {"created_at", iso_time(lane.position->created_at_us)}};
+  }
+  array blockers;
+  for (const auto& blocker : lane.blockers) blockers.push_back(to_json(blocker));
+  result["blockers"] = std::move(blockers);
+  return result;
+}
+
+const char* to_string(postgres::Finding::Severity severity) {
+  switch (severity) {
+    case postgres::Finding::Severity::ok: return "ok";
+    case postgres::Finding::Severity::warning: return "warning";
+    case postgres::Finding::Severity::refusal: return "refusal";
+  }
+  return "?";
+}
+
+array to_json(const std::vector<std::string>& texts) {
+  array result;
+  for (const auto& text : texts) result.emplace_back(valid_utf8(text));
+  return result;
+}
+
+}  // namespace
+
+std::string lanes_json(const LaneReports& lanes) {
+  array list;
+  for (const auto& report : lanes) {
+    auto lane = to_json(report.lane);
+    lane["lag_records"] = report.lag_records;
+    lane["lag_ms"] = report.lag_age.count();
+    lane["next"] = text_or_null(report.next_id);
+    lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
+    lane["holder_alive"] = report.holder_alive;
+    lane["updated_at"] = report.updated_at;
+    list.push_back(std::move(lane));
+  }
+  return line({{"lanes", std::move(list)}});
+}
+
+std::string lanes_json(const std::vector<LaneStatus>& lanes) {
+  array list;
+  for (const auto& lane : lanes) list.push_back(to_json(lane));
+  return line({{"lanes", std::move(list)}});
+}
+
+std::string findings_json(const std::vector<std::pair<std::string, Findings>>& all) {
+  array processes;
+  for (const auto& [process, findings] : all) {
+    array list;
+    for (const auto& finding : findings) {
+      list.push_back(object{{"severity", to_string(finding.severity)},
+                            {"what", valid_utf8(finding.what)},
+                            {"mend", valid_utf8(finding.mend)}});
+    }
+    processes.push_back(object{{"process", process}, {"findings", std::move(list)}});
+  }
+  return line({{"processes", std::move(processes)}});
+}
+
+std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload) {
+  array list;
+  for (const auto& [record, settled] : rows) {
+    object row{{"id", valid_utf8(record.id())},
+               {"created_at", iso_time(record.position.created_at_us)},
+               {"settled", settled},
+               {"key", text_or_null(record.key)},
+               {"type", text_or_null(record.event_type)},
+               {"payload_bytes", record.payload ? value(record.payload->size()) : value(nullptr)}};
+    if (payload) row["payload"] = text_or_null(record.payload);
+    list.push_back(std::move(row));
+  }
+  return line({{"rows", std::move(list)}});
+}
+
+std::string init_json(const std::vector<std::string>& applied, int version) {
+  return line({{"applied", to_json(applied)}, {"schema_version", version}});
+}
+
+std::string act_json(const std::string& process, const postgres::ActResult& done) {
+  return line({{"process", process}, {"done", to_json(done)}});
+}
+
+std::string append_json(const std::string& id) {
+  return line({{"id", id}});
+}
+
+std::string version_json(const std::string& version) {
+  return line({{"version", version}});
+}
+
+}  // namespace seriatim::app

@@ -1,0 +1,82 @@
+#include "app/signals.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+
+#include "app/output.hpp"
+#include "seriatim/error.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  return set;
+}
+
+/// The number of the next signal; 0 when the time is over or `end_fd` says so.
+int next_signal(int signal_fd, int end_fd, int timeout_ms) {
+  std::array<pollfd, 2> watched{{{signal_fd, POLLIN, 0}, {end_fd, POLLIN, 0}}};
+  while (::poll(watched.data(), watched.size(), timeout_ms) < 0) {
+  }
+  signalfd_siginfo info{};
+  if ((watched[0].revents & POLLIN) == 0) return 0;
+  return ::read(signal_fd, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
+                                                              : 0;
+}
+
+bool is_readable(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return ::poll(&watched, 1, 0) == 1;
+}
+
+}  // namespace
+
+Signals::Signals(std::chrono::milliseconds grace, std::function<void(int)> told) {
+  const auto set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  signal_fd_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+  end_fd_ = ::eventfd(0, EFD_CLOEXEC);
+  if (signal_fd_ < 0 || end_fd_ < 0) throw Error("no file descriptors left to watch signals with");
+  thread_ = std::thread([this, grace, told = std::move(told)] { watch(grace, told); });
+}
+
+Signals::~Signals() {
+  ::eventfd_write(end_fd_, 1);
+  thread_.join();
+  ::close(signal_fd_);
+  ::close(end_fd_);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void Signals::watch(std::chrono::milliseconds grace, const std::function<void(int)>& told) {
+  const int first = next_signal(signal_fd_, end_fd_, -1);
+  if (first == 0) return;
+  if (told) told(first);
+  stop_.request_stop();
+  const int second = next_signal(signal_fd_, end_fd_, static_cast<int>(grace.count()));
+  if (second == 0 && is_readable(end_fd_)) return;
+  complain(second != 0 ? "seriatim: second signal, ending at once\n"
+                       : "seriatim: the grace is over, ending at once\n");
+  ::_exit(128 + (second != 0 ? second : first));
+}
+
+bool sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any changed;
+  changed.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace seriatim::app

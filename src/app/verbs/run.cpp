@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <cstring>
+
+#include "app/log.hpp"
+#include "app/reports.hpp"
+#include "app/signals.hpp"
+#include "app/verbs/verbs.hpp"
+#include "postgres/check.hpp"
+#include "seriatim/postgres.hpp"
+#include "seriatim/relay.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using std::chrono::seconds;
+using Processes = std::vector<const ConfiguredProcess*>;
+
+constexpr seconds grace_slack{5};        ///< beyond the longest call: to commit and let go
+constexpr seconds database_interval{1};  ///< between looks for a database that is away
+
+milliseconds default_grace(const Processes& processes) {
+  milliseconds longest{0};
+  for (const auto* process : processes) {
+    longest = std::max(longest, process->target.process.handler_deadline);
+  }
+  return longest + grace_slack;
+}
+
+/// What the database says against running these; empty: nothing.
+std::string refusals(const std::string& url, const Processes& processes) {
+  std::string text;
+  for (const auto* process : processes) {
+    const auto refused = postgres::refusals(postgres::check(url, process->target));
+    if (!refused.empty()) text += "process " + process->target.process.name + ": " + refused + '\n';
+  }
+  return text;
+}
+
+/// Waits for a database that is away (it may be starting too); draining, one try is enough. False
+/// when a stop was asked first.
+bool wait_for_database(const std::string& url, const Processes& processes, bool drain, Log& log,
+                       const std::stop_token& stop) {
+  std::string told;
+  for (;;) {
+    try {
+      const auto refused = refusals(url, processes);
+      if (!refused.empty()) throw Error("refused to start\n" + refused);
+      return true;
+    } catch (const SessionLost& lost) {
+      if (drain) throw;
+      if (told != lost.what()) log.warn(std::string("waiting for the database: ") + lost.what());
+      told = lost.what();
+    }
+    if (!sleep_unless_stopped(database_interval, stop)) return false;
+  }
+}
+
+std::vector<LaneStatus> deliver(const std::string& url, const Processes& processes, bool drain,
+                                Log& log, const std::stop_token& stop) {
+  Relay relay({.drain = drain});
+  relay.observe(std::make_shared<LaneLog>([&log](const LogLine& line) { log.write(line); }));
+  for (const auto* process : processes) {
+    relay.add(process->target.process, postgres_source(url, process->target.source),
+              process->handler);
+  }
+  return relay.run(stop);
+}
+
+LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
+  return {verb.log_level.value_or(config.log.level), verb.log_format.value_or(config.log.format)};
+}
+
+/// A lane that stands matters to whoever waits for the drain; a stopped service just stopped.
+Exit exit_of(const std::vector<LaneStatus>& lanes, bool drain) {
+  const bool halted = std::any_of(lanes.begin(), lanes.end(), [](const LaneStatus& lane) {
+    return lane.state == LaneState::halted;
+  });
+  return drain && halted ? Exit::halted : Exit::done;
+}
+
+}  // namespace
+
+Exit perform(const RunVerb& verb, Context& context) {
+  const auto processes = context.processes(verb.processes);
+  const auto& url = context.database_url();  // forks, so before any thread
+  Log log(log_config(verb, context.config()), context.secrets());
+  const Signals signals(verb.grace.value_or(default_grace(processes)), [&log](int signal) {
+    log.info(std::string("stopping on SIG") + ::sigabbrev_np(signal) +
+             ": calls in hand finish first");
+  });
+  std::vector<LaneStatus> lanes;
+  if (wait_for_database(url, processes, verb.drain, log, signals.token())) {
+    lanes = deliver(url, processes, verb.drain, log, signals.token());
+  }
+  if (context.json()) print(context.secrets().redact(lanes_json(lanes)));
+  return exit_of(lanes, verb.drain);
+}
+
+}  // namespace seriatim::app
