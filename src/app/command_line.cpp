@@ -2,12 +2,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include <functional>
-#include <map>
-#include <sstream>
+#include <algorithm>
 
 #include "app/text.hpp"
 #include "runtime/nearest.hpp"
+#include "seriatim/options.hpp"
 
 namespace seriatim::app {
 
@@ -26,7 +25,10 @@ class Parser {
  public:
   Parser() {
     app_.require_subcommand(1);
-    app_.get_formatter()->column_width(34);
+    auto formatter = app_.get_formatter();
+    formatter->column_width(28);
+    formatter->label("SUBCOMMAND", "VERB");
+    formatter->label("REQUIRED", "");
     app_.footer(
         "Start:    seriatim init && seriatim check && seriatim run\n"
         "At 3 a.m. seriatim status\n\n"
@@ -43,6 +45,7 @@ class Parser {
             "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'");
     add_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
     add_append();
+    add_demo();
     add_verb<VersionVerb>("version", "Tell this program's version", "");
   }
 
@@ -64,7 +67,7 @@ class Parser {
   std::pair<CLI::App*, std::shared_ptr<V>> add_verb(const std::string& name,
                                                     const std::string& description,
                                                     const std::string& examples, V values = {}) {
-    auto* sub = app_.add_subcommand(name, description);
+    auto* sub = app_.add_subcommand(name, description)->group("Verbs");
     auto verb = std::make_shared<V>(std::move(values));
     sub->add_option("--config", command_.common.config_file, "Configuration file")
         ->type_name("FILE");
@@ -110,28 +113,40 @@ class Parser {
         "With --drain a lane that ended halted makes the exit code 3.");
     add_processes(run, verb->processes);
     run->add_flag("--drain", verb->drain, "End once all that is committed has been delivered");
-    run->add_option("--grace", verb->grace,
-                    "Time for calls in hand after the first signal "
-                    "(default: the longest handler_deadline + 5s)")
-        ->type_name("DURATION")
-        ->transform(CLI::AsNumberWithUnit(
-            std::map<std::string, int>{{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}));
-    add_log_options(run, *verb);
+    add_duration(run, "--grace", verb->grace,
+                 "Time for calls in hand after the first signal\n"
+                 "(default: the longest handler_deadline + 5s)");
+    add_choice(run, "--log-level", verb->log_level, {"debug", "info", "warn", "error"});
+    add_choice(run, "--log-format", verb->log_format, {"text", "json"});
   }
 
-  static void add_log_options(CLI::App* run, RunVerb& verb) {
-    const std::map<std::string, LogLevel> levels{{"debug", LogLevel::debug},
-                                                 {"info", LogLevel::info},
-                                                 {"warn", LogLevel::warn},
-                                                 {"error", LogLevel::error}};
-    const std::map<std::string, LogFormat> formats{{"text", LogFormat::text},
-                                                   {"json", LogFormat::json}};
-    run->add_option("--log-level", verb.log_level, "debug, info, warn or error")
-        ->type_name("LEVEL")
-        ->transform(CLI::CheckedTransformer(levels).description(""));
-    run->add_option("--log-format", verb.log_format, "text or json")
-        ->type_name("FORMAT")
-        ->transform(CLI::CheckedTransformer(formats).description(""));
+  /// Written and read as in the configuration: "30s".
+  static void add_duration(CLI::App* sub, const std::string& name,
+                           std::optional<std::chrono::milliseconds>& value,
+                           const std::string& description) {
+    const auto read = [name, &value](const std::string& text) {
+      auto table = std::make_shared<Options::Table>();
+      table->values["duration"] = {text, ""};
+      Problems problems;
+      value = Options(table, problems).duration("duration", {});
+      if (problems.empty()) return;
+      throw CLI::ValidationError(name, "needs its unit, such as 500ms, 30s or 2m");
+    };
+    sub->add_option_function<std::string>(name, read, description)->type_name("DURATION");
+  }
+
+  /// `choices` in the order of the enumeration.
+  template <class E>
+  static void add_choice(CLI::App* sub, const std::string& name, std::optional<E>& value,
+                         const std::vector<std::string>& choices) {
+    std::string description;
+    for (const auto& choice : choices) description += (description.empty() ? "" : " | ") + choice;
+    const auto read = [name, choices, description, &value](const std::string& text) {
+      const auto found = std::find(choices.begin(), choices.end(), text);
+      if (found == choices.end()) throw CLI::ValidationError(name, "must be one of " + description);
+      value = static_cast<E>(found - choices.begin());
+    };
+    sub->add_option_function<std::string>(name, read, description)->type_name("WORD");
   }
 
   void add_looking_verbs() {
@@ -193,6 +208,17 @@ class Parser {
     sub->add_option("--payload", verb->payload, "JSON (default: read from stdin)")
         ->type_name("JSON");
     sub->add_option("--headers", verb->headers, "JSON object of headers")->type_name("JSON");
+  }
+
+  void add_demo() {
+    auto [sub, verb] = add_verb<DemoVerb>(
+        "demo", "Show the main job on real parts: PostgreSQL, bookings, an SMS provider",
+        "  seriatim demo\n  seriatim demo --seconds 60 --keep");
+    sub->add_option("--seconds", verb->seconds, "How long bookings are written (30)")
+        ->check(CLI::Range(1, 3'600).description(""))
+        ->type_name("N");
+    for (const auto* common : {"--config", "--json"}) sub->remove_option(sub->get_option(common));
+    sub->add_flag("--keep", verb->keep, "Leave database, configuration and logs for a look around");
   }
 
   std::vector<std::string> verbs() const {

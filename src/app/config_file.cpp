@@ -1,10 +1,12 @@
 #include "app/config_file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
-#include <sstream>
 
 #include "app/config_tree.hpp"
 #include "app/process_section.hpp"
@@ -25,7 +27,7 @@ std::string read_database(Options section, const Environment& environment, Secre
                       R"(is missing; give the database's URL, or "embedded", or set DATABASE_URL)");
     }
   }
-  secrets.learn_from_url(url);
+  if (url != embedded_url) secrets.learn_from_database_url(url);
   section.finish();
   return url;
 }
@@ -89,13 +91,14 @@ AppConfig read_config(std::string_view text, const std::string& file,
 }
 
 AppConfig load_config(const std::string& file, const ConfigSurroundings& surroundings) {
+  const bool folder = std::filesystem::is_directory(file);
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) {
-    throw ConfigError(file + ": cannot be read (" + std::strerror(errno) +
+  if (folder || !stream) {
+    throw ConfigError(file + ": cannot be read (" + std::strerror(folder ? EISDIR : errno) +
                       "); name the configuration with --config FILE or SERIATIM_CONFIG");
   }
-  return read_config(text.str(), file, surroundings);
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return read_config(text, file, surroundings);
 }
 
 }  // namespace seriatim::app

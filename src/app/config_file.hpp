@@ -27,6 +27,9 @@ struct LogConfig {
   LogFormat format = LogFormat::text;
 };
 
+/// The database URL that asks for a private server.
+inline constexpr std::string_view embedded_url = "embedded";
+
 /// A whole configuration file. docs/configuration.md tells every key.
 struct AppConfig {
   std::string file;          ///< as it was named

@@ -34,11 +34,8 @@ Context::Context(Options options, Secrets& secrets)
   const auto environment = process_environment();
   const bool named = !options_.config_file.empty();
   file_ = named ? options_.config_file : environment("SERIATIM_CONFIG").value_or(default_file);
-  for (const auto* variable : {"DATABASE_URL", "PGPASSWORD"}) {
-    const auto value = environment(variable).value_or("");
-    secrets_.learn_from_url(value);
-    if (names_a_secret(variable)) secrets_.learn(value);
-  }
+  secrets_.learn(environment("PGPASSWORD").value_or(""));
+  secrets_.learn_from_database_url(environment("DATABASE_URL").value_or(""));
 }
 
 Context::~Context() = default;
@@ -64,7 +61,7 @@ std::string Context::configured_url() {
 const std::string& Context::database_url() {
   if (!database_url_.empty()) return database_url_;
   const auto url = configured_url();
-  if (url == "embedded") {
+  if (url == embedded_url) {
     embedded_ = std::make_unique<EmbeddedDatabase>(fs::path(file_).parent_path() / ".seriatim");
     database_url_ = embedded_->url();
   } else {

@@ -86,17 +86,19 @@ EmbeddedDatabase::EmbeddedDatabase(const fs::path& folder) : folder_(fs::absolut
   FileLock starting(folder_ / "start.lock");
   starting.own();
   const bool running = !FileLock(folder_ / "keeper.lock").try_own();
-  url_ = running ? first_line(folder_ / "url") : start_keeper();
+  url_ = running ? first_line(folder_ / "url") : start_keeper(starting);
 }
 
 EmbeddedDatabase::~EmbeddedDatabase() = default;
 
-std::string EmbeddedDatabase::start_keeper() {
+std::string EmbeddedDatabase::start_keeper(FileLock& starting) {
   std::array<int, 2> answer{};
   if (::pipe2(answer.data(), O_CLOEXEC) != 0) throw Error("pipe: no file descriptors left");
   const auto child = ::fork();
   if (child == 0) {
     ::close(answer[0]);
+    starting.forget();
+    use_->forget();
     keep(answer[1]);
   }
   ::close(answer[1]);
@@ -111,7 +113,6 @@ std::string EmbeddedDatabase::start_keeper() {
 void EmbeddedDatabase::keep(int answer) const {
   try {
     leave_the_terminal();
-    use_->forget();
     FileLock alive(folder_ / "keeper.lock");
     alive.own();
     postgres::EmbeddedServer server({folder_ / "server", {}, {}});

@@ -28,7 +28,7 @@ class EmbeddedDatabase {
  private:
   class FileLock;
 
-  [[nodiscard]] std::string start_keeper();
+  [[nodiscard]] std::string start_keeper(FileLock& starting);
   [[noreturn]] void keep(int answer) const;
 
   std::filesystem::path folder_;

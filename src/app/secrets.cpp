@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <sstream>
 
 namespace seriatim::app {
 
@@ -109,6 +110,16 @@ void Secrets::learn_from_url(std::string_view url) {
   for (const auto& password : passwords) {
     learn(password);
     learn(percent_decoded(password));
+  }
+}
+
+void Secrets::learn_from_database_url(std::string_view url) {
+  learn_from_url(url);
+  if (url.find("://") != std::string_view::npos) return;
+  std::istringstream pieces{std::string(url)};  // of "name=value name=value", or of no such thing
+  for (std::string piece; pieces >> piece;) {
+    const auto name = piece.substr(0, piece.find('='));
+    if (name == piece || name.find('@') != std::string::npos) learn(name);
   }
 }
 

@@ -20,6 +20,9 @@ class Secrets {
   /// The password inside a URL or libpq connection string, if there is one.
   void learn_from_url(std::string_view url);
 
+  /// The database's URL, whose mistakes libpq quotes in full.
+  void learn_from_database_url(std::string_view url);
+
   [[nodiscard]] std::string redact(std::string_view text) const;
 
  private:

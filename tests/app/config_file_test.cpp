@@ -297,6 +297,14 @@ TEST_CASE("a file that is not there is named with the ways to name another") {
                        ConfigError);
 }
 
+TEST_CASE("an empty file is a configuration, a folder is none") {
+  const auto registry = handlers_for_test();
+  Secrets secrets;
+  CHECK(load_config("/dev/null", {registry, variables, secrets}).processes.empty());
+  CHECK_THROWS_WITH_AS((void)load_config("/tmp", {registry, variables, secrets}),
+                       doctest::Contains("/tmp: cannot be read (Is a directory"), ConfigError);
+}
+
 TEST_CASE("secrets met in a file are learned") {
   const auto registry = handlers_for_test();
   Secrets secrets;

@@ -22,6 +22,15 @@ TEST_CASE("passwords of connection strings are learned in every form they appear
   CHECK(secrets.redact("invalid port number: \"cana\"") == "invalid port number: \"***\"");
 }
 
+TEST_CASE("what libpq quotes of a malformed database URL is taken out") {
+  for (const auto* url : {"postgresql:/me:canary@db/x", "canary", "postgresql:/me:canary@db?a=b"}) {
+    Secrets secrets;
+    secrets.learn_from_database_url(url);
+    CHECK(secrets.redact("missing \"=\" after \"" + std::string(url).substr(0, 27) + "\"")
+              .find("canary") == std::string::npos);
+  }
+}
+
 TEST_CASE("a secret that contains another is taken out whole") {
   Secrets secrets;
   secrets.learn("canary");

@@ -63,10 +63,14 @@ struct AppendVerb {
   std::optional<std::string> payload;  ///< absent: read from stdin
   std::string headers = "{}";
 };
+struct DemoVerb {
+  unsigned seconds = 30;
+  bool keep = false;
+};
 struct VersionVerb {};
 
 using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, RetryVerb, SkipVerb,
-                          PauseVerb, ResumeVerb, AppendVerb, VersionVerb>;
+                          PauseVerb, ResumeVerb, AppendVerb, DemoVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
@@ -78,6 +82,7 @@ Exit perform(const SkipVerb& verb, Context& context);
 Exit perform(const PauseVerb& verb, Context& context);
 Exit perform(const ResumeVerb& verb, Context& context);
 Exit perform(const AppendVerb& verb, Context& context);
+Exit perform(const DemoVerb& verb, Context& context);
 Exit perform(const VersionVerb& verb, Context& context);
 
 }  // namespace seriatim::app
