@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "seriatim/source.hpp"
+#include "simulation/stage.hpp"
+#include "simulation/table.hpp"
+
+namespace seriatim::simulation {
+
+/// A relay's connection as the server sees it.
+struct Backend {
+  unsigned relay = 0;
+  std::string holder;  ///< the relay's name, unique per run
+  bool alive = true;
+  unsigned locks_taken = 0;          ///< tells one lock transaction from the next
+  std::optional<core::Fence> fence;  ///< kept by the client, lives as long as the session
+};
+using BackendPtr = std::shared_ptr<Backend>;
+
+/// The cursor row with the statements of LaneSession (seriatim/source.hpp), each done in one
+/// instant. What the row says is never lost: all its commits are synchronous.
+class CursorStore {
+ public:
+  CursorStore(Stage& stage, Table& table) : stage_(stage), table_(table) {}
+
+  Claim claim(const BackendPtr& by);
+  bool start(const Backend& by, std::uint64_t epoch);
+  bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
+  bool advance(const Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
+               const std::vector<Position>& done, bool next_started);
+  bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
+                  milliseconds delay);
+  bool halt(const Backend& by, std::uint64_t epoch, HaltReason reason, const Failure& failure);
+  void release(const Backend& by, std::uint64_t epoch, bool untouched);
+  Cursor look(const Backend& by);
+
+  /// The lock goes with the backend that held it.
+  void backend_ended(const Backend& backend);
+  [[nodiscard]] bool is_locked_by(const Backend& backend) const { return locked_by_ == &backend; }
+
+  // What operators see and do; each act waits for the row's lock elsewhere.
+  [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr; }
+  [[nodiscard]] Cursor row() const;
+  void set_state(Cursor::State state);
+  void skip(const Position& row);
+
+ private:
+  [[nodiscard]] bool is_free_for(const Backend& by) const;
+  [[nodiscard]] bool is_ours(const Backend& by, std::uint64_t epoch) const;
+  void take_over(const BackendPtr& by);
+  void unlock(const Backend& by);
+  bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
+  void move_to(const Position& to, std::uint64_t rows, std::uint64_t mover_epoch);
+
+  Stage& stage_;
+  Table& table_;
+  Cursor cursor_;
+  std::string holder_;  ///< empty: released
+  std::weak_ptr<Backend> holder_backend_;
+  Micros lease_until_ = 0;
+  Micros retry_at_ = 0;
+  const Backend* locked_by_ = nullptr;
+};
+
+}  // namespace seriatim::simulation

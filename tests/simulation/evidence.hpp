@@ -1,0 +1,89 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/outcome.hpp"
+#include "simulation/scheduler.hpp"
+
+namespace seriatim::simulation {
+
+/// What the checkers see, and all they see: the table's history, the receiver's log, the cursor's
+/// history and the journal of acts. Times are simulated; relays and rows are told by number.
+struct Evidence {
+  struct Row {
+    std::int64_t created_at = 0;
+    std::int64_t id = 0;
+    bool committed = false;         ///< became visible
+    std::optional<Micros> lost_at;  ///< a crash of the server undid it
+  };
+  struct Call {
+    unsigned relay = 0;
+    std::uint64_t epoch = 0;
+    Micros begin = 0;
+  };
+  /// One row of a call, as the receiver saw it.
+  struct Attempt {
+    std::size_t call = 0;
+    std::size_t place = 0;  ///< in the call: 0 is its first row
+    std::string id;
+    std::string bytes;
+    std::uint64_t sequence = 0;
+    unsigned number = 0;  ///< Seriatim-Attempt
+    Micros begin = 0;
+    Micros end = 0;         ///< the receiver answered
+    bool accepted = false;  ///< at `end`
+    Outcome::Kind answer = Outcome::Kind::done;
+  };
+  struct Move {
+    Micros at = 0;
+    std::optional<std::int64_t> from;  ///< ids
+    std::int64_t to = 0;
+    std::uint64_t sequence_before = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t mover_epoch = 0;
+    std::uint64_t row_epoch = 0;
+  };
+  struct TakeOver {
+    Micros at = 0;
+    unsigned relay = 0;
+    std::uint64_t epoch = 0;
+  };
+  struct Lock {
+    Micros at = 0;
+    unsigned relay = 0;
+    std::uint64_t epoch = 0;
+  };
+  struct Skip {
+    Micros at = 0;
+    std::int64_t id = 0;
+  };
+  /// Something that may cost a repeat. `relay` is absent when it struck all.
+  struct Fault {
+    Micros at = 0;
+    std::optional<unsigned> relay;
+    const char* what = "";
+    bool session_ended = false;  ///< the server let go of that relay's lock
+  };
+
+  std::vector<Row> rows;  ///< in the order of insertion
+  std::vector<Call> calls;
+  std::vector<Attempt> attempts;  ///< by `begin`
+  std::vector<Move> moves;
+  std::vector<TakeOver> take_overs;
+  std::vector<Lock> locks;
+  std::vector<Skip> skips;
+  std::vector<Fault> faults;
+  std::vector<Micros> releases;
+};
+
+/// The bytes of row `number`, so that the receiver's log tells which row it was, whatever its id.
+[[nodiscard]] inline std::string payload_of(std::size_t number) {
+  return "row " + std::to_string(number);
+}
+[[nodiscard]] inline std::size_t row_of(const std::string& bytes) {
+  return std::stoull(bytes.substr(4));
+}
+
+}  // namespace seriatim::simulation

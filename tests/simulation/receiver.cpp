@@ -1,0 +1,65 @@
+#include "simulation/receiver.hpp"
+
+namespace seriatim::simulation {
+
+std::size_t Receiver::begin_call(unsigned relay, std::uint64_t epoch) {
+  stage_.evidence.calls.push_back({relay, epoch, stage_.now()});
+  return stage_.evidence.calls.size() - 1;
+}
+
+Receiver::Answer Receiver::take(std::size_t call, std::size_t place, const Record& record) {
+  const auto answer = decide(record);
+  Evidence::Attempt attempt{call,
+                            place,
+                            record.id(),
+                            *record.payload,
+                            record.sequence,
+                            record.attempt,
+                            stage_.now(),
+                            stage_.now() + answer.takes,
+                            answer.outcome.is_done(),
+                            answer.outcome.kind};
+  if (answer.outcome.kind == Outcome::Kind::unknown) attempt.accepted = stage_.random.chance(0.5);
+  stage_.evidence.attempts.push_back(attempt);
+  stage_.trace(stage_.now(), "receiver", [&] {
+    return "gets row " + record.id() + " as " + std::to_string(record.sequence) + ", epoch " +
+           std::to_string(record.epoch) + ", attempt " + std::to_string(record.attempt) + ": " +
+           seriatim::to_string(answer.outcome.kind) + " in " + std::to_string(answer.takes) + " µs";
+  });
+  return answer;
+}
+
+Receiver::Answer Receiver::decide(const Record& record) {
+  const auto& setup = stage_.setup;
+  const auto takes = duration();
+  if (is_poisonous(record.id())) return {Outcome::poison("422"), false, takes};
+  if (stage_.strikes(setup.throws)) {
+    stage_.fault(std::nullopt, "handler throws");
+    return {Outcome::retry_later("the handler threw"), true, takes};
+  }
+  if (stage_.strikes(setup.unknown)) {
+    stage_.fault(std::nullopt, "receiver's answer lost");
+    return {Outcome::unknown("reset"), false, takes};
+  }
+  if (stage_.strikes(setup.retry_later)) {
+    auto after = stage_.random.chance(0.3)
+                     ? std::optional(milliseconds{stage_.random.between(-5, 3'000)})
+                     : std::nullopt;
+    return {Outcome::retry_later("503", after), false, takes};
+  }
+  return {Outcome::done(), false, takes};
+}
+
+Micros Receiver::duration() {
+  if (!stage_.strikes(stage_.setup.slow)) return stage_.random.between(50, 3 * millisecond);
+  const auto longest = stage_.random.chance(0.1) ? 7'000 : 450;
+  return stage_.random.between(10, longest) * millisecond;
+}
+
+bool Receiver::is_poisonous(const std::string& id) {
+  const auto known = poisonous_.find(id);
+  if (known != poisonous_.end()) return known->second;
+  return poisonous_[id] = stage_.strikes(stage_.setup.poison);
+}
+
+}  // namespace seriatim::simulation

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+
+#include "seriatim/record.hpp"
+#include "simulation/stage.hpp"
+
+namespace seriatim::simulation {
+
+/// The other side: takes rows one by one, writes down each, answers as it pleases.
+class Receiver {
+ public:
+  explicit Receiver(Stage& stage) : stage_(stage) {}
+
+  struct Answer {
+    Outcome outcome;
+    bool thrown = false;  ///< the handler throws instead of answering
+    Micros takes = 0;
+  };
+
+  /// A call of the handler begins; answers its number for `take`.
+  std::size_t begin_call(unsigned relay, std::uint64_t epoch);
+  Answer take(std::size_t call, std::size_t place, const Record& record);
+
+  /// The operator had the row's trouble mended at the receiver.
+  void mend(const std::string& id) { poisonous_[id] = false; }
+  [[nodiscard]] bool is_poisonous(const std::string& id);
+
+ private:
+  Answer decide(const Record& record);
+  Micros duration();
+
+  Stage& stage_;
+  std::map<std::string, bool> poisonous_;
+};
+
+}  // namespace seriatim::simulation

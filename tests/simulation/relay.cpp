@@ -1,0 +1,370 @@
+#include "simulation/relay.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace seriatim::simulation {
+
+/// A poll in the making.
+struct Relay::Look {
+  unsigned life = 0;
+  BackendPtr backend;
+  core::PollSource asked;
+  Mark f = mark_min;
+  Mark settled = mark_min;
+  std::vector<core::Holder> holders;
+};
+
+struct Relay::CallInHand {
+  std::vector<Record> records;
+  core::Time not_after;
+  core::Time yield_at;
+  std::size_t number = 0;
+  std::size_t place = 0;
+  std::optional<BatchOutcome> answer;
+};
+
+Relay::Relay(Stage& stage, Server& server, Receiver& receiver, unsigned number)
+    : stage_(stage), server_(server), receiver_(receiver), number_(number) {
+  server_.on_notify([this] { hint(); });
+}
+
+// --- the process ---------------------------------------------------------------------------------
+
+void Relay::run(bool drain) {
+  ++life_;
+  name_ = "relay-" + std::to_string(number_) + "." + std::to_string(life_);
+  stopping_ = waiting_ = false;
+  frozen_until_ = 0;
+  remembered_.reset();
+  lane_.emplace(stage_.setup.config, 0U, core::Lane::Options{.drain = drain, .hints = false});
+  tell(core::Begin{});
+}
+
+void Relay::stop() {
+  stopping_ = true;
+  hint();
+}
+
+void Relay::hint() {
+  if (!waiting_) return;
+  later(latency(), [this, wait = waits_] {
+    if (waiting_ && waits_ == wait) wake();
+  });
+}
+
+void Relay::later(Micros delay, Step step) {
+  stage_.scheduler.after(delay,
+                         [this, life = life_, step = std::move(step)] { resume(life, step); });
+}
+
+void Relay::resume(unsigned life, const Step& step) {
+  if (life != life_ || !lane_) return;
+  strike();
+  if (life != life_) return;
+  if (!is_frozen()) return step();
+  stage_.scheduler.at(frozen_until_, [this, life, step] { resume(life, step); });
+}
+
+/// kill -9, a host that is gone, SIGSTOP and SIGTERM come between any two steps.
+void Relay::strike() {
+  const auto& setup = stage_.setup;
+  if (stage_.strikes(setup.killed)) return die(true);
+  if (stage_.strikes(setup.vanished)) return die(false);
+  if (stage_.strikes(setup.stopped)) stopping_ = true;
+  if (is_frozen() || !stage_.strikes(setup.frozen)) return;
+  const auto length = stage_.random.chance(0.3) ? stage_.random.between(5'600, 8'000)
+                                                : stage_.random.between(1, 300);
+  frozen_until_ = stage_.now() + length * millisecond;
+  stage_.fault(number_, "frozen");
+}
+
+void Relay::die(bool server_notices) {
+  stage_.fault(number_, server_notices ? "killed" : "host vanishes");
+  if (server_notices) {
+    stage_.scheduler.after(latency(), [this, backend = backend_] {
+      server_.end(backend, "backend of a killed relay ends");
+    });
+  }
+  end_process();
+}
+
+void Relay::end_process() {
+  ++life_;
+  lane_.reset();
+  backend_.reset();
+  waiting_ = false;
+  stage_.scheduler.after(stage_.random.between(1, 2'000) * millisecond, [this] {
+    if (restarting_ && !lane_) run();
+  });
+}
+
+// --- the driver ----------------------------------------------------------------------------------
+
+core::Time Relay::time() const {
+  return core::Time(std::chrono::hours(1) + std::chrono::microseconds(stage_.now()));
+}
+
+void Relay::tell(core::Event event) {
+  count_action();
+  const core::Moment moment{time(), stage_.random.unit(), stopping_};
+  const auto action = lane_->on(std::move(event), moment);
+  std::visit([this](const auto& a) { perform(a); }, action);
+}
+
+void Relay::count_action() {
+  const auto moves = stage_.evidence.moves.size();
+  if (moves != moves_at_second_ || stage_.now() - second_ > second) {
+    second_ = stage_.now();
+    moves_at_second_ = moves;
+    actions_in_second_ = 0;
+  }
+  busiest_second_ = std::max(busiest_second_, ++actions_in_second_);
+}
+
+void Relay::perform(const core::OpenSession&) {
+  later(latency(), [this] {
+    backend_ = server_.connect(number_, name_);
+    if (!backend_) return session_ended();
+    lane_->set_hints(stage_.setup.hints);
+    tell(core::Opened{});
+  });
+}
+
+void Relay::perform(const core::ClaimLane&) {
+  execute([this](const BackendPtr& backend) {
+    auto claim = server_.cursors().claim(backend);
+    if (remembered_ && claim.granted) {
+      claim.cursor.position = remembered_->position;
+      claim.cursor.sequence = remembered_->sequence;
+      remembered_.reset();
+    }
+    return core::Claimed{std::move(claim)};
+  });
+}
+
+void Relay::perform(const core::LookAtCursor&) {
+  execute([this](const BackendPtr& b) { return core::Looked{server_.cursors().look(*b)}; });
+}
+
+void Relay::perform(const core::StartBatch& a) {
+  execute([this, a](const BackendPtr& b) {
+    return core::Started{server_.cursors().start(*b, a.epoch)};
+  });
+}
+
+void Relay::perform(const core::LockCursor& a) {
+  execute([this, a](const BackendPtr& b) {
+    const bool ours = server_.cursors().lock(*b, a.epoch, a.expected);
+    if (ours) server_.watch_idle_transaction(b);
+    return core::Locked{ours};
+  });
+}
+
+void Relay::perform(const core::AdvanceCursor& a) {
+  if (stage_.sabotaged(Sabotage::advance_before_delivery)) {
+    return reply(life_, core::Advanced{true});
+  }
+  if (stage_.sabotaged(Sabotage::cursor_not_reread)) {
+    remembered_.emplace();
+    remembered_->position = a.from;
+    remembered_->sequence = lane_->status().sequence;
+  }
+  execute([this, a](const BackendPtr& b) {
+    return core::Advanced{server_.cursors().advance(*b, a.epoch, a.from, a.done, a.next_started)};
+  });
+}
+
+void Relay::perform(const core::NoteRetry& a) {
+  execute([this, a](const BackendPtr& b) {
+    return core::Noted{server_.cursors().note_retry(*b, a.epoch, a.failure, a.delay)};
+  });
+}
+
+void Relay::perform(const core::HaltLane& a) {
+  execute([this, a](const BackendPtr& b) {
+    return core::Noted{server_.cursors().halt(*b, a.epoch, a.reason, a.failure)};
+  });
+}
+
+void Relay::perform(const core::ReleaseLane& a) {
+  execute([this, a](const BackendPtr& b) {
+    server_.cursors().release(*b, a.epoch, a.untouched);
+    return core::Released{};
+  });
+}
+
+void Relay::perform(const core::WaitUntil& a) {
+  waiting_ = true;
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(a.deadline - time());
+  later(std::max<Micros>(left.count(), 10), [this, wait = ++waits_] {
+    if (waiting_ && waits_ == wait) wake();
+  });
+}
+
+void Relay::wake() {
+  waiting_ = false;
+  if (backend_ && !backend_->alive) return session_ended();
+  tell(core::Woken{});
+}
+
+void Relay::perform(const core::Finish&) {
+  stage_.trace(stage_.now(), who(), [] { return std::string("has ended"); });
+  left_as_ = lane_->status().state;
+  server_.close(backend_);
+  end_process();
+}
+
+// --- statements ----------------------------------------------------------------------------------
+
+/// Answered; or lost before the server saw it, after, or with the server still busy with it.
+void Relay::execute(Statement statement) {
+  const bool lost = stage_.strikes(stage_.setup.answer_lost);
+  const auto fate = lost ? stage_.random.between(1, 3) : 0;
+  if (fate == 3) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
+  const auto busy = fate == 3 ? stage_.random.between(0, 3 * second) : 0;
+  stage_.scheduler.after(
+      latency() + busy, [this, life = life_, backend = backend_, fate, run = std::move(statement)] {
+        if (fate == 1) server_.end(backend, "statement lost");
+        if (!backend->alive) return reply(life, core::SessionEnded{"statement failed"});
+        auto event = run(backend);
+        if (fate == 0) return reply(life, std::move(event));
+        server_.end(backend, "answer lost");
+        if (fate == 2) reply(life, core::SessionEnded{"answer lost"});
+      });
+}
+
+void Relay::reply(unsigned life, core::Event event) {
+  if (life != life_) return;
+  if (std::holds_alternative<core::SessionEnded>(event)) {
+    return later(latency(), [this] { session_ended(); });
+  }
+  if (std::holds_alternative<core::Advanced>(event)) remembered_.reset();
+  later(latency(), [this, event = std::move(event)] { tell(event); });
+}
+
+void Relay::session_ended() {
+  backend_.reset();
+  tell(core::SessionEnded{"the session is gone"});
+}
+
+// --- a poll --------------------------------------------------------------------------------------
+
+void Relay::at_server(Micros delay, const LookPtr& look, Step step) {
+  stage_.scheduler.after(delay, [this, look, step = std::move(step)] {
+    if (look->life != life_) return;
+    look->backend->alive ? step() : reply(look->life, core::SessionEnded{"poll failed"});
+  });
+}
+
+void Relay::perform(const core::PollSource& a) {
+  auto look = std::make_shared<Look>();
+  *look = {life_, backend_, a, mark_min, mark_min, {}};
+  if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
+  at_server(latency(), look, [this, look] {
+    look->f = server_.table().high_mark();
+    at_server(latency(), look, [this, look] { read_locks(look); });
+  });
+}
+
+/// pg_locks reads the backends' fast-path slots, then the shared table.
+void Relay::read_locks(const LookPtr& look) {
+  look->holders = server_.table().fast_path_holders();
+  at_server(stage_.random.between(1, stage_.setup.scan_gap_max), look, [this, look] {
+    const auto shared = server_.table().shared_holders();
+    look->holders.insert(look->holders.end(), shared.begin(), shared.end());
+    auto& fence = look->backend->fence;
+    const auto& after = look->asked.after;
+    if (!fence) fence.emplace(after ? server_.table().mark_of(*after) : mark_min);
+    look->settled = fence->settle(look->f, look->holders);
+    at_server(latency(), look, [this, look] { read_rows(look); });
+  });
+}
+
+void Relay::read_rows(const LookPtr& look) {
+  auto round = round_of(*look);
+  stage_.trace(stage_.now(), who(), [&] {
+    std::string rows;
+    for (const auto& record : round.records) rows += ' ' + record.id();
+    return "polls: F " + std::to_string(look->f) + ", " + std::to_string(look->holders.size()) +
+           " holders, settled " + std::to_string(look->settled) + ", rows" + rows +
+           (round.fenced ? ", fenced" : "");
+  });
+  reply(look->life, core::Polled{std::move(round)});
+}
+
+Round Relay::round_of(const Look& look) const {
+  const auto& table = server_.table();
+  const auto& setup = stage_.setup;
+  const bool by_id = setup.order == OrderBy::id;
+  const Mark old_enough = by_id ? mark_max : table.high_mark() - setup.insert_latency;
+  // In id order a run without a hole after the cursor is settled, whoever writes.
+  Mark run_end = by_id && look.asked.after ? table.mark_of(*look.asked.after) : mark_min;
+  Round round;
+  for (const auto& row : table.rows_after(look.asked.after)) {
+    if (round.records.size() == look.asked.rows_max) break;
+    const Mark mark = table.mark_of(row);
+    if (run_end != mark_min && mark == run_end + 1) run_end = mark;
+    const bool settled = core::is_settled(mark, look.settled) && mark <= old_enough;
+    if (!settled && mark != run_end) {
+      round.fenced = true;
+      break;
+    }
+    if (row.bad) {
+      round.unreadable = {std::to_string(row.id), HaltReason::bad_payload, "too long"};
+      break;
+    }
+    Record record;
+    record.position = position_of(row);
+    record.payload = payload_of(row.number);
+    round.records.push_back(std::move(record));
+  }
+  return round;
+}
+
+// --- a call --------------------------------------------------------------------------------------
+
+void Relay::perform(const core::CallHandler& a) {
+  auto call = std::make_shared<CallInHand>();
+  call->records.assign(a.records.begin(), a.records.end());
+  call->not_after = a.not_after;
+  call->yield_at = a.yield_at;
+  if (stage_.sabotaged(Sabotage::advance_before_delivery)) advance_early(call);
+  later(stage_.random.between(1, 50), [this, call] { begin_call(call); });
+}
+
+void Relay::begin_call(const CallPtr& call) {
+  if (time() > call->not_after && !stage_.sabotaged(Sabotage::late_call)) {
+    return tell(core::CallExpired{});
+  }
+  if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{});
+  call->number = receiver_.begin_call(number_, call->records.front().epoch);
+  send_row(call);
+}
+
+void Relay::send_row(const CallPtr& call) {
+  const auto answer = receiver_.take(call->number, call->place, call->records[call->place]);
+  later(answer.takes, [this, call, answer] { row_answered(call, answer); });
+}
+
+/// As RecordHandler does it: the first failure, the end of the batch or a wish to yield ends it.
+void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
+  const auto place = call->place++;
+  if (answer.thrown && !call->answer) call->answer = {0, answer.outcome};
+  if (!answer.outcome.is_done() && !call->answer) call->answer = {place, answer.outcome};
+  const bool failed = call->answer && !stage_.sabotaged(Sabotage::failure_overtaken);
+  const bool last = call->place == call->records.size();
+  const bool yields = stopping_ || time() >= call->yield_at || stage_.strikes(stage_.setup.partial);
+  if (!failed && !last && !yields) return send_row(call);
+  tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt})});
+}
+
+/// Sabotage: the rows of the call are called done before they are.
+void Relay::advance_early(const CallPtr& call) {
+  std::vector<Position> done;
+  for (const auto& record : call->records) done.push_back(record.position);
+  server_.cursors().advance(*backend_, call->records.front().epoch, lane_->status().position, done,
+                            true);
+}
+
+}  // namespace seriatim::simulation

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/lane.hpp"
+#include "simulation/receiver.hpp"
+#include "simulation/server.hpp"
+
+namespace seriatim::simulation {
+
+/// A relay process: the real core::Lane, and a driver that carries its actions out against the
+/// simulated server. It may be killed, frozen or stopped between any two of its steps.
+class Relay {
+ public:
+  Relay(Stage& stage, Server& server, Receiver& receiver, unsigned number);
+
+  void run(bool drain = false);
+  void stop();  ///< SIGTERM
+  void hint();  ///< NOTIFY
+  [[nodiscard]] bool is_running() const { return lane_.has_value(); }
+  [[nodiscard]] bool is_frozen() const { return stage_.now() < frozen_until_; }
+  /// Comes back by itself when it is killed or stopped.
+  void keep_restarting(bool on) { restarting_ = on; }
+
+  /// How the lane stood when the process ended in good order.
+  [[nodiscard]] LaneState left_as() const { return left_as_; }
+
+  /// The most actions asked for in a second in which no cursor moved.
+  [[nodiscard]] unsigned busiest_second() const { return busiest_second_; }
+
+ private:
+  using Step = std::function<void()>;
+  using Statement = std::function<core::Event(const BackendPtr&)>;
+  struct Look;
+  struct CallInHand;
+  using LookPtr = std::shared_ptr<Look>;
+  using CallPtr = std::shared_ptr<CallInHand>;
+
+  // The driver: one action in, one event out.
+  void tell(core::Event event);
+  void perform(const core::OpenSession&);
+  void perform(const core::ClaimLane&);
+  void perform(const core::LookAtCursor&);
+  void perform(const core::PollSource&);
+  void perform(const core::StartBatch&);
+  void perform(const core::LockCursor&);
+  void perform(const core::CallHandler&);
+  void perform(const core::AdvanceCursor&);
+  void perform(const core::NoteRetry&);
+  void perform(const core::HaltLane&);
+  void perform(const core::ReleaseLane&);
+  void perform(const core::WaitUntil&);
+  void perform(const core::Finish&);
+
+  // Steps of our process happen later, or never when it is dead; when it is frozen, once it thaws.
+  void later(Micros delay, Step step);
+  void resume(unsigned life, const Step& step);
+  void strike();
+  void die(bool server_notices);
+  void end_process();
+
+  // Statements happen at the server, whatever becomes of us meanwhile.
+  void execute(Statement statement);
+  void reply(unsigned life, core::Event event);
+  void session_ended();
+  void wake();
+
+  // A poll is three statements, and the second reads in two parts: others act in between.
+  void at_server(Micros delay, const LookPtr& look, Step step);
+  void read_locks(const LookPtr& look);
+  void read_rows(const LookPtr& look);
+  Round round_of(const Look& look) const;
+
+  void begin_call(const CallPtr& call);
+  void send_row(const CallPtr& call);
+  void row_answered(const CallPtr& call, const Receiver::Answer& answer);
+  void advance_early(const CallPtr& call);
+
+  void count_action();
+  [[nodiscard]] core::Time time() const;
+  [[nodiscard]] const char* who() const { return name_.c_str(); }
+  [[nodiscard]] Micros latency() { return stage_.random.between(40, 300); }
+
+  Stage& stage_;
+  Server& server_;
+  Receiver& receiver_;
+  const unsigned number_;
+  std::string name_;
+
+  unsigned life_ = 0;  ///< grows with every start and end of the process
+  std::optional<core::Lane> lane_;
+  BackendPtr backend_;
+  bool stopping_ = false;
+  bool restarting_ = true;
+  LaneState left_as_ = LaneState::stopped;
+  Micros frozen_until_ = 0;
+  bool waiting_ = false;
+  unsigned waits_ = 0;
+  std::optional<Cursor> remembered_;  ///< sabotage cursor_not_reread: instead of reading it
+
+  Micros second_ = 0;
+  unsigned actions_in_second_ = 0;
+  unsigned busiest_second_ = 0;
+  std::size_t moves_at_second_ = 0;
+};
+
+}  // namespace seriatim::simulation

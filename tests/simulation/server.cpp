@@ -1,0 +1,92 @@
+#include "simulation/server.hpp"
+
+#include "core/lane.hpp"
+
+namespace seriatim::simulation {
+
+void Server::start() {
+  flush_wal_sometimes();
+  plan_crash();
+  plan_termination();
+}
+
+BackendPtr Server::connect(unsigned relay, const std::string& holder) {
+  if (!up_) return nullptr;
+  std::erase_if(backends_, [](const BackendPtr& b) { return !b->alive; });
+  auto backend = std::make_shared<Backend>();
+  backend->relay = relay;
+  backend->holder = holder;
+  backends_.push_back(backend);
+  return backend;
+}
+
+void Server::close(const BackendPtr& backend) {
+  if (!backend) return;
+  backend->alive = false;
+  cursors_.backend_ended(*backend);
+}
+
+void Server::end(const BackendPtr& backend, const char* why) {
+  if (!backend || !backend->alive) return;
+  close(backend);
+  stage_.fault(backend->relay, why, true);
+}
+
+void Server::watch_idle_transaction(const BackendPtr& backend) {
+  const auto patience =
+      std::chrono::microseconds(stage_.setup.config.handler_deadline + core::Lane::lock_slack);
+  stage_.scheduler.after(patience.count(), [this, backend, locks = backend->locks_taken] {
+    const bool silent = backend->locks_taken == locks && cursors_.is_locked_by(*backend);
+    if (silent) end(backend, "server ends an idle transaction");
+  });
+}
+
+void Server::notify() {
+  if (!stage_.setup.hints) return;
+  for (const auto& listener : listeners_) {
+    if (!stage_.strikes(0.1)) listener();
+  }
+}
+
+/// The WAL writer: an asynchronous commit is safe some time later.
+void Server::flush_wal_sometimes() {
+  stage_.scheduler.after(stage_.random.between(200, 600) * millisecond, [this] {
+    if (up_) table_.wal.flush();
+    flush_wal_sometimes();
+  });
+}
+
+void Server::plan_crash() {
+  if (stage_.setup.server_crash == 0) return;
+  stage_.scheduler.after(stage_.random.between(1, 2 * stage_.setup.server_crash), [this] {
+    if (stage_.faults_over) return;
+    crash();
+    plan_crash();
+  });
+}
+
+void Server::crash() {
+  if (!up_) return;
+  stage_.fault(std::nullopt, "server crashes");
+  for (const auto& backend : backends_) end(backend, "backend dies with the server");
+  table_.crash();
+  up_ = false;
+  stage_.scheduler.after(stage_.random.between(1, 500) * millisecond, [this] { up_ = true; });
+}
+
+void Server::plan_termination() {
+  if (stage_.setup.backend_terminated == 0) return;
+  stage_.scheduler.after(stage_.random.between(1, 2 * stage_.setup.backend_terminated), [this] {
+    if (stage_.faults_over) return;
+    terminate_a_backend();
+    plan_termination();
+  });
+}
+
+void Server::terminate_a_backend() {
+  if (backends_.empty()) return;
+  const auto last = static_cast<std::int64_t>(backends_.size()) - 1;
+  end(backends_[static_cast<std::size_t>(stage_.random.between(0, last))], "backend terminated");
+}
+
+}  // namespace seriatim::simulation

@@ -1,0 +1,106 @@
+#include "simulation/setup.hpp"
+
+namespace seriatim::simulation {
+
+namespace {
+
+unsigned small(Random& random, unsigned low, unsigned high) {
+  return static_cast<unsigned>(random.between(low, high));
+}
+
+/// Most seeds leave a trouble out, so that each is also seen alone.
+double sometimes(Random& random, double highest) {
+  return random.chance(0.5) ? random.unit() * highest : 0;
+}
+
+void draw_config(Setup& setup, Random& random) {
+  auto& config = setup.config;
+  config.name = "p";
+  config.batch_rows = small(random, 1, 12);
+  config.commit_every = random.chance(0.4) ? 1 : small(random, 1, config.batch_rows);
+  config.on_unknown = random.chance(0.5) ? OnUnknown::retry : OnUnknown::halt;
+  config.max_attempts = random.chance(0.5) ? 0 : small(random, 1, 4);
+  config.max_crashes = small(random, 0, 3);
+  config.backoff = {milliseconds{10}, milliseconds{200}, milliseconds{1'000}};
+  config.handler_deadline = milliseconds{500};
+  config.max_hold = milliseconds{random.between(1, 300)};
+  config.poll_interval_max = milliseconds{random.between(2, 60)};
+  config.lease = milliseconds{random.between(300, 3'000)};
+  config.standby_interval = milliseconds{random.between(5, 200)};
+}
+
+void draw_producers(Setup& setup, Random& random) {
+  setup.clock_tick = random.chance(0.5) ? 1 : random.chance(0.5) ? 1'000 : 20'000;
+  setup.insert_latency = random.chance(0.3) ? 5 * millisecond : 0;
+  setup.scan_gap_max = random.chance(0.5) ? 100 : 4 * millisecond;
+  setup.long_transaction = sometimes(random, 0.4);
+  setup.rollback = sometimes(random, 0.3);
+  setup.savepoint = sometimes(random, 0.4);
+  setup.prepare = sometimes(random, 0.9);
+}
+
+void draw_receiver(Setup& setup, Random& random) {
+  setup.retry_later = sometimes(random, 0.2);
+  setup.unknown = sometimes(random, 0.1);
+  setup.poison = sometimes(random, 0.05);
+  setup.throws = sometimes(random, 0.05);
+  setup.slow = sometimes(random, 0.05);
+  setup.partial = sometimes(random, 0.2);
+  setup.bad_payload = sometimes(random, 0.03);
+}
+
+void draw_faults(Setup& setup, Random& random) {
+  setup.safety_phase = 20 * second;
+  setup.async_commit = sometimes(random, 1.0);
+  setup.killed = sometimes(random, 0.01);
+  setup.vanished = sometimes(random, 0.005);
+  setup.frozen = sometimes(random, 0.01);
+  setup.answer_lost = sometimes(random, 0.02);
+  setup.backend_terminated = random.chance(0.3) ? random.between(1, 5) * second : 0;
+  setup.server_crash = random.chance(0.4) ? random.between(500, 8'000) * millisecond : 0;
+  setup.operator_act = random.chance(0.5) ? random.between(100, 4'000) * millisecond : 0;
+}
+
+}  // namespace
+
+const char* to_string(Profile profile) {
+  switch (profile) {
+    case Profile::calm: return "calm";
+    case Profile::producers: return "producers";
+    case Profile::everything: return "everything";
+  }
+  return "?";
+}
+
+Setup draw_setup(std::uint64_t seed, Profile profile) {
+  Random random(seed * 3 + static_cast<std::uint64_t>(profile));
+  Setup setup;
+  setup.seed = seed;
+  setup.profile = profile;
+  setup.order = random.chance(0.6) ? OrderBy::created_at : OrderBy::id;
+  setup.hints = random.chance(0.5);
+  setup.drain_at_end = random.chance(0.3);
+  setup.relays = small(random, 1, 3);
+  setup.producers = small(random, 2, 4);
+  setup.stopped = sometimes(random, 0.005);
+  draw_config(setup, random);
+  if (profile != Profile::calm) draw_producers(setup, random);
+  if (profile == Profile::everything) {
+    draw_receiver(setup, random);
+    draw_faults(setup, random);
+  }
+  return setup;
+}
+
+std::string describe(const Setup& setup) {
+  const auto& config = setup.config;
+  return std::string("profile ") + to_string(setup.profile) + ", order by " +
+         (setup.order == OrderBy::id ? "id" : "created_at") + ", " + std::to_string(setup.relays) +
+         " relays, " + std::to_string(setup.producers) + " producers, batch_rows " +
+         std::to_string(config.batch_rows) + ", commit_every " +
+         std::to_string(config.commit_every) + ", max_attempts " +
+         std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
+         " µs" + (setup.drain_at_end ? ", drain" : "");
+}
+
+}  // namespace seriatim::simulation

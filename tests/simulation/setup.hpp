@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "seriatim/config.hpp"
+#include "simulation/random.hpp"
+#include "simulation/scheduler.hpp"
+
+namespace seriatim::simulation {
+
+/// How much of the world misbehaves.
+enum class Profile {
+  calm,       ///< nothing fails; producers still overlap, relays still start and stop
+  producers,  ///< … rollbacks, savepoints, two-phase commits, long transactions, coarse clocks
+  everything  ///< … failing receivers, dying and frozen relays, lost answers, crashes, operators
+};
+[[nodiscard]] const char* to_string(Profile profile);
+
+/// Ways to break the simulated driver or store on purpose: the checkers must notice each.
+enum class Sabotage {
+  none,
+  no_epoch_check,           ///< the store does not compare epochs
+  advance_before_delivery,  ///< the cursor moves, then the handler is called
+  no_durability_commit,     ///< the first call does not wait for the producers' commits to be safe
+  late_call,                ///< the driver begins a call after `not_after`
+  no_lock,                  ///< the cursor row is not locked during a call
+  cursor_not_reread,        ///< a lost commit answer is taken for "not committed"
+  failure_overtaken         ///< the rest of a batch is sent though a row failed
+};
+
+/// Everything a run depends on, drawn from its seed.
+struct Setup {
+  std::uint64_t seed = 0;
+  Profile profile = Profile::calm;
+  Sabotage sabotage = Sabotage::none;
+
+  OrderBy order = OrderBy::created_at;
+  ProcessConfig config;
+  bool hints = false;
+  bool drain_at_end = false;
+  unsigned relays = 2;
+  unsigned producers = 3;
+  Micros safety_phase = 4 * second;
+
+  // The table
+  Micros clock_tick = 1;      ///< created_at is cut to this: ties
+  Micros insert_latency = 0;  ///< rows younger than this are not read
+  Micros scan_gap_max = 100;  ///< between the parts of a read of pg_locks
+  unsigned rows_max = 60;
+  double long_transaction = 0;
+  double rollback = 0;
+  double savepoint = 0;
+  double prepare = 0;
+  double async_commit = 0;
+  double bad_payload = 0;
+
+  // The receiver, per row
+  double retry_later = 0;
+  double unknown = 0;
+  double poison = 0;
+  double throws = 0;
+  double slow = 0;
+  double partial = 0;
+
+  // The relays, per step
+  double killed = 0;
+  double vanished = 0;  ///< … without the server noticing
+  double frozen = 0;
+  double stopped = 0;
+  double answer_lost = 0;
+
+  // Mean time between; 0 is never
+  Micros backend_terminated = 0;
+  Micros server_crash = 0;
+  Micros operator_act = 0;
+};
+
+[[nodiscard]] Setup draw_setup(std::uint64_t seed, Profile profile);
+[[nodiscard]] std::string describe(const Setup& setup);
+
+}  // namespace seriatim::simulation

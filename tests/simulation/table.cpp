@@ -1,0 +1,183 @@
+#include "simulation/table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace seriatim::simulation {
+
+namespace {
+
+constexpr Mark clock_at_start = 1'000'000;
+
+}  // namespace
+
+// --- what a transaction does ---------------------------------------------------------------------
+
+Table::TransactionId Table::begin() {
+  Transaction transaction;
+  transaction.name = "3/" + std::to_string(transactions_.size() + 1);
+  transaction.fast_path = stage_.random.chance(0.7);
+  transactions_.push_back(std::move(transaction));
+  return transactions_.size() - 1;
+}
+
+void Table::lock(TransactionId id, unsigned depth) {
+  auto& transaction = transactions_[id];
+  if (transaction.locked) return;
+  transaction.locked = true;
+  transaction.lock_depth = depth;
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " locks"; });
+}
+
+Mark Table::draw_created_at() const {
+  return (clock_at_start + stage_.now()) / stage_.setup.clock_tick * stage_.setup.clock_tick;
+}
+
+void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth) {
+  const Row row{stage_.evidence.rows.size(), created_at, row_id, depth,
+                stage_.strikes(stage_.setup.bad_payload)};
+  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt});
+  transactions_[id].rows.push_back(row);
+  stage_.trace(stage_.now(), "table", [&] {
+    return transactions_[id].name + " inserts (" + std::to_string(created_at) + ", " +
+           std::to_string(row_id) + ")";
+  });
+}
+
+/// Undoes rows and, if it was taken since, the lock.
+void Table::rollback_to(TransactionId id, unsigned depth) {
+  auto& transaction = transactions_[id];
+  std::erase_if(transaction.rows, [&](const Row& row) { return row.depth > depth; });
+  if (transaction.lock_depth > depth) transaction.locked = false;
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " rolls back to"; });
+}
+
+void Table::rollback(TransactionId id) {
+  auto& transaction = transactions_[id];
+  transaction.rows.clear();
+  transaction.locked = false;
+  transaction.state = Transaction::State::ended;
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " rolls back"; });
+}
+
+void Table::leave_fast_path(TransactionId id) {
+  transactions_[id].fast_path = false;
+}
+
+void Table::prepare(TransactionId id) {
+  auto& transaction = transactions_[id];
+  transaction.lsn = wal.commit(true);
+  transaction.prepared = true;
+  const auto name = "-1/" + std::to_string(4711 + id);
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " is prepared as " + name; });
+  transaction.name = name;
+}
+
+void Table::write_commit(TransactionId id, bool synchronous) {
+  auto& transaction = transactions_[id];
+  transaction.lsn = wal.commit(synchronous || transaction.prepared);
+  transaction.state = Transaction::State::written;
+}
+
+void Table::show(TransactionId id) {
+  auto& transaction = transactions_[id];
+  transaction.state = Transaction::State::visible;
+  for (const auto& row : transaction.rows) {
+    visible_.emplace_back(transaction.lsn, row);
+    stage_.evidence.rows[row.number].committed = true;
+  }
+  std::sort(visible_.begin(), visible_.end(), [&](const auto& a, const auto& b) {
+    return std::pair(mark_of(a.second), a.second.id) < std::pair(mark_of(b.second), b.second.id);
+  });
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " is visible"; });
+}
+
+void Table::let_go(TransactionId id) {
+  auto& transaction = transactions_[id];
+  transaction.locked = false;
+  transaction.state = Transaction::State::ended;
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " lets go"; });
+}
+
+bool Table::is_open(TransactionId id) const {
+  return transactions_[id].state != Transaction::State::ended;
+}
+
+std::size_t Table::open_transactions() const {
+  return static_cast<std::size_t>(
+      std::count_if(transactions_.begin(), transactions_.end(),
+                    [](const Transaction& t) { return t.state != Transaction::State::ended; }));
+}
+
+// --- the server dies and recovers ----------------------------------------------------------------
+
+void Table::crash() {
+  undo_unflushed();
+  for (TransactionId id = 0; id < transactions_.size(); ++id) {
+    auto& transaction = transactions_[id];
+    if (transaction.state == Transaction::State::ended) continue;
+    const bool committed = transaction.state != Transaction::State::active;
+    const bool safe = transaction.lsn != 0 && transaction.lsn <= wal.flushed;
+    if (transaction.state == Transaction::State::written && safe) show(id);
+    if (committed) {
+      let_go(id);
+    } else if (!transaction.prepared) {
+      rollback(id);
+    }
+  }
+  wal.written = wal.flushed;
+}
+
+/// Rows of commits that were not flushed are gone.
+void Table::undo_unflushed() {
+  std::erase_if(visible_, [&](const auto& entry) {
+    const auto& [lsn, row] = entry;
+    if (lsn <= wal.flushed) return false;
+    stage_.evidence.rows[row.number].lost_at = stage_.now();
+    stage_.trace(stage_.now(), "table", [&] { return "lost row " + std::to_string(row.id); });
+    return true;
+  });
+}
+
+// --- what a poll looks at ------------------------------------------------------------------------
+
+Mark Table::high_mark() const {
+  return stage_.setup.order == OrderBy::id ? next_id_ : draw_created_at();
+}
+
+std::vector<core::Holder> Table::fast_path_holders() const {
+  std::vector<core::Holder> holders;
+  for (const auto& t : transactions_) {
+    if (t.locked && !t.prepared && t.fast_path) holders.push_back({t.name, false});
+  }
+  return holders;
+}
+
+std::vector<core::Holder> Table::shared_holders() const {
+  std::vector<core::Holder> holders;
+  for (const auto& t : transactions_) {
+    if (t.locked && (t.prepared || !t.fast_path)) holders.push_back({t.name, t.prepared});
+  }
+  return holders;
+}
+
+std::vector<Table::Row> Table::rows_after(const std::optional<Position>& cursor) const {
+  std::vector<Row> rows;
+  for (const auto& [lsn, row] : visible_) {
+    if (cursor && mark_of(row) < mark_of(*cursor)) continue;
+    if (!cursor || core::comes_after(position_of(row), *cursor, stage_.setup.order)) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+Mark Table::mark_of(const Row& row) const {
+  return stage_.setup.order == OrderBy::id ? row.id : row.created_at;
+}
+
+Mark Table::mark_of(const Position& position) const {
+  return stage_.setup.order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
+}
+
+}  // namespace seriatim::simulation

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/fence.hpp"
+#include "simulation/stage.hpp"
+
+namespace seriatim::simulation {
+
+/// The server's log of commits: what was written may still be lost, what was flushed is not.
+struct Wal {
+  std::uint64_t written = 0;
+  std::uint64_t flushed = 0;
+
+  std::uint64_t commit(bool synchronous) {
+    ++written;
+    if (synchronous) flush();
+    return written;
+  }
+  void flush() { flushed = written; }
+};
+
+/// The outbox table as PostgreSQL keeps it: rows become visible in commit order, the writer's lock
+/// is let go strictly later, PREPARE renames the holder, a crash undoes what was not flushed.
+class Table {
+ public:
+  struct Row {
+    std::size_t number = 0;  ///< in Evidence::rows
+    std::int64_t created_at = 0;
+    std::int64_t id = 0;
+    unsigned depth = 0;  ///< of the savepoint it was inserted under
+    bool bad = false;    ///< cannot be read
+  };
+  using TransactionId = std::size_t;
+
+  explicit Table(Stage& stage) : stage_(stage) {}
+
+  // What a transaction does, one step at a time.
+  TransactionId begin();
+  void lock(TransactionId id, unsigned depth);
+  Mark draw_created_at() const;
+  Mark draw_id() { return next_id_++; }
+  void insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth);
+  void rollback_to(TransactionId id, unsigned depth);
+  void rollback(TransactionId id);
+  void leave_fast_path(TransactionId id);  ///< first half of PREPARE
+  void prepare(TransactionId id);          ///< second half
+  void write_commit(TransactionId id, bool synchronous);
+  void show(TransactionId id);  ///< rows become visible; the lock stays
+  void let_go(TransactionId id);
+  [[nodiscard]] bool is_open(TransactionId id) const;
+  [[nodiscard]] std::size_t open_transactions() const;
+
+  /// The server dies and recovers.
+  void crash();
+
+  // What a poll looks at. The two parts of a read of pg_locks are apart in time.
+  [[nodiscard]] Mark high_mark() const;
+  [[nodiscard]] std::vector<core::Holder> fast_path_holders() const;
+  [[nodiscard]] std::vector<core::Holder> shared_holders() const;
+  /// Visible rows after the cursor, in order.
+  [[nodiscard]] std::vector<Row> rows_after(const std::optional<Position>& cursor) const;
+  [[nodiscard]] Mark mark_of(const Row& row) const;
+  [[nodiscard]] Mark mark_of(const Position& position) const;
+
+  Wal wal;
+
+ private:
+  struct Transaction {
+    enum class State { active, written, visible, ended };
+    std::string name;
+    State state = State::active;
+    bool prepared = false;
+    bool locked = false;
+    bool fast_path = true;
+    unsigned lock_depth = 0;
+    std::uint64_t lsn = 0;
+    std::vector<Row> rows;
+  };
+
+  void undo_unflushed();
+
+  Stage& stage_;
+  std::deque<Transaction> transactions_;
+  std::vector<std::pair<std::uint64_t, Row>> visible_;  ///< by position, with the commit's lsn
+  Mark next_id_ = 1;
+};
+
+[[nodiscard]] inline Position position_of(const Table::Row& row) {
+  return {row.created_at, std::to_string(row.id)};
+}
+
+}  // namespace seriatim::simulation

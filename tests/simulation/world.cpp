@@ -1,0 +1,164 @@
+#include "simulation/world.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+#include "simulation/operators.hpp"
+#include "simulation/producer.hpp"
+#include "simulation/relay.hpp"
+
+namespace seriatim::simulation {
+
+namespace {
+
+constexpr Micros liveness_bound = 60 * second;
+constexpr unsigned actions_per_idle_second_max = 2'500;
+constexpr unsigned drains_max = 60;
+
+class World {
+ public:
+  World(const Setup& setup, bool traced)
+      : stage_(setup, traced),
+        server_(stage_),
+        receiver_(stage_),
+        operators_(stage_, server_, receiver_) {
+    for (unsigned i = 0; i < setup.producers; ++i) producers_.emplace_back(stage_, server_);
+    for (unsigned i = 0; i < setup.relays; ++i) {
+      relays_.emplace_back(stage_, server_, receiver_, i + 1);
+    }
+  }
+
+  std::optional<Violation> live(Micros end);
+  [[nodiscard]] const Stage& stage() const { return stage_; }
+
+ private:
+  void start();
+  void pass(Micros time) {
+    until(time, [] { return false; });
+  }
+  bool until(Micros time, const std::function<bool()>& fact);
+  bool come_to_rest();
+  bool stop_all();
+  bool drain();
+  [[nodiscard]] bool nothing_waits() const;
+  [[nodiscard]] bool nobody_runs() const;
+  [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
+  [[nodiscard]] std::optional<Violation> busy() const;
+
+  Stage stage_;
+  mutable Server server_;
+  Receiver receiver_;
+  Operators operators_;
+  std::deque<Producer> producers_;
+  std::deque<Relay> relays_;
+  Micros end_ = std::numeric_limits<Micros>::max();
+};
+
+void World::start() {
+  server_.start();
+  operators_.start();
+  for (auto& producer : producers_) producer.start();
+  for (auto& relay : relays_) {
+    stage_.scheduler.after(stage_.random.between(0, 300 * millisecond), [&relay] { relay.run(); });
+  }
+}
+
+/// Time passes until the fact holds, at most `time`; answers whether it holds.
+bool World::until(Micros time, const std::function<bool()>& fact) {
+  const auto latest = std::min(stage_.now() + time, end_);
+  while (!fact() && stage_.now() < latest) {
+    stage_.scheduler.run_until(std::min(stage_.now() + 20 * millisecond, latest),
+                               [] { return false; });
+  }
+  return fact();
+}
+
+std::optional<Violation> World::live(Micros end) {
+  end_ = end;
+  start();
+  pass(stage_.setup.safety_phase);
+  stage_.faults_over = true;
+  stage_.trace(stage_.now(), "world", [] { return std::string("the faults are over"); });
+  operators_.look_after();
+  const bool at_rest = stage_.setup.drain_at_end ? stop_all() && drain() : come_to_rest();
+  if (auto violation = judge(stage_.setup, stage_.evidence, at_rest)) return violation;
+  if (!at_rest) return stuck("rows still wait after a minute without faults");
+  return busy();
+}
+
+bool World::nothing_waits() const {
+  return server_.is_up() && server_.table().open_transactions() == 0 &&
+         server_.table().rows_after(server_.cursors().row().position).empty();
+}
+
+bool World::nobody_runs() const {
+  return std::none_of(relays_.begin(), relays_.end(),
+                      [](const Relay& r) { return r.is_running(); });
+}
+
+bool World::come_to_rest() {
+  const bool rested = until(liveness_bound, [this] { return nothing_waits(); });
+  pass(second);
+  return rested;
+}
+
+/// SIGTERM to all; a frozen one hears it when it thaws.
+bool World::stop_all() {
+  for (auto& relay : relays_) {
+    relay.keep_restarting(false);
+    relay.stop();
+  }
+  const bool stopped = until(liveness_bound, [this] { return nobody_runs(); });
+  pass(std::chrono::microseconds(stage_.setup.config.lease).count() + 5 * second);
+  return stopped;
+}
+
+/// `run --drain` delivers all there is, or leaves at a row only an operator can get it past.
+bool World::drain() {
+  auto& relay = relays_.front();
+  for (unsigned i = 0; i < drains_max; ++i) {
+    relay.run(true);
+    if (!until(liveness_bound, [this] { return nobody_runs(); })) return false;
+    if (nothing_waits()) return true;
+    const bool stands =
+        relay.left_as() == LaneState::halted || relay.left_as() == LaneState::paused;
+    if (!stands) return false;
+    pass(second);
+  }
+  return false;
+}
+
+std::optional<Violation> World::stuck(const std::string& what) const {
+  return Violation{"liveness", stage_.now(), what};
+}
+
+std::optional<Violation> World::busy() const {
+  for (const auto& relay : relays_) {
+    if (relay.busiest_second() <= actions_per_idle_second_max) continue;
+    return stuck("a relay did " + std::to_string(relay.busiest_second()) +
+                 " things in a second in which nothing moved");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result run(const Setup& setup) {
+  World world(setup, false);
+  Result result;
+  result.violation = world.live(std::numeric_limits<Micros>::max());
+  const auto& rows = world.stage().evidence.rows;
+  result.rows = static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.committed; }));
+  result.attempts = world.stage().evidence.attempts.size();
+  return result;
+}
+
+std::string tell(const Setup& setup, Micros end) {
+  World world(setup, true);
+  (void)world.live(end);
+  return world.stage().trace.text();
+}
+
+}  // namespace seriatim::simulation
