@@ -131,7 +131,7 @@ Action Lane::handle(Started& event, const Moment& moment) {
   mirror_cursor();
   started_ = true;
   number_records();
-  return LockCursor{cursor_.epoch, cursor_.position};
+  return lock(moment);
 }
 
 void Lane::number_records() {
@@ -148,6 +148,11 @@ void Lane::number_records() {
 
 // --- one call, one commit -----------------------------------------------------------------------
 
+Action Lane::lock(const Moment& moment) {
+  lock_asked_at_ = moment.now;
+  return LockCursor{cursor_.epoch, cursor_.position};
+}
+
 Action Lane::handle(Locked& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
   if (moment.stopping) return leave();
@@ -161,12 +166,12 @@ Action Lane::call(const Moment& moment) {
   if (solo_rows_ > 0) calling_ = 1;
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
   return CallHandler{std::span(round_.records).subspan(next_, calling_),
-                     moment.now + call_begin_max, moment.now + config_.handler_deadline,
+                     lock_asked_at_ + call_begin_max, moment.now + config_.handler_deadline,
                      moment.now + config_.max_hold};
 }
 
-Action Lane::handle(CallExpired&, const Moment&) {
-  return LockCursor{cursor_.epoch, cursor_.position};
+Action Lane::handle(CallExpired&, const Moment& moment) {
+  return lock(moment);
 }
 
 Action Lane::handle(Called& event, const Moment& moment) {
@@ -207,7 +212,7 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (moment.stopping) return leave();
-  if (more_rows()) return LockCursor{cursor_.epoch, cursor_.position};
+  if (more_rows()) return lock(moment);
   if (renewal_due(moment)) return ClaimLane{};
   return poll();
 }

@@ -26,10 +26,13 @@ class Lane {
   [[nodiscard]] const LaneStatus& status() const { return status_; }
   void set_hints(bool hints) { options_.hints = hints; }
 
-  /// A call begins within this time of the lock, or not at all: the server frees the lock of a
-  /// silent holder `handler_deadline` + lock_slack after its last word, so a holder frozen in
-  /// between must not begin a call when it is thawed.
-  static constexpr milliseconds call_begin_max{1'000};
+  /// A call begins within this time of asking for the lock, or not at all: the server frees the
+  /// lock of a silent holder `handler_deadline` + lock_slack after its last word, so a holder
+  /// frozen in between must not begin a call when it is thawed. Counted from the question, because
+  /// a frozen holder cannot tell how long the answer lay waiting; so it is above the slowest round
+  /// trip to a database that rows shall still pass, and enough below lock_slack for the call to
+  /// end.
+  static constexpr milliseconds call_begin_max{3'000};
   static constexpr milliseconds lock_slack{5'000};
   /// Idle polling where hints come: only a lost hint waits this long.
   static constexpr milliseconds hinted_interval{1'000};
@@ -56,6 +59,7 @@ class Lane {
 
   Action follow_cursor(const Moment&);
   Action poll();
+  Action lock(const Moment&);
   Action nothing_to_do(const Moment&);
   Action call(const Moment&);
   Action go_on(const Moment&);
@@ -86,6 +90,7 @@ class Lane {
   unsigned session_failures_ = 0;
   milliseconds idle_interval_{0};
   Time claimed_at_;
+  Time lock_asked_at_;
   Time wake_at_;
 };
 
