@@ -251,9 +251,15 @@ void Judge::check_first_successes() {
                    [](const Attempt* a, const Attempt* b) { return a->end < b->end; });
   std::vector<bool> before(durable_.size());
   std::size_t next = 0;
+  // A call of a dead holder may still end well after an operator set its row aside.
+  const auto set_aside = [&](const Attempt& a) {
+    return std::any_of(seen_.skips.begin(), seen_.skips.end(), [&](const auto& skip) {
+      return skip.at <= a.end && std::to_string(skip.id) == a.id;
+    });
+  };
   for (const auto* attempt : accepted) {
     const auto rank = *rank_of(*attempt);
-    if (before[rank]) continue;
+    if (before[rank] || set_aside(*attempt)) continue;
     before[rank] = true;
     if (rank < next) breach("P2", attempt->end, name(*attempt) + " succeeded after a later row");
     next = rank + 1;
@@ -283,7 +289,8 @@ void Judge::check_repeats() {
   for (const auto& attempt : seen_.attempts) {
     const auto earlier = accepted.find(attempt.id);
     if (earlier != accepted.end() && earlier->second->end <= attempt.begin) {
-      const auto since = lock_before(call_of(*earlier->second));
+      const auto since =
+          std::min(lock_before(call_of(*earlier->second)), lock_before(call_of(attempt)));
       if (!fault_between(since, attempt.begin)) {
         breach("P3", attempt.begin, name(attempt) + " is repeated, and nothing had failed");
       }

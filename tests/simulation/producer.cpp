@@ -21,14 +21,19 @@ Micros Producer::pause() {
   return stage_.random.between(50, 3 * millisecond);
 }
 
+/// Between two transactions.
+void Producer::think() {
+  transaction_.reset();
+  next(stage_.random.between(50, stage_.setup.think_max));
+}
+
 void Producer::in_transaction(Micros delay, std::function<void()> step) {
   const auto id = *transaction_;
   stage_.scheduler.after(delay, [this, id, step = std::move(step)] {
     if (server_.table().is_open(id)) {
       step();
     } else if (transaction_ == id) {
-      transaction_.reset();
-      next(pause());
+      think();
     }
   });
 }
@@ -36,8 +41,7 @@ void Producer::in_transaction(Micros delay, std::function<void()> step) {
 void Producer::step() {
   if (!transaction_) return begin();
   if (!server_.table().is_open(*transaction_)) {
-    transaction_.reset();
-    return next(pause());
+    return think();
   }
   if (inserts_left_ > 0) return savepoint_or_insert();
   end();
@@ -84,8 +88,7 @@ void Producer::insert() {
 void Producer::end() {
   if (stage_.strikes(stage_.setup.rollback)) {
     server_.table().rollback(*transaction_);
-    transaction_.reset();
-    return next(pause());
+    return think();
   }
   stage_.strikes(stage_.setup.prepare) ? prepare() : commit();
 }
@@ -94,8 +97,7 @@ void Producer::commit() {
   const auto id = *transaction_;
   server_.table().write_commit(id, !stage_.strikes(stage_.setup.async_commit));
   show_and_let_go(id);
-  transaction_.reset();
-  next(pause());
+  think();
 }
 
 void Producer::prepare() {
@@ -103,11 +105,10 @@ void Producer::prepare() {
   server_.table().leave_fast_path(id);
   in_transaction(moment(stage_), [this, id] {
     server_.table().prepare(id);
-    transaction_.reset();
     const auto wait = stage_.strikes(0.3) ? stage_.random.between(100, 2'000) : 20;
     stage_.scheduler.after(stage_.random.between(1, wait * millisecond),
                            [this, id] { finish_prepared(id); });
-    next(pause());
+    think();
   });
 }
 

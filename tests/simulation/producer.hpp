@@ -14,6 +14,7 @@ class Producer {
  private:
   void next(Micros delay);
   void step();
+  void think();
   void begin();
   void savepoint_or_insert();
   void insert();

@@ -73,10 +73,19 @@ void Relay::strike() {
   if (stage_.strikes(setup.vanished)) return die(false);
   if (stage_.strikes(setup.stopped)) stopping_ = true;
   if (is_frozen() || !stage_.strikes(setup.frozen)) return;
-  const auto length = stage_.random.chance(0.3) ? stage_.random.between(5'600, 8'000)
-                                                : stage_.random.between(1, 300);
-  frozen_until_ = stage_.now() + length * millisecond;
+  frozen_until_ = stage_.now() + length_of_freeze() * millisecond;
   stage_.fault(number_, "frozen");
+}
+
+/// In milliseconds: for a moment, until about when another takes over, or past the server's
+/// patience.
+std::int64_t Relay::length_of_freeze() {
+  const auto& config = stage_.setup.config;
+  switch (stage_.random.between(0, 2)) {
+    case 0: return stage_.random.between(1, 300);
+    case 1: return config.lease.count() + stage_.random.between(0, config.standby_interval.count());
+    default: return stage_.random.between(5'600, 8'000);
+  }
 }
 
 void Relay::die(bool server_notices) {
@@ -217,21 +226,24 @@ void Relay::perform(const core::Finish&) {
 
 // --- statements ----------------------------------------------------------------------------------
 
-/// Answered; or lost before the server saw it, after, or with the server still busy with it.
+/// Answered; or lost before the server saw it, after, or while the server is still busy with it.
 void Relay::execute(Statement statement) {
-  const bool lost = stage_.strikes(stage_.setup.answer_lost);
-  const auto fate = lost ? stage_.random.between(1, 3) : 0;
-  if (fate == 3) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
-  const auto busy = fate == 3 ? stage_.random.between(0, 3 * second) : 0;
-  stage_.scheduler.after(
-      latency() + busy, [this, life = life_, backend = backend_, fate, run = std::move(statement)] {
-        if (fate == 1) server_.end(backend, "statement lost");
-        if (!backend->alive) return reply(life, core::SessionEnded{"statement failed"});
-        auto event = run(backend);
-        if (fate == 0) return reply(life, std::move(event));
-        server_.end(backend, "answer lost");
-        if (fate == 2) reply(life, core::SessionEnded{"answer lost"});
-      });
+  enum { answered, lost_before, lost_after, lost_meanwhile };
+  const auto fate = stage_.strikes(stage_.setup.answer_lost) ? stage_.random.between(1, 3) : 0;
+  const bool early = fate == lost_meanwhile;
+  if (early) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
+  const auto busy = early ? stage_.random.between(0, 3 * second) : 0;
+  const auto life = early ? 0 : life_;  // nobody waits for this answer any more
+  stage_.scheduler.after(latency() + busy,
+                         [this, life, backend = backend_, fate, run = std::move(statement)] {
+                           if (fate == lost_before) server_.end(backend, "statement lost");
+                           if (!backend->alive)
+                             return reply(life, core::SessionEnded{"statement failed"});
+                           auto event = run(backend);
+                           if (fate == answered) return reply(life, std::move(event));
+                           server_.end(backend, "answer lost");
+                           reply(life, core::SessionEnded{"answer lost"});
+                         });
 }
 
 void Relay::reply(unsigned life, core::Event event) {
@@ -344,6 +356,7 @@ void Relay::begin_call(const CallPtr& call) {
 
 void Relay::send_row(const CallPtr& call) {
   const auto answer = receiver_.take(call->number, call->place, call->records[call->place]);
+  if (stage_.strikes(stage_.setup.crash_in_call)) server_.crash_within(answer.takes);
   later(answer.takes, [this, call, answer] { row_answered(call, answer); });
 }
 

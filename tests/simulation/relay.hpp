@@ -58,6 +58,7 @@ class Relay {
   void later(Micros delay, Step step);
   void resume(unsigned life, const Step& step);
   void strike();
+  std::int64_t length_of_freeze();
   void die(bool server_notices);
   void end_process();
 

@@ -65,6 +65,12 @@ void Server::plan_crash() {
   });
 }
 
+void Server::crash_within(Micros time) {
+  stage_.scheduler.after(stage_.random.between(1, time), [this] {
+    if (!stage_.faults_over) crash();
+  });
+}
+
 void Server::crash() {
   if (!up_) return;
   stage_.fault(std::nullopt, "server crashes");

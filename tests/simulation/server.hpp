@@ -29,6 +29,8 @@ class Server {
   /// A lock transaction began: it ends when its client stays silent for too long.
   void watch_idle_transaction(const BackendPtr& backend);
 
+  void crash_within(Micros time);
+
   /// New rows are visible: `listener` is told, unless the hint is lost.
   void on_notify(std::function<void()> listener) { listeners_.push_back(std::move(listener)); }
   void notify();

@@ -33,6 +33,7 @@ void draw_producers(Setup& setup, Random& random) {
   setup.clock_tick = random.chance(0.5) ? 1 : random.chance(0.5) ? 1'000 : 20'000;
   setup.insert_latency = random.chance(0.3) ? 5 * millisecond : 0;
   setup.scan_gap_max = random.chance(0.5) ? 100 : 4 * millisecond;
+  setup.think_max = random.between(1, 30) * millisecond;
   setup.long_transaction = sometimes(random, 0.4);
   setup.rollback = sometimes(random, 0.3);
   setup.savepoint = sometimes(random, 0.4);
@@ -44,13 +45,13 @@ void draw_receiver(Setup& setup, Random& random) {
   setup.unknown = sometimes(random, 0.1);
   setup.poison = sometimes(random, 0.05);
   setup.throws = sometimes(random, 0.05);
-  setup.slow = sometimes(random, 0.05);
   setup.partial = sometimes(random, 0.2);
   setup.bad_payload = sometimes(random, 0.03);
 }
 
 void draw_faults(Setup& setup, Random& random) {
   setup.safety_phase = 20 * second;
+  setup.think_max = random.between(3, 1'200) * millisecond;
   setup.async_commit = sometimes(random, 1.0);
   setup.killed = sometimes(random, 0.01);
   setup.vanished = sometimes(random, 0.005);
@@ -58,6 +59,7 @@ void draw_faults(Setup& setup, Random& random) {
   setup.answer_lost = sometimes(random, 0.02);
   setup.backend_terminated = random.chance(0.3) ? random.between(1, 5) * second : 0;
   setup.server_crash = random.chance(0.4) ? random.between(500, 8'000) * millisecond : 0;
+  setup.crash_in_call = sometimes(random, 0.02);
   setup.operator_act = random.chance(0.5) ? random.between(100, 4'000) * millisecond : 0;
 }
 
@@ -82,6 +84,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   setup.drain_at_end = random.chance(0.3);
   setup.relays = small(random, 1, 3);
   setup.producers = small(random, 2, 4);
+  setup.slow = sometimes(random, 0.05);
   setup.stopped = sometimes(random, 0.005);
   draw_config(setup, random);
   if (profile != Profile::calm) draw_producers(setup, random);

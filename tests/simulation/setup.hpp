@@ -48,6 +48,7 @@ struct Setup {
   Micros insert_latency = 0;  ///< rows younger than this are not read
   Micros scan_gap_max = 100;  ///< between the parts of a read of pg_locks
   unsigned rows_max = 60;
+  Micros think_max = 3 * millisecond;  ///< between a producer's transactions
   double long_transaction = 0;
   double rollback = 0;
   double savepoint = 0;
@@ -69,6 +70,8 @@ struct Setup {
   double frozen = 0;
   double stopped = 0;
   double answer_lost = 0;
+
+  double crash_in_call = 0;  ///< per row: the server crashes before it is answered
 
   // Mean time between; 0 is never
   Micros backend_terminated = 0;

@@ -1,0 +1,87 @@
+// A checker that never fails proves nothing: the code is broken on purpose, and must be caught.
+#include <doctest/doctest.h>
+
+#include "simulation/seeds.hpp"
+
+using namespace seriatim::simulation;
+using seriatim::core::active_mutant;
+using seriatim::core::Mutant;
+
+namespace {
+
+struct Broken {
+  Mutant mutant = Mutant::none;
+  Sabotage sabotage = Sabotage::none;
+};
+
+/// What a seed comes to with the code broken so. The mutant is alive for this one run.
+Result run_broken(Setup setup, const Broken& broken) {
+  setup.sabotage = broken.sabotage;
+  active_mutant = broken.mutant;
+  auto result = run(setup);
+  active_mutant = Mutant::none;
+  return result;
+}
+
+/// Seeds are tried until one is caught by one of `rules`; unbroken, that seed holds.
+void must_be_caught(const Broken& broken, Profile profile, std::uint64_t seeds_max,
+                    const std::string& rules) {
+  for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
+    const auto setup = draw_setup(seed, profile);
+    const auto caught = run_broken(setup, broken).violation;
+    if (!caught) continue;
+    CAPTURE(seed);
+    CAPTURE(caught->text);
+    MESSAGE("caught by seed ", seed, ": ", caught->rule, ": ", caught->text);
+    CHECK_MESSAGE(rules.find(caught->rule) != std::string::npos, "caught by ", caught->rule,
+                  ", expected one of ", rules);
+    const auto control = run(setup).violation;
+    CHECK_MESSAGE(!control, "the same seed must hold unbroken");
+    return;
+  }
+  FAIL("not caught within ", seeds_max, " seeds");
+}
+
+}  // namespace
+
+TEST_SUITE("mutants of the fence") {
+  TEST_CASE("without the fence, rows of later commits are overtaken") {
+    must_be_caught({.mutant = Mutant::no_fence}, Profile::producers, 50, "P2 P1");
+  }
+  TEST_CASE("<= for < at the fence loses a sibling of the same microsecond") {
+    must_be_caught({.mutant = Mutant::settled_inclusive}, Profile::producers, 2'000, "P2 P1");
+  }
+  TEST_CASE("a prepared transaction that inherits no bound is overtaken") {
+    must_be_caught({.mutant = Mutant::no_inheritance}, Profile::producers, 500, "P2 P1");
+  }
+  TEST_CASE("one prepared while the locks were being read is overtaken without late inheritance") {
+    must_be_caught({.mutant = Mutant::no_late_inheritance}, Profile::producers, 3'000, "P2 P1");
+  }
+  TEST_CASE("ties dropped at the cursor are lost") {
+    must_be_caught({.mutant = Mutant::ties_dropped}, Profile::producers, 200, "P1 P2 P4");
+  }
+}
+
+TEST_SUITE("mutants of the driver and the store") {
+  TEST_CASE("a store that does not compare epochs lets a replaced holder send") {
+    must_be_caught({.sabotage = Sabotage::no_epoch_check}, Profile::everything, 500, "P5");
+  }
+  TEST_CASE("a cursor moved before delivery names rows nobody has") {
+    must_be_caught({.sabotage = Sabotage::advance_before_delivery}, Profile::calm, 5, "P6");
+  }
+  TEST_CASE("without the durability commit a crash takes back a row already sent") {
+    must_be_caught({.sabotage = Sabotage::no_durability_commit}, Profile::everything, 500, "P7");
+  }
+  TEST_CASE("a call begun after its time is sent without a lock") {
+    must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");
+  }
+  TEST_CASE("without the lock a second holder comes in between") {
+    must_be_caught({.sabotage = Sabotage::no_lock}, Profile::everything, 500, "P2 P3 P5");
+  }
+  TEST_CASE("a cursor not read again after a lost answer repeats rows it has passed") {
+    must_be_caught({.sabotage = Sabotage::cursor_not_reread}, Profile::everything, 500, "P3 P6");
+  }
+  TEST_CASE("a batch that goes on after a failed row overtakes it") {
+    must_be_caught({.sabotage = Sabotage::failure_overtaken}, Profile::everything, 200, "P4");
+  }
+}
