@@ -190,7 +190,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
     advance.done.push_back(round_.records[i].position);
   }
   const bool more = next_ + done < round_.records.size();
-  started_ = !failure_ && more && !moment.stopping;
+  started_ = !failure_ && more && !moment.stopping && !renewal_due(moment);
   advance.next_started = failure_ || started_;
   cursor_.attempts = advance.next_started ? 1 : 0;
   return advance;
@@ -208,11 +208,12 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
   return go_on(moment);
 }
 
-/// After what was done is committed: the failure, the next row, or the next round.
+/// After what was done is committed: the failure, the next row, or the next round; before that the
+/// lease, which a batch of slow rows must not outlast.
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (moment.stopping) return leave();
-  if (more_rows()) return lock(moment);
+  if (started_) return lock(moment);
   if (renewal_due(moment)) return ClaimLane{};
   return poll();
 }
