@@ -52,9 +52,11 @@ Receiver::Answer Receiver::decide(const Record& record) {
 
 Micros Receiver::duration() {
   if (!stage_.strikes(stage_.setup.slow)) return stage_.random.between(50, 3 * millisecond);
-  const bool too_slow = stage_.setup.profile == Profile::everything && stage_.random.chance(0.1);
-  const auto longest = too_slow ? 7'000 : 450;
-  return stage_.random.between(10, longest) * millisecond;
+  const auto& setup = stage_.setup;
+  if (setup.profile == Profile::everything) {
+    return stage_.random.between(10, stage_.random.chance(0.1) ? 7'000 : 450) * millisecond;
+  }
+  return stage_.random.between(10, setup.config.lease.count() / 2) * millisecond;
 }
 
 bool Receiver::is_poisonous(const std::string& id) {
