@@ -287,6 +287,11 @@ void Judge::check_overlaps() {
 void Judge::check_repeats() {
   std::map<std::string, const Attempt*> accepted;
   for (const auto& attempt : seen_.attempts) {
+    if (setup_.profile != Profile::everything && attempt.number != 1) {
+      breach(
+          "P3", attempt.begin,
+          name(attempt) + " is attempt " + std::to_string(attempt.number) + " at the first call");
+    }
     const auto earlier = accepted.find(attempt.id);
     if (earlier != accepted.end() && earlier->second->end <= attempt.begin) {
       const auto since =

@@ -175,6 +175,8 @@ void CursorStore::set_state(Cursor::State state) {
 void CursorStore::skip(const Position& row) {
   stage_.evidence.skips.push_back({stage_.now(), std::stoll(row.id)});
   move_to(row, 1, cursor_.epoch);
+  cursor_.epoch += 1;  // whatever a holder was about to do with the row is refused
+  stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
 }
 
 }  // namespace seriatim::simulation

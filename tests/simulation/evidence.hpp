@@ -45,6 +45,7 @@ struct Evidence {
     std::uint64_t mover_epoch = 0;
     std::uint64_t row_epoch = 0;
   };
+  /// A new epoch: a new holder, or an operator's skip (relay 0).
   struct TakeOver {
     Micros at = 0;
     unsigned relay = 0;

@@ -64,7 +64,7 @@ TEST_SUITE("mutants of the fence") {
 
 TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("a store that does not compare epochs lets a replaced holder send") {
-    must_be_caught({.sabotage = Sabotage::no_epoch_check}, Profile::everything, 500, "P5");
+    must_be_caught({.sabotage = Sabotage::no_epoch_check}, Profile::everything, 3'000, "P5");
   }
   TEST_CASE("a cursor moved before delivery names rows nobody has") {
     must_be_caught({.sabotage = Sabotage::advance_before_delivery}, Profile::calm, 5, "P6");

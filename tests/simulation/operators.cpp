@@ -31,6 +31,7 @@ void Operators::look_after() {
 
 void Operators::pause_or_resume(const Cursor& row) {
   const bool paused = row.state == Cursor::State::paused;
+  if (row.state == Cursor::State::halted) return;
   stage_.trace(stage_.now(), "operator", [&] { return paused ? "resume" : "pause"; });
   server_.cursors().set_state(paused ? Cursor::State::running : Cursor::State::paused);
 }
