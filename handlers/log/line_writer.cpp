@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -19,7 +20,33 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::timed_mutex standard_output;
+/// One lane's turn to write to standard output. (Not a timed_mutex: ThreadSanitizer of g++ 12 does
+/// not know the lock it takes with a steady deadline.)
+class Turn {
+ public:
+  explicit Turn(Clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    held_ = ended_.wait_until(lock, deadline, [] { return !taken_; });
+    taken_ = true;
+  }
+  ~Turn() {
+    if (!held_) return;
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
+    ended_.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline std::condition_variable ended_;
+  static inline bool taken_ = false;
+
+  bool held_ = false;
+};
 
 /// A reader that went away must cost an error here, not the process: SIGPIPE is held back from
 /// this thread, and the one we caused is taken off the queue.
@@ -96,8 +123,8 @@ LineWriter::LineWriter(std::string path, bool sync) : path_(std::move(path)), sy
 
 std::string LineWriter::write(std::string_view line, Clock::time_point deadline) {
   if (path_.empty()) {
-    const std::unique_lock turn(standard_output, deadline);
-    if (!turn) return "standard output: another lane is still writing";
+    const Turn turn(deadline);
+    if (!turn.held()) return "standard output: another lane is still writing";
     return write_to(STDOUT_FILENO, line, deadline);
   }
   const File file(path_);

@@ -235,14 +235,17 @@ std::unique_ptr<asio::ssl::context> make_tls(const std::string& ca_file) {
   return context;
 }
 
+// Without these the certificate of any host would do, so a failure ends the call.
 void expect_peer(SSL* ssl, const Url& url) {
   if (url.host_kind == Url::HostKind::address) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), url.host.c_str());
-    return;
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), url.host.c_str()) == 1) return;
+    throw Error(url.origin() + ": the certificate could not be checked for this address");
   }
+  const auto name = url.name();
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  SSL_set1_host(ssl, url.name().c_str());
-  SSL_set_tlsext_host_name(ssl, url.name().c_str());
+  if (SSL_set1_host(ssl, name.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, name.c_str()) != 1) {
+    throw Error(url.origin() + ": the certificate could not be checked for this name");
+  }
 }
 
 // Not read from the error: a wrong signature puts other entries before "verify failed".

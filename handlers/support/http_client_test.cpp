@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -145,7 +146,7 @@ TEST_CASE("an answer that is not HTTP is a lost answer, and the connection ends"
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nxxx",
       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
-      std::string("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", 29),
+      "HTTP/1.1 200 OK\r\nX: a" + std::string(1, '\0') + "b\r\n\r\n",
       std::string(100, '\0'),
       "HTTP/1.1 200 OK\r\nX: " + std::string(1 << 20, 'x') + "\r\n\r\n"};
   for (const auto& text : broken) {
@@ -279,6 +280,22 @@ TEST_CASE("nothing listening means not sent") {
   const auto result = post(client, "http://127.0.0.1:" + std::to_string(port) + "/");
   CHECK(failure_of(result) == Failure::not_sent);
   CHECK(why(result).find("refused") != std::string::npos);
+}
+
+TEST_CASE("a process without file descriptors left has not sent, and goes on when it has some") {
+  HttpReceiver receiver;
+  HttpClient client(loopback());
+  CHECK(status_of(post(client, receiver.url())) == 200);
+  receiver.close_connections();
+  REQUIRE(receiver.wait_for_open(0, 5s));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto starved = post(client, receiver.url());
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(failure_of(starved) == Failure::not_sent);
+  CHECK(status_of(post(client, receiver.url())) == 200);
 }
 
 TEST_CASE("IPv6 is spoken, and a dead first address does not stand in the way of a second") {

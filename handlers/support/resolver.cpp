@@ -92,10 +92,11 @@ Resolver::Result Resolver::resolve(const std::string& host, Clock::time_point de
     job_.reset();
   }
   if (!job_) {
-    job_ = std::make_shared<Job>();
-    job_->host = host;
+    auto job = std::make_shared<Job>();
+    job->host = host;
     const auto limit = std::chrono::ceil<seconds>(deadline - Clock::now());
-    std::thread([job = job_, lookup = lookup_, limit] { job->run(lookup, limit); }).detach();
+    std::thread([job, lookup = lookup_, limit] { job->run(lookup, limit); }).detach();
+    job_ = std::move(job);  // only now: a thread that cannot be had must not be waited for
   }
   if (!wait_for_job(deadline)) return late;
   return std::exchange(job_, nullptr)->result;

@@ -54,7 +54,7 @@ bool is_http(std::string_view scheme) {
   return scheme == "http" || scheme == "https";
 }
 
-void take_host(boost::urls::url_view view, Url& url) {
+void take_host(const boost::urls::url_view& view, Url& url) {
   switch (view.host_type()) {
     case boost::urls::host_type::ipv4:
     case boost::urls::host_type::ipv6:
@@ -68,7 +68,7 @@ void take_host(boost::urls::url_view view, Url& url) {
   }
 }
 
-void take_port(boost::urls::url_view view, Url& url) {
+void take_port(const boost::urls::url_view& view, Url& url) {
   url.port = url.tls ? "443" : "80";
   if (!view.has_port() || view.port().empty()) return;
   if (view.port_number() == 0) throw CannotRender("the URL's port is not between 1 and 65535");
@@ -89,7 +89,7 @@ Url parse_url(std::string_view text) {
   if (text.size() > url_bytes_max) throw CannotRender("the URL is over 8192 bytes");
   const auto parsed = boost::urls::parse_uri({text.data(), text.size()});
   if (!parsed || !parsed->has_authority()) throw CannotRender("not a valid http or https URL");
-  const auto view = *parsed;
+  const boost::urls::url_view& view = *parsed;
   const auto scheme = lower(std::string(view.scheme()));
   if (!is_http(scheme)) throw CannotRender("only http and https URLs are allowed");
   if (view.has_userinfo()) {
