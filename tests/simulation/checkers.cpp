@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/lane.hpp"
@@ -41,7 +42,9 @@ class Judge {
     Micros at;
     Kind kind;
     std::size_t index;
-    auto operator<=>(const Moment&) const = default;
+    bool operator<(const Moment& other) const {
+      return std::tie(at, kind, index) < std::tie(other.at, other.kind, other.index);
+    }
   };
 
   void rank_durable_rows();

@@ -274,7 +274,9 @@ void Relay::perform(const core::PollSource& a) {
   *look = {life_, backend_, a, mark_min, mark_min, {}};
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
   at_server(latency(), look, [this, look] {
-    look->f = server_.table().high_mark();
+    const auto f = server_.table().high_mark(look->asked.after, look->asked.rows_max);
+    if (!f) return reply(look->life, core::Polled{});
+    look->f = *f;
     at_server(latency(), look, [this, look] { read_locks(look); });
   });
 }
@@ -309,7 +311,7 @@ Round Relay::round_of(const Look& look) const {
   const auto& table = server_.table();
   const auto& setup = stage_.setup;
   const bool by_id = setup.order == OrderBy::id;
-  const Mark old_enough = by_id ? mark_max : table.high_mark() - setup.insert_latency;
+  const Mark old_enough = by_id ? mark_max : table.draw_created_at() - setup.insert_latency;
   // In id order a run without a hole after the cursor is settled, whoever writes.
   Mark run_end = by_id && look.asked.after ? table.mark_of(*look.asked.after) : mark_min;
   Round round;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -12,6 +14,25 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t fal
   const char* text = std::getenv(name);
   return text != nullptr ? std::stoull(text) : fallback;
 }
+
+/// A broken invariant aborts the program: its last words then name the seed.
+class SeedInHand {
+ public:
+  explicit SeedInHand(std::uint64_t seed) {
+    in_hand_ = seed;
+    if (previous_ == nullptr) previous_ = std::signal(SIGABRT, last_words);
+  }
+
+ private:
+  static void last_words(int signal) {
+    std::fprintf(stderr, "the seed in hand: SERIATIM_SIM_SEED=%llu\n",
+                 static_cast<unsigned long long>(in_hand_));
+    std::signal(signal, previous_);
+    std::raise(signal);
+  }
+  inline static std::uint64_t in_hand_ = 0;
+  inline static void (*previous_)(int) = nullptr;
+};
 
 /// "seed 17 breaks P2 …", the setup, the last steps before it, and how to see it again.
 inline std::string story(const Setup& setup, const Violation& violation) {

@@ -131,8 +131,8 @@ void Table::crash() {
 /// Rows of commits that were not flushed are gone.
 void Table::undo_unflushed() {
   std::erase_if(visible_, [&](const auto& entry) {
-    const auto& [lsn, row] = entry;
-    if (lsn <= wal.flushed) return false;
+    const auto& row = entry.second;
+    if (entry.first <= wal.flushed) return false;
     stage_.evidence.rows[row.number].lost_at = stage_.now();
     stage_.trace(stage_.now(), "table", [&] { return "lost row " + std::to_string(row.id); });
     return true;
@@ -141,8 +141,12 @@ void Table::undo_unflushed() {
 
 // --- what a poll looks at ------------------------------------------------------------------------
 
-Mark Table::high_mark() const {
-  return stage_.setup.order == OrderBy::id ? next_id_ : draw_created_at();
+std::optional<Mark> Table::high_mark(const std::optional<Position>& after,
+                                     unsigned rows_max) const {
+  if (stage_.setup.order == OrderBy::created_at) return draw_created_at();
+  const auto candidates = rows_after(after);
+  if (candidates.empty()) return std::nullopt;
+  return candidates[std::min<std::size_t>(rows_max, candidates.size()) - 1].id + 1;
 }
 
 std::vector<core::Holder> Table::fast_path_holders() const {

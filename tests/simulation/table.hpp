@@ -57,7 +57,9 @@ class Table {
   void crash();
 
   // What a poll looks at. The two parts of a read of pg_locks are apart in time.
-  [[nodiscard]] Mark high_mark() const;
+  /// F: the clock, or one above the last candidate's id; absent when there is no candidate.
+  [[nodiscard]] std::optional<Mark> high_mark(const std::optional<Position>& after,
+                                              unsigned rows_max) const;
   [[nodiscard]] std::vector<core::Holder> fast_path_holders() const;
   [[nodiscard]] std::vector<core::Holder> shared_holders() const;
   /// Visible rows after the cursor, in order.
