@@ -1,0 +1,133 @@
+// What needs no server: help, usage errors, configuration errors.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+using namespace seriatim::testing;
+
+namespace {
+
+/// In a folder without a configuration, with no variable of ours set.
+Ended seriatim(std::vector<std::string> arguments, const std::string& config = {}) {
+  const TemporaryFolder folder;
+  if (!config.empty()) std::ofstream(folder.path() / "seriatim.toml") << config;
+  arguments.insert(arguments.begin(), SERIATIM_PROGRAM);
+  Process::Options options;
+  options.folder = folder.path();
+  options.without_environment = {"DATABASE_URL", "SERIATIM_CONFIG"};
+  return run(arguments, options);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
+  const auto all = seriatim({"--help"});
+  CHECK(all.code == 0);
+  CHECK(all.err.empty());
+  for (const auto* verb : {"init", "check", "run", "status", "peek", "retry", "skip", "pause",
+                           "resume", "append", "demo", "version"}) {
+    CAPTURE(verb);
+    CHECK(contains(all.out, std::string("\n  ") + verb + ' '));
+    const auto one = seriatim({verb, "--help"});
+    CHECK(one.code == 0);
+    CHECK(contains(one.out, "Exit codes: 0 done, 1 failure, 2 usage"));
+    CHECK((std::string(verb) == "version" || contains(one.out, "Examples:")));
+  }
+}
+
+TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string told;
+  };
+  const std::vector<Case> cases{
+      {{}, "Usage: seriatim"},
+      {{"statsu"}, "no verb \"statsu\"; did you mean \"status\"?"},
+      {{"frobnicate"}, "no verb \"frobnicate\"; see: seriatim --help"},
+      {{"\x1b[2J"}, "no verb \"\\x1b[2J\""},
+      {{"status", "--frob"}, "--frob"},
+      {{"init", "extra"}, "extra"},
+      {{"skip", "p"}, "ID is required"},
+      {{"skip", "p", "1"}, "--reason is required"},
+      {{"peek"}, "PROCESS is required"},
+      {{"peek", "p", "--rows", "0"}, "--rows"},
+      {{"append"}, "--type is required"},
+      {{"run", "--log-level", "loud"}, "--log-level: must be one of debug | info | warn | error"},
+      {{"run", "--log-format", "xml"}, "--log-format: must be one of text | json"},
+      {{"run", "--grace", "5"}, "--grace: needs its unit"},
+  };
+  for (const auto& [arguments, told] : cases) {
+    CAPTURE(told);
+    const auto ended = seriatim(arguments);
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    CAPTURE(ended.err);
+    CHECK(contains(ended.err, told));
+  }
+}
+
+TEST_CASE("a verb that needs a configuration says where it looked and how to name one") {
+  const auto status = seriatim({"status"});
+  CHECK(status.code == 2);
+  CHECK(contains(status.err, "seriatim.toml: cannot be read"));
+  CHECK(contains(status.err, "--config FILE"));
+  const auto init = seriatim({"init"});
+  CHECK(init.code == 2);
+  CHECK(contains(init.err, "DATABASE_URL"));
+}
+
+TEST_CASE("all problems of a configuration are told, one a line, and nothing is started") {
+  const auto ended = seriatim({"run"},
+                              "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
+                              "[[process]]\nname = \"a\"\nlanez = 2\n"
+                              "[process.handler]\nkind = \"htpp\"\n");
+  CHECK(ended.code == 2);
+  CHECK(contains(ended.err,
+                 "seriatim.toml:5: process.lanez: unknown key; did you mean \"lanes\"?\n"
+                 "seriatim.toml:7: process.handler.kind: no handler \"htpp\"; "
+                 "did you mean \"http\"?\n"));
+}
+
+TEST_CASE("an unknown process is answered with the nearest name") {
+  const std::string config =
+      "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
+      "[[process]]\nname = \"booking_sms\"\n[process.handler]\nkind = \"log\"\n";
+  const auto ended = seriatim({"pause", "boking_sms"}, config);
+  CHECK(ended.code == 2);
+  CHECK(contains(ended.err,
+                 "no process \"boking_sms\" in seriatim.toml; did you mean "
+                 "\"booking_sms\"?"));
+}
+
+TEST_CASE("a database that cannot be reached ends with 1 and says where it was looked for") {
+  const auto ended = seriatim({"init"}, "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n");
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "cannot use the database"));
+  CHECK(contains(ended.err, "127.0.0.1"));
+}
+
+TEST_CASE("the version is told in words and in JSON") {
+  CHECK(contains(seriatim({"version"}).out, "seriatim 0."));
+  CHECK(contains(seriatim({"version", "--json"}).out, "{\"version\":\"0."));
+}
+
+TEST_CASE("init --print needs no database") {
+  const auto ended = seriatim({"init", "--print"});
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.out, "CREATE TABLE seriatim.cursor"));
+}
+
+TEST_CASE("output that cannot be written is a failure, not silence") {
+  Process::Options options;
+  options.out_file = "/dev/full";
+  const auto ended = run({SERIATIM_PROGRAM, "version"}, options);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "cannot write to stdout: No space left on device"));
+}
