@@ -11,7 +11,7 @@ using namespace seriatim::testing;
 namespace {
 
 /// In a folder without a configuration, with no variable of ours set.
-Ended seriatim(std::vector<std::string> arguments, const std::string& config = {}) {
+Ended command(std::vector<std::string> arguments, const std::string& config = {}) {
   const TemporaryFolder folder;
   if (!config.empty()) std::ofstream(folder.path() / "seriatim.toml") << config;
   arguments.insert(arguments.begin(), SERIATIM_PROGRAM);
@@ -28,14 +28,14 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
-  const auto all = seriatim({"--help"});
+  const auto all = command({"--help"});
   CHECK(all.code == 0);
   CHECK(all.err.empty());
   for (const auto* verb : {"init", "check", "run", "status", "peek", "retry", "skip", "pause",
                            "resume", "append", "demo", "version"}) {
     CAPTURE(verb);
     CHECK(contains(all.out, std::string("\n  ") + verb + ' '));
-    const auto one = seriatim({verb, "--help"});
+    const auto one = command({verb, "--help"});
     CHECK(one.code == 0);
     CHECK(contains(one.out, "Exit codes: 0 done, 1 failure, 2 usage"));
     CHECK((std::string(verb) == "version" || contains(one.out, "Examples:")));
@@ -65,7 +65,7 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
   };
   for (const auto& [arguments, told] : cases) {
     CAPTURE(told);
-    const auto ended = seriatim(arguments);
+    const auto ended = command(arguments);
     CHECK(ended.code == 2);
     CHECK(ended.out.empty());
     CAPTURE(ended.err);
@@ -74,20 +74,20 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
 }
 
 TEST_CASE("a verb that needs a configuration says where it looked and how to name one") {
-  const auto status = seriatim({"status"});
+  const auto status = command({"status"});
   CHECK(status.code == 2);
   CHECK(contains(status.err, "seriatim.toml: cannot be read"));
   CHECK(contains(status.err, "--config FILE"));
-  const auto init = seriatim({"init"});
+  const auto init = command({"init"});
   CHECK(init.code == 2);
   CHECK(contains(init.err, "DATABASE_URL"));
 }
 
 TEST_CASE("all problems of a configuration are told, one a line, and nothing is started") {
-  const auto ended = seriatim({"run"},
-                              "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
-                              "[[process]]\nname = \"a\"\nlanez = 2\n"
-                              "[process.handler]\nkind = \"htpp\"\n");
+  const auto ended = command({"run"},
+                             "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
+                             "[[process]]\nname = \"a\"\nlanez = 2\n"
+                             "[process.handler]\nkind = \"htpp\"\n");
   CHECK(ended.code == 2);
   CHECK(contains(ended.err,
                  "seriatim.toml:5: process.lanez: unknown key; did you mean \"lanes\"?\n"
@@ -99,7 +99,7 @@ TEST_CASE("an unknown process is answered with the nearest name") {
   const std::string config =
       "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
       "[[process]]\nname = \"booking_sms\"\n[process.handler]\nkind = \"log\"\n";
-  const auto ended = seriatim({"pause", "boking_sms"}, config);
+  const auto ended = command({"pause", "boking_sms"}, config);
   CHECK(ended.code == 2);
   CHECK(contains(ended.err,
                  "no process \"boking_sms\" in seriatim.toml; did you mean "
@@ -107,19 +107,19 @@ TEST_CASE("an unknown process is answered with the nearest name") {
 }
 
 TEST_CASE("a database that cannot be reached ends with 1 and says where it was looked for") {
-  const auto ended = seriatim({"init"}, "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n");
+  const auto ended = command({"init"}, "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n");
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "cannot use the database"));
   CHECK(contains(ended.err, "127.0.0.1"));
 }
 
 TEST_CASE("the version is told in words and in JSON") {
-  CHECK(contains(seriatim({"version"}).out, "seriatim 0."));
-  CHECK(contains(seriatim({"version", "--json"}).out, "{\"version\":\"0."));
+  CHECK(contains(command({"version"}).out, "seriatim 0."));
+  CHECK(contains(command({"version", "--json"}).out, "{\"version\":\"0."));
 }
 
 TEST_CASE("init --print needs no database") {
-  const auto ended = seriatim({"init", "--print"});
+  const auto ended = command({"init", "--print"});
   CHECK(ended.code == 0);
   CHECK(contains(ended.out, "CREATE TABLE seriatim.cursor"));
 }
