@@ -1,5 +1,7 @@
 #include "app/reports.hpp"
 
+#include <algorithm>
+
 #include "app/log.hpp"
 #include "app/output.hpp"
 #include "app/text.hpp"
@@ -17,9 +19,10 @@ constexpr std::size_t payload_bytes_max = 4'000;
 
 std::string lag(const LaneReport& report) {
   if (report.lag_records == 0) return "none";
-  const bool more = report.lag_records >= LaneReport::lag_records_max;
-  return std::to_string(report.lag_records) + (more ? "+" : "") +
-         (report.lag_records == 1 ? " row, " : " rows, ") + human_duration(report.lag_age);
+  const bool more = report.lag_records > LaneReport::lag_records_max;
+  return std::to_string(std::min(report.lag_records, LaneReport::lag_records_max)) +
+         (more ? "+" : "") + (report.lag_records == 1 ? " row, " : " rows, ") +
+         human_duration(report.lag_age);
 }
 
 std::string position(const LaneStatus& lane) {

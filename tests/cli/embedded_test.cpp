@@ -71,7 +71,7 @@ TEST_SUITE("embedded") {
     const EmbeddedStage stage;
     REQUIRE(stage.seriatim({"init"}).code == 0);
     Process relay(Stage::command({"run"}), stage.options());
-    relay.wait_for_errors("p/0 running");
+    relay.wait_for_errors("p/0 idle");
     CHECK(stage.append().code == 0);
     CHECK(stage.append().code == 0);
     wait_until("both rows are delivered", [&] {
@@ -91,7 +91,7 @@ TEST_SUITE("embedded") {
     const EmbeddedStage stage;
     REQUIRE(stage.seriatim({"init"}).code == 0);
     Process relay(Stage::command({"run"}), stage.options());
-    relay.wait_for_errors("p/0 running");
+    relay.wait_for_errors("p/0 idle");
     relay.signal(9);
     CHECK(relay.wait().code == 128 + 9);
     wait_until("the server is gone", [&] { return !stage.server_runs(); });

@@ -41,6 +41,7 @@ TEST_SUITE("run") {
     const auto ended = stage.seriatim({"run", "--drain"});
     CHECK(ended.code == 0);
     CHECK(ended.out.empty());
+    CHECK(contains(ended.err, "runs p (log)"));
     CHECK(contains(ended.err, "info    p/0 running"));
     CHECK(contains(ended.err, "p/0 stopped after 2"));
   }
@@ -56,6 +57,8 @@ TEST_SUITE("run") {
       CAPTURE(line);
       const auto value = boost::json::parse(line);
       CHECK(value.at("ts").as_string().size() == 24);
+      CHECK(value.as_object().contains("message"));
+      if (count == 0) continue;  // the opening, of no lane
       CHECK(value.at("process").as_string() == "p");
       CHECK(value.at("lane").as_int64() == 0);
       CHECK(value.as_object().contains("state"));

@@ -67,6 +67,16 @@ std::vector<LaneStatus> deliver(const std::string& url, const Processes& process
   return relay.run(stop);
 }
 
+/// "seriatim 0.1.0 runs booking_sms (sms), audit (log)"
+std::string opening(const Processes& processes) {
+  std::string text = "seriatim " SERIATIM_VERSION " runs";
+  for (const auto* process : processes) {
+    text += (process == processes.front() ? " " : ", ") + process->target.process.name + " (" +
+            process->handler_kind + ')';
+  }
+  return text;
+}
+
 LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
   return {verb.log_level.value_or(config.log.level), verb.log_format.value_or(config.log.format)};
 }
@@ -89,6 +99,7 @@ Exit perform(const RunVerb& verb, Context& context) {
     log.info(std::string("stopping on SIG") + ::sigabbrev_np(signal) +
              ": calls in hand finish first");
   });
+  log.info(opening(processes));
   std::vector<LaneStatus> lanes;
   if (wait_for_database(url, processes, verb.drain, log, signals.token())) {
     lanes = deliver(url, processes, verb.drain, log, signals.token());
