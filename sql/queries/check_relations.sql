@@ -1,0 +1,31 @@
+-- Table $1 first, then every partition below it; and what decides whether all its rows are seen.
+SELECT format('%I.%I', n.nspname, c.relname) AS name,
+       c.relkind AS kind,
+       c.relpersistence AS persistence,
+       c.oid = $1::oid AS is_root,
+       CASE WHEN c.relkind = 'r' THEN
+           (SELECT min(i.inhrelid::regclass::text) FROM pg_inherits AS i
+            WHERE i.inhparent = c.oid) END AS child,
+       c.oid = $1::oid AND row_security_active(c.oid) AS rows_hidden_by_policy,
+       -- A permissive policy `USING (true)` for our role, and no restrictive one, hides nothing.
+       EXISTS (
+           SELECT FROM pg_policy AS p
+           WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND p.polpermissive
+             AND pg_get_expr(p.polqual, p.polrelid) = 'true'
+             AND EXISTS (SELECT FROM unnest(p.polroles) AS role
+                         WHERE role = 0 OR pg_has_role(role, 'USAGE'))
+       ) AND NOT EXISTS (
+           SELECT FROM pg_policy AS p
+           WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND NOT p.polpermissive
+       ) AS policies_let_all_through,
+       has_table_privilege(c.oid, 'SELECT') AS may_select,
+       (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.place)
+        FROM pg_partitioned_table AS pt
+        CROSS JOIN unnest(pt.partattrs::smallint[]) WITH ORDINALITY AS k (number, place)
+        JOIN pg_attribute AS a ON a.attrelid = pt.partrelid AND a.attnum = k.number
+        WHERE pt.partrelid = c.oid) AS partition_key
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.oid = $1::oid
+   OR c.oid IN (SELECT relid FROM pg_partition_tree($1::regclass))
+ORDER BY is_root DESC, name

@@ -1,0 +1,69 @@
+#include "postgres/check.hpp"
+
+#include "postgres/check_server.hpp"
+#include "postgres/check_table.hpp"
+#include "postgres/connection.hpp"
+#include "postgres/findings.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr std::chrono::minutes prepared_age_max{10};
+
+/// True where the cursor rows can be read.
+bool check_schema(Connection& connection, Findings& findings) {
+  if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) {
+    findings.refuse("schema seriatim is not installed in this database", "seriatim init");
+    return false;
+  }
+  const auto missing = connection.run(sql::check_rights);
+  for (const auto& row : missing) {
+    findings.refuse("a right is missing in schema seriatim", row["statement"].c_str());
+  }
+  if (!missing.empty()) return false;
+  const auto version = connection.run(sql::schema_version)[0][0].as<int>();
+  constexpr int known = sql::migrations.back().version;
+  if (version == known) {
+    findings.ok("schema seriatim: version " + std::to_string(version));
+    return true;
+  }
+  findings.refuse("schema seriatim has version " + std::to_string(version) +
+                      ", this program knows " + std::to_string(known),
+                  version > known ? "use the newer seriatim" : "seriatim init");
+  return false;
+}
+
+}  // namespace
+
+std::vector<Finding> check(const std::string& url, const Target& target) {
+  Connection connection(url, {.application = "seriatim/check"});
+  Findings findings;
+  const auto server = read_server(connection);
+  judge_server(server, target.source.guard, findings);
+  check_prepared_transactions(connection, prepared_age_max, findings);
+  const bool schema = check_schema(connection, findings);
+  TableCheck table{connection, target, findings, server.role};
+  if (check_relation(table)) {
+    check_id(table);
+    check_created_at(table);
+    check_indexes(table);
+    check_expressions(table);
+    if (schema) check_cursors(table);
+  }
+  return findings.take();
+}
+
+std::string refusals(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const auto& finding : findings) {
+    if (finding.severity != Finding::Severity::refusal) continue;
+    if (!text.empty()) text += '\n';
+    text += finding.what;
+    if (!finding.mend.empty()) text += "; mend: " + finding.mend;
+  }
+  return text;
+}
+
+}  // namespace seriatim::postgres
