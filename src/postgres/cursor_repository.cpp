@@ -19,23 +19,6 @@ Cursor::State state_from(const std::string& text) {
                      "the cursor is in state \"" + text + "\", unknown to this program");
 }
 
-Cursor cursor_from(const pqxx::row& row) {
-  Cursor cursor;
-  if (!row["position_id"].is_null()) {
-    cursor.position = {row["position_us"].as<std::int64_t>(), row["position_id"].as<std::string>()};
-  }
-  cursor.sequence = row["sequence"].as<std::uint64_t>();
-  cursor.epoch = row["epoch"].as<std::uint64_t>();
-  cursor.state = state_from(row["state"].as<std::string>());
-  cursor.attempts = row["attempts"].as<unsigned>();
-  cursor.crashes = row["crashes"].as<unsigned>();
-  cursor.retry_in = milliseconds{std::max<std::int64_t>(0, row["retry_ms"].as<std::int64_t>(0))};
-  cursor.reason = halt_reason_from(row["reason"].as<std::string>(""));
-  cursor.detail = row["detail"].as<std::string>("");
-  if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
-  return cursor;
-}
-
 std::optional<std::string> at(const std::optional<Position>& position) {
   return position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt;
 }
@@ -57,6 +40,23 @@ std::optional<std::string> stored_id(const Failure& failure) {
 }
 
 }  // namespace
+
+Cursor cursor_from(const pqxx::row& row) {
+  Cursor cursor;
+  if (!row["position_id"].is_null()) {
+    cursor.position = {row["position_us"].as<std::int64_t>(), row["position_id"].as<std::string>()};
+  }
+  cursor.sequence = row["sequence"].as<std::uint64_t>();
+  cursor.epoch = row["epoch"].as<std::uint64_t>();
+  cursor.state = state_from(row["state"].as<std::string>());
+  cursor.attempts = row["attempts"].as<unsigned>();
+  cursor.crashes = row["crashes"].as<unsigned>();
+  cursor.retry_in = milliseconds{std::max<std::int64_t>(0, row["retry_ms"].as<std::int64_t>(0))};
+  cursor.reason = halt_reason_from(row["reason"].as<std::string>(""));
+  cursor.detail = row["detail"].as<std::string>("");
+  if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
+  return cursor;
+}
 
 CursorRepository::CursorRepository(Connection& connection, const Table& table, LaneId lane,
                                    std::string holder, milliseconds lease)

@@ -9,6 +9,9 @@
 
 namespace seriatim::postgres {
 
+/// From a row with the columns of look_at_cursor.sql.
+[[nodiscard]] Cursor cursor_from(const pqxx::row& row);
+
 /// The cursor row of one lane. Every change is a compare-and-set on its epoch, so that a holder
 /// that was replaced can change nothing (promise P5).
 class CursorRepository {

@@ -1,0 +1,1 @@
+SELECT seriatim.append($1, $2, $3, $4::json, $5::jsonb)

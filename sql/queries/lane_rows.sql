@@ -1,0 +1,13 @@
+-- The cursor rows of a process, and whether their holders are alive. Locked by operator acts, whose
+-- first statement this is, so it takes literals.
+SELECT c.lane, c.lanes,
+       (extract(epoch FROM c.position_at) * 1000000)::bigint AS position_us, c.position_id,
+       c.sequence, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
+       ceil(extract(epoch FROM c.next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
+       l.holder IS NOT NULL AS holder_alive,
+       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at
+FROM seriatim.cursor AS c
+LEFT JOIN seriatim.lanes AS l ON l.process_name = c.process_name AND l.lane = c.lane
+WHERE c.process_name = {process}
+ORDER BY c.lane
+{locking}

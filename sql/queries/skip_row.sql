@@ -1,0 +1,27 @@
+-- Set one row aside: the cursor moves onto it as if it were delivered. The epoch grows, so that
+-- whatever a holder was about to do with the row is refused. A paused lane stays paused.
+-- $1 to $7 as in pause_lane.sql  $8, $9 the row
+WITH before AS (
+    SELECT * FROM seriatim.cursor AS c
+    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
+      AND c.position_at IS NOT DISTINCT FROM $4::timestamptz
+      AND c.position_id IS NOT DISTINCT FROM $5::text
+), changed AS (
+    UPDATE seriatim.cursor AS c
+    SET position_at = $8::timestamptz, position_id = $9::text,
+        sequence = c.sequence + 1, epoch = c.epoch + 1,
+        state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
+        detail = CASE c.state WHEN 'paused' THEN c.detail END,
+        reason = NULL, failed_id = NULL, attempts = 0, crashes = 0, next_attempt_at = NULL
+    FROM before AS b
+    WHERE c.process_name = b.process_name AND c.lane = b.lane
+), journalled AS (
+    INSERT INTO seriatim.journal
+        (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)
+    SELECT process_name, lane, 'skip', coalesce($6::text, session_user::text), $7::text, epoch, position_at, position_id,
+           $9::text,
+           jsonb_build_object('state', state, 'reason', reason, 'detail', detail,
+                              'attempts', attempts, 'crashes', crashes)
+    FROM before
+)
+SELECT sequence + 1 AS sequence, pg_notify('seriatim_control', process_name) FROM before

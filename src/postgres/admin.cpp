@@ -1,0 +1,70 @@
+#include "postgres/admin.hpp"
+
+#include "postgres/connection.hpp"
+#include "postgres/lane_report.hpp"
+#include "postgres/operator_acts.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+/// Beyond the handler's deadline, to let go of the lock.
+constexpr milliseconds lock_margin{1'000};
+
+Connection report_connection(const std::string& url) {
+  return {url, {.application = "seriatim/report"}};
+}
+
+/// Acts wait for the call in hand, which holds the cursor row.
+Connection act_connection(const std::string& url, const Target& target) {
+  const auto lock_timeout = target.process.handler_deadline + lock_margin;
+  return {url,
+          {.application = "seriatim/operator",
+           .statement_timeout = lock_timeout + milliseconds{30'000},
+           .lock_timeout = lock_timeout}};
+}
+
+}  // namespace
+
+Admin::Admin(std::string url) : url_(std::move(url)) {}
+
+std::vector<LaneReport> Admin::status(const Target& target) {
+  auto connection = report_connection(url_);
+  return report_lanes(connection, target);
+}
+
+std::vector<PeekedRow> Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
+  auto connection = report_connection(url_);
+  return peek_rows(connection, target, lane, rows_max);
+}
+
+ActResult Admin::pause(const Target& target, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return pause_lanes(connection, target, actor);
+}
+
+ActResult Admin::resume(const Target& target, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return resume_lanes(connection, target, actor);
+}
+
+ActResult Admin::retry(const Target& target, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return retry_lanes(connection, target, actor);
+}
+
+ActResult Admin::skip(const Target& target, const std::string& id, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return skip_row(connection, target, id, actor);
+}
+
+std::string Admin::append(const Message& message) {
+  auto connection = report_connection(url_);
+  return connection
+      .run(sql::append_message, {message.aggregate_type, message.aggregate_id, message.event_type,
+                                 message.payload, message.headers})[0][0]
+      .as<std::string>();
+}
+
+}  // namespace seriatim::postgres

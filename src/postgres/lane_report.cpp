@@ -1,0 +1,203 @@
+#include "postgres/lane_report.hpp"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "postgres/fence_reader.hpp"
+#include "postgres/lane_rows.hpp"
+#include "postgres/poll_source.hpp"
+#include "postgres/row_reader.hpp"
+#include "postgres/table.hpp"
+#include "postgres/waiting_rows.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+/// Writers gone within this time hold nobody up.
+constexpr milliseconds short_transaction{100};
+
+LaneState state_of(const LaneRow& row) {
+  switch (row.cursor.state) {
+    case Cursor::State::halted: return LaneState::halted;
+    case Cursor::State::paused: return LaneState::paused;
+    case Cursor::State::retrying:
+      return row.holder_alive ? LaneState::retrying : LaneState::standby;
+    case Cursor::State::running: break;
+  }
+  return row.holder_alive ? LaneState::running : LaneState::standby;
+}
+
+LaneReport report_from(const LaneRow& row) {
+  LaneReport report;
+  report.lane.process = row.id.process;
+  report.lane.lane = row.id.lane;
+  report.lane.state = state_of(row);
+  report.lane.position = row.cursor.position;
+  report.lane.sequence = row.cursor.sequence;
+  report.lane.epoch = row.cursor.epoch;
+  report.lane.attempts = row.cursor.attempts;
+  report.lane.reason = row.cursor.reason;
+  report.lane.detail = row.cursor.detail;
+  report.lane.row_id = row.cursor.row_id;
+  if (report.lane.state == LaneState::retrying) report.lane.retry_in = row.cursor.retry_in;
+  report.holder = row.holder_alive ? row.holder : "";
+  report.holder_alive = row.holder_alive;
+  report.updated_at = row.updated_at;
+  return report;
+}
+
+/// Those of `before` that still hold, and began before the row was stamped. One that began later
+/// draws a later place; age 0 is one whose age this role may not see.
+std::vector<Blocker> still_blocking(Connection& connection, const Table& table,
+                                    const LockHolders& before, milliseconds row_age) {
+  std::set<std::string> known;
+  for (const auto& holder : before.holders) known.insert(holder.transaction);
+  const auto now = read_lock_holders(connection, table);
+  std::vector<Blocker> blockers;
+  for (std::size_t i = 0; i < now.holders.size(); ++i) {
+    const auto& blocker = now.blockers[i];
+    const bool too_young = !now.holders[i].prepared && blocker.age > milliseconds{0} &&
+                           blocker.age + milliseconds{1} < row_age;
+    if (known.contains(now.holders[i].transaction) && !too_young) blockers.push_back(blocker);
+  }
+  return blockers;
+}
+
+std::string words(const Blocker& blocker) {
+  const auto seconds = std::to_string(blocker.age.count() / 1000) + " s";
+  if (blocker.pid == 0) return "prepared transaction '" + blocker.gid + "', " + seconds + " old";
+  std::string text = "pid " + std::to_string(blocker.pid);
+  if (!blocker.application.empty()) text += " " + blocker.application;
+  if (!blocker.state.empty()) text += ", " + blocker.state;
+  if (blocker.age > milliseconds{0}) text += ", " + seconds + " old";
+  return text;
+}
+
+class Reporter {
+ public:
+  Reporter(Connection& connection, const Target& target)
+      : connection_(connection),
+        target_(target),
+        table_(resolve_table(connection, target.source)) {}
+
+  /// What the table says: lag, the next row, and what holds it back.
+  void complete(LaneReport& report, const LaneId& lane) {
+    WaitingRows waiting(connection_, table_, target_.source.order_by, lane);
+    const auto& after = report.lane.position;
+    const auto first = waiting.first(after);
+    if (first) {
+      report.lag_records = waiting.count(after, LaneReport::lag_records_max + 1);
+      report.lag_age = age_of(*first);
+      report.next_id = first->id;
+    }
+    if (report.lane.state != LaneState::running) return;
+    if (!first) {
+      report.lane.state = LaneState::idle;
+      return;
+    }
+    look_at_fence(report, *first, lane);
+  }
+
+ private:
+  milliseconds age_of(const WaitingRows::Row& row) {
+    const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
+    const auto age = now - row.created_at_us.value_or(now);
+    return milliseconds{std::max<std::int64_t>(0, age / 1000)};
+  }
+
+  /// A look from outside knows no bounds of earlier looks, so every writer seems to hold the mark;
+  /// a second one tells who really does.
+  void look_at_fence(LaneReport& report, const WaitingRows::Row& first, const LaneId& lane) {
+    PollSource source(connection_, table_, target_.source, lane);
+    const auto round = source.poll(report.lane.position, 1);
+    if (!round.fenced) return;
+    const auto before = read_lock_holders(connection_, table_);
+    if (before.holders.empty()) return;
+    std::this_thread::sleep_for(short_transaction);
+    auto blockers = still_blocking(connection_, table_, before, age_of(first));
+    if (blockers.empty()) return;
+    report.lane.state = LaneState::fenced;
+    report.lane.row_id = report.next_id;
+    report.lane.detail = "an earlier row may still come from " + words(blockers.front());
+    if (blockers.size() > 1) {
+      report.lane.detail += " and " + std::to_string(blockers.size() - 1) + " more";
+    }
+    report.lane.blockers = std::move(blockers);
+  }
+
+  Connection& connection_;
+  const Target& target_;
+  Table table_;
+};
+
+LaneRow never_claimed(const Target& target, unsigned lane) {
+  LaneRow row;
+  row.id = {target.process.name, lane, target.process.lanes};
+  row.cursor.detail = "never claimed: start `seriatim run`";
+  return row;
+}
+
+std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
+  auto rows = read_lanes(connection, target.process.name);
+  for (unsigned lane = 0; lane < target.process.lanes; ++lane) {
+    const bool known = std::any_of(rows.begin(), rows.end(),
+                                   [&](const LaneRow& row) { return row.id.lane == lane; });
+    if (!known) rows.push_back(never_claimed(target, lane));
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const LaneRow& a, const LaneRow& b) { return a.id.lane < b.id.lane; });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
+  std::vector<LaneReport> reports;
+  const auto rows = all_lanes(connection, target);
+  reports.reserve(rows.size());
+  for (const auto& row : rows) reports.push_back(report_from(row));
+  try {
+    Reporter reporter(connection, target);
+    for (std::size_t i = 0; i < rows.size(); ++i) reporter.complete(reports[i], rows[i].id);
+  } catch (const SourceBroken& broken) {  // the cursors can be shown all the same
+    for (auto& report : reports) {
+      if (report.lane.reason) continue;
+      report.lane.detail = broken.what();
+    }
+  }
+  return reports;
+}
+
+std::vector<PeekedRow> peek_rows(Connection& connection, const Target& target, unsigned lane,
+                                 unsigned rows_max) {
+  const auto rows = all_lanes(connection, target);
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const LaneRow& r) { return r.id.lane == lane; });
+  if (row == rows.end()) {
+    throw Error("process \"" + target.process.name + "\" has lanes 0 to " +
+                std::to_string(rows.size() - 1) + ", not " + std::to_string(lane));
+  }
+  const auto table = resolve_table(connection, target.source);
+  const auto& after = row->cursor.position;
+  PollSource settled_source(connection, table, target.source, row->id);
+  std::set<std::string> settled;
+  for (const auto& record : settled_source.poll(after, rows_max).records) {
+    settled.insert(record.id());
+  }
+  RowReader reader(connection, table, target.source, row->id);
+  std::vector<PeekedRow> peeked;
+  auto sequence = row->cursor.sequence;
+  for (auto& record : reader.read({after, mark_max, std::nullopt}, rows_max).records) {
+    record.process = row->id.process;
+    record.lane = lane;
+    record.sequence = ++sequence;
+    const bool is_settled = settled.contains(record.id());
+    peeked.push_back({std::move(record), is_settled});
+  }
+  return peeked;
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "postgres/connection.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// The cursor row of a lane as an operator sees it.
+struct LaneRow {
+  LaneId id;
+  Cursor cursor;
+  std::string holder;
+  bool holder_alive = false;
+  std::string updated_at;  ///< ISO 8601 UTC
+};
+
+/// In order of lanes; empty where the process never ran.
+[[nodiscard]] std::vector<LaneRow> read_lanes(Connection& connection, const std::string& process);
+
+/// The same in a new transaction that keeps them locked. Waits for calls in hand up to the
+/// connection's lock_timeout; Error when one takes longer, or when the process is not known.
+[[nodiscard]] std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process);
+
+}  // namespace seriatim::postgres
