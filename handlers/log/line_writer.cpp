@@ -69,9 +69,9 @@ class SigpipeHeld {
   SigpipeHeld& operator=(const SigpipeHeld&) = delete;
 
  private:
-  sigset_t pipe_;
-  sigset_t before_;
-  bool was_pending_;
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
 };
 
 class File {

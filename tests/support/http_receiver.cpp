@@ -69,7 +69,10 @@ std::string chunked(std::string_view body) {
   std::string out;
   while (!body.empty()) {
     const auto piece = body.substr(0, 7);
-    out += std::to_string(piece.size()) + "\r\n" + std::string(piece) + "\r\n";
+    out += std::to_string(piece.size());
+    out += "\r\n";
+    out += piece;
+    out += "\r\n";
     body.remove_prefix(piece.size());
   }
   return out + "0\r\n\r\n";

@@ -56,7 +56,7 @@ bool Wire::accept() {
 }
 
 bool Wire::read_more(std::string& buffer) {
-  std::array<char, 16384> bytes;
+  std::array<char, 16384> bytes{};
   const auto n = ssl_ ? SSL_read(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
                       : ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (n <= 0) return false;
