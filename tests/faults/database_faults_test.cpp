@@ -61,6 +61,11 @@ struct Outbox {
   TestDatabase database;
 };
 
+/// The same database by another way; of two values for one setting libpq takes the later.
+std::string with(const std::string& url, const std::string& settings) {
+  return url + (url.find('?') == std::string::npos ? '?' : '&') + settings;
+}
+
 HandlerFactory into(DeliveryLog& log) {
   return handler_from([&log](const Record& record) {
     log.add(record);
@@ -136,7 +141,7 @@ TEST_SUITE("faults of the database") {
         "GRANT ALL ON SCHEMA seriatim, public TO narrow;"
         "GRANT ALL ON ALL TABLES IN SCHEMA seriatim, public TO narrow;"
         "GRANT ALL ON ALL SEQUENCES IN SCHEMA seriatim TO narrow");
-    const auto narrow = outbox.database.url() + " user=narrow";
+    const auto narrow = with(outbox.database.url(), "user=narrow");
     DeliveryLog log;
     {
       const testing::SqlSession takes_it(narrow);
@@ -201,8 +206,8 @@ TEST_SUITE("faults of the database") {
     }
     SUBCASE("after the commit, its answer lost") {
       CommitThief thief("127.0.0.1", testing::shared_server().port());
-      const auto through = outbox.database.url() + " port=" + std::to_string(thief.port()) +
-                           " host=127.0.0.1 sslmode=disable";
+      const auto through = with(outbox.database.url(), "host=127.0.0.1&sslmode=disable&port=" +
+                                                           std::to_string(thief.port()));
       const auto stealing = handler_from([&](const Record& record) {
         log.add(record);
         if (record.sequence % 5 == 0) thief.steal_next();
