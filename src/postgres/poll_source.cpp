@@ -1,6 +1,5 @@
 #include "postgres/poll_source.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <thread>
 
@@ -189,21 +188,20 @@ void PollSource::refuse_cursor_ahead(const Position& cursor) {
 // -------------------------------
 
 std::optional<Mark> PollSource::floor_for(const std::optional<Position>& after) const {
-  const bool known =
-      std::find(floor_cursors_.begin(), floor_cursors_.end(), after) != floor_cursors_.end();
-  return known ? floor_ : std::nullopt;
+  return after == floor_cursor_ ? floor_ : std::nullopt;
 }
 
-/// Everything that matched below `settled` is in the batch, and nothing can come there any more: it
-/// holds for this cursor and for those the batch leads to. A row made to match by a later UPDATE
-/// is not seen: `where` is about what a row is, not about what it becomes.
+/// Everything that matched below `settled` is in the batch and nothing can come there any more: so
+/// it holds for the cursor after the whole batch, and for no other. A cursor inside the batch (a
+/// failure, a lost lock) still has rows of it before it. A row made to match by a later UPDATE is
+/// not seen: `where` is about what a row is, not about what it becomes.
 void PollSource::remember_floor(const Range& range, const RowReader::Batch& batch) {
   if (whole_table_ || !batch.complete || range.settled == mark_max || range.settled == mark_min) {
     return;
   }
   floor_ = range.settled;
-  floor_cursors_.assign(1, range.after);
-  for (const auto& record : batch.records) floor_cursors_.emplace_back(record.position);
+  floor_cursor_ =
+      batch.records.empty() ? range.after : std::optional(batch.records.back().position);
 }
 
 }  // namespace seriatim::postgres

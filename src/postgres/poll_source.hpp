@@ -44,7 +44,7 @@ class PollSource {
   Mark fence_from_ = mark_min;
   std::optional<Mark> last_clock_;
   std::optional<Mark> floor_;
-  std::vector<std::optional<Position>> floor_cursors_;  ///< cursors for which floor_ holds
+  std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   std::chrono::steady_clock::time_point next_audit_{};
 };
 

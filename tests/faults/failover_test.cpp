@@ -1,5 +1,6 @@
 // Two programs on one lane, and the deaths that make one follow the other.
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include "support/http_receiver.hpp"
 #include "support/postgres_fixture.hpp"
