@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr const char* impatient =
-    "handler_deadline = \"500ms\"\nbackoff_first = \"10ms\"\nbackoff_max = \"50ms\"\n";
+    "handler_deadline = \"500ms\"\nbackoff = { first = \"10ms\", max = \"50ms\" }\n";
 
 struct Stage {
   explicit Stage(int rows) {

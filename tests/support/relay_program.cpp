@@ -32,10 +32,10 @@ std::string RelayProgram::log() const {
 
 std::string http_process(const std::string& name, const std::string& table,
                          const std::string& order_by, const std::string& url,
-                         const std::string& more) {
+                         const std::string& more, const std::string& more_source) {
   return "[[process]]\nname = \"" + name + "\"\n" + more + "[process.source]\ntable = \"" + table +
-         "\"\norder_by = \"" + order_by + "\"\n[process.handler]\nkind = \"http\"\nurl = \"" + url +
-         "\"\nallow_private = true\n";
+         "\"\norder_by = \"" + order_by + "\"\n" + more_source +
+         "[process.handler]\nkind = \"http\"\nurl = \"" + url + "\"\nallow_private = true\n";
 }
 
 std::string database_section(const std::string& url) {

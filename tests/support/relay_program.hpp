@@ -31,10 +31,11 @@ class RelayProgram {
   std::unique_ptr<Process> process_;
 };
 
-/// `[[process]]` of one http handler reading `table`.
+/// `[[process]]` of one http handler reading `table`; `more` and `more_source` are further lines of
+/// it and of its source.
 std::string http_process(const std::string& name, const std::string& table,
                          const std::string& order_by, const std::string& url,
-                         const std::string& more = {});
+                         const std::string& more = {}, const std::string& more_source = {});
 std::string database_section(const std::string& url);
 
 }  // namespace seriatim::testing
