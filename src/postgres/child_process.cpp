@@ -57,6 +57,7 @@ pid_t spawn(const std::vector<std::string>& command, const std::optional<Account
   const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (output < 0) throw Error("cannot write " + log.string() + ": " + std::strerror(errno));
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   const pid_t pid = fork();

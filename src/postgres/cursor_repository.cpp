@@ -147,6 +147,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const std::optional<Position
   }
   if (!mark_rows_.empty()) {
     std::vector<std::string> ids;
+    ids.reserve(done.size());
     for (const auto& position : done) ids.push_back(position.id);
     connection_.run(mark_rows_, {array_text(ids)});
   }

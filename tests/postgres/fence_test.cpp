@@ -242,17 +242,36 @@ TEST_CASE("writers through the parent and into a leaf both hold the tree") {
 
 TEST_CASE("a lane that reads one partition is held by writers through the parent") {
   Stage stage(OrderBy::created_at, partitioned);
+  // A has written to the other leaf only, and may write to this one next.
   stage.config.table = stage.database.value(
-      "SELECT CASE WHEN satisfies_hash_partition('t'::regclass, 2, 0, 2::bigint) THEN 't0' ELSE "
-      "'t1' "
+      "SELECT CASE WHEN satisfies_hash_partition('t'::regclass, 2, 0, 1::bigint) THEN 't1' ELSE "
+      "'t0' "
       "END");
+  const auto in_this_leaf = stage.database.value(
+      "SELECT min(i) FROM generate_series(2, 100) AS i WHERE "
+      "satisfies_hash_partition('t'::regclass, "
+      "2, 0, i::bigint) <> satisfies_hash_partition('t'::regclass, 2, 0, 1::bigint)");
   stage["A"].run("BEGIN");
   stage.insert("A");
-  stage.insert("B");
+  stage["B"].run("INSERT INTO " + stage.config.table + " (id) OVERRIDING SYSTEM VALUE VALUES (" +
+                 in_this_leaf + ")");
   CHECK(stage.relay().poll().records.empty());
   CHECK(stage.relay().poll().blockers.size() == 1);
   stage["A"].run("ROLLBACK");
-  CHECK(stage.deliver() == Ids{"2"});
+  CHECK(stage.deliver() == Ids{in_this_leaf});
+}
+
+TEST_CASE("a row at the bound itself is not settled: an earlier sibling may still come") {
+  Stage stage(OrderBy::created_at);
+  stage.database.run("INSERT INTO t (created_at) VALUES ('2020-01-01')");
+  CHECK(stage.deliver() == Ids{"1"});
+  stage["A"].run("BEGIN; INSERT INTO t (created_at) VALUES ('2020-01-01')");
+  stage.database.run("INSERT INTO t (created_at) VALUES ('2020-01-01')");
+  stage.relay().open();  // a new session knows of A only that it is there: the cursor bounds it
+  REQUIRE(stage.relay().claim());
+  CHECK(stage.relay().poll().records.empty());
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"2", "3"});
 }
 
 TEST_CASE("ids without a hole go out whatever the locks say, and a hole asks") {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "seriatim/error.hpp"
 #include "seriatim/postgres.hpp"
 #include "seriatim/source.hpp"
 #include "support/postgres_fixture.hpp"
@@ -65,5 +66,29 @@ inline std::vector<std::string> ids_of(const Round& round) {
 }
 
 using Ids = std::vector<std::string>;
+
+/// A table as configured, without the wait for young rows.
+inline SourceConfig table(const std::string& name, OrderBy order_by = OrderBy::created_at) {
+  SourceConfig source;
+  source.table = name;
+  source.order_by = order_by;
+  source.insert_latency = milliseconds{0};
+  return source;
+}
+
+inline const std::string stamped = "created_at timestamptz NOT NULL DEFAULT clock_timestamp()";
+
+/// A lane already claimed.
+struct Opened {
+  explicit Opened(TestDatabase& database, const SourceConfig& source, LaneId id = {"process", 0, 1})
+      : lane(database, source, "relay", std::move(id)) {
+    if (!lane.claim()) throw Error("the lane could not be claimed");
+  }
+  TestLane lane;
+};
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace seriatim::testing

@@ -1,0 +1,128 @@
+// A table that cannot be read as configured, from the start or from now on, says why.
+#include <doctest/doctest.h>
+
+#include "postgres/lane_fixture.hpp"
+#include "seriatim/error.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+/// What opening or polling such a source is refused with.
+std::string refusal(TestDatabase& database, const SourceConfig& source) {
+  try {
+    TestLane lane(database, source);
+    lane.claim();
+    lane.poll();
+  } catch (const SourceBroken& broken) {
+    return std::string(to_string(broken.reason())) + ": " + broken.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a source that cannot be read as configured says why and how to mend it") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", j jsonb, day timestamp)");
+  auto source = table("t");
+  SUBCASE("no such table") {
+    source.table = "nowhere";
+    CHECK(contains(refusal(database, source), "SOURCE_CHANGED: there is no table nowhere"));
+  }
+  SUBCASE("no such column") {
+    source.id = "nr";
+    CHECK(contains(refusal(database, source), "has no column nr; set `id`"));
+  }
+  SUBCASE("an id of a type without a text form that orders") {
+    source.id = "j";
+    CHECK(contains(refusal(database, source), "is jsonb; an id must be"));
+  }
+  SUBCASE("created_at without a time zone") {
+    source.created_at = "day";
+    CHECK(contains(refusal(database, source), "is timestamp; order_by = \"created_at\" needs"));
+  }
+  SUBCASE("an expression over a column that is not there") {
+    source.payload = "t.nothing";
+    CHECK(contains(refusal(database, source), "(SQLSTATE 42703)"));
+  }
+  SUBCASE("a where that is no condition") {
+    source.where = "id";
+    CHECK(contains(refusal(database, source), "(SQLSTATE 42804)"));
+  }
+  SUBCASE("id order on text") {
+    source.id = "name";
+    source.order_by = OrderBy::id;
+    database.run("ALTER TABLE t ADD name text");
+    CHECK(contains(refusal(database, source), "use order_by = \"created_at\""));
+  }
+}
+
+TEST_CASE("id order reads a created_at without a time zone as UTC") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE t (id bigint PRIMARY KEY, created_at timestamp NOT NULL); INSERT INTO t "
+      "VALUES (1, '1970-01-01 00:00:01')");
+  Opened opened(database, table("t", OrderBy::id));
+  CHECK(opened.lane.poll().records.at(0).position.created_at_us == 1'000'000);
+}
+
+TEST_CASE("a missing schema names the command that installs it") {
+  SqlSession(shared_server().url()).run("CREATE DATABASE bare");
+  const auto url = shared_server().url("bare");
+  SqlSession(url).run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ")");
+  Waker waker;
+  ProcessConfig config;
+  config.name = "process";
+  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
+  CHECK_THROWS_WITH_AS(lane->claim(), doctest::Contains("run `seriatim init`"), SourceBroken);
+}
+
+TEST_CASE("a change of the table between rounds is a clear halt") {  // FAULTS 9, 14
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", payload text)");
+  Opened opened(database, table("t"));
+  opened.lane.poll();
+  std::string change;
+  std::string says;
+  SUBCASE("dropped") {
+    change = "DROP TABLE t";
+    says = "was dropped, renamed or replaced";
+  }
+  SUBCASE("replaced by one of the same name") {
+    change = "ALTER TABLE t RENAME TO old; CREATE TABLE t (LIKE old)";
+    says = "was dropped, renamed or replaced";
+  }
+  SUBCASE("a column renamed") {
+    change = "ALTER TABLE t RENAME payload TO body";
+    says = "(SQLSTATE 42703)";
+  }
+  database.run(change);
+  try {
+    opened.lane.poll();
+    FAIL("it was read");
+  } catch (const SourceBroken& broken) {
+    CHECK(broken.reason() == HaltReason::source_changed);
+    CHECK(contains(broken.what(), says));
+  }
+  // The session is still of use: the halt is written down.
+  CHECK(opened.lane.session->halt(1, HaltReason::source_changed, {"", says}));
+}
+
+TEST_CASE("SELECT revoked at run time halts with its SQLSTATE") {  // FAULTS 14
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               "); "
+               "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON t TO reader");
+  auto url = database.url();
+  url.replace(url.find("postgres@"), 9, "reader@");
+  Waker waker;
+  ProcessConfig config;
+  config.name = "process";
+  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
+  CHECK(lane->poll(std::nullopt, 1).records.empty());
+  database.run("REVOKE SELECT ON t FROM reader");
+  CHECK_THROWS_WITH_AS(lane->poll(std::nullopt, 1), doctest::Contains("(SQLSTATE 42501)"),
+                       SourceBroken);
+}
