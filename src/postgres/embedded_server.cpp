@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "postgres/child_process.hpp"
 #include "seriatim/error.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 constexpr milliseconds start_max{60'000};
 constexpr milliseconds stop_max{60'000};
+constexpr milliseconds predecessor_max{10'000};
 constexpr std::size_t socket_path_max = 107;  // sun_path, without its NUL
 constexpr std::size_t log_lines_shown = 15;
 constexpr int port_attempts = 5;
@@ -71,10 +73,15 @@ int free_loopback_port() {
   return ntohs(address.sin_port);
 }
 
-std::string end_of(const fs::path& log) {
-  std::ifstream file(log);
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::ifstream file(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string end_of(const fs::path& log) {
+  const auto lines = lines_of(log);
   std::string out;
   const auto skipped = lines.size() - std::min(lines.size(), log_lines_shown);
   for (auto i = skipped; i < lines.size(); ++i) out += "\n  " + lines[i];
@@ -103,6 +110,7 @@ struct EmbeddedServer::Impl {
   void prepare_folder();
   void prepare_sockets();
   void initialise();
+  void await_predecessor() const;
   bool try_start();
   bool wait_until_ready();
   [[noreturn]] void fail(const std::string& what) const;
@@ -147,9 +155,19 @@ void EmbeddedServer::Impl::initialise() {
   }
 }
 
+/// A server whose starter was killed is still shutting down: its place is free in a moment. One
+/// that stays refuses us itself.
+void EmbeddedServer::Impl::await_predecessor() const {
+  const auto deadline = std::chrono::steady_clock::now() + predecessor_max;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto lines = lines_of(data() / "postmaster.pid");
+    const pid_t predecessor = lines.empty() ? 0 : std::atoi(lines.front().c_str());
+    if (predecessor <= 0 || kill(predecessor, 0) != 0) return;
+    std::this_thread::sleep_for(milliseconds{20});
+  }
+}
+
 bool EmbeddedServer::Impl::try_start() {
-  // A server whose machine or starter died leaves its pid file; if it lives still, it keeps its
-  // lock.
   std::vector<std::string> command{(options.binaries / "postgres").string(),
                                    "-D",
                                    data().string(),
@@ -173,9 +191,7 @@ bool EmbeddedServer::Impl::try_start() {
 bool EmbeddedServer::Impl::wait_until_ready() {
   const auto deadline = std::chrono::steady_clock::now() + start_max;
   while (std::chrono::steady_clock::now() < deadline) {
-    std::ifstream file(data() / "postmaster.pid");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    const auto lines = lines_of(data() / "postmaster.pid");
     const bool own = !lines.empty() && std::atoi(lines.front().c_str()) == pid;
     if (own && lines.size() >= 8 && lines[7].rfind("ready", 0) == 0) return true;
     if (wait_for(pid, milliseconds{5})) {
@@ -193,6 +209,7 @@ EmbeddedServer::EmbeddedServer(Options options) : impl_(std::make_unique<Impl>()
   impl_->prepare_folder();
   impl_->prepare_sockets();
   impl_->initialise();
+  impl_->await_predecessor();
   for (int attempt = 1; attempt <= port_attempts; ++attempt) {
     impl_->port = free_loopback_port();
     if (impl_->try_start()) return;

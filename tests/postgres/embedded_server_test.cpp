@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
@@ -50,6 +53,23 @@ TEST_CASE("a folder with a database is used again, even where its path is too lo
   }
   EmbeddedServer server({deep, {}, {}});
   CHECK(SqlSession(server.url()).value("SELECT n FROM kept") == "8");
+}
+
+TEST_CASE("a server ends with the thread that made it, and its folder can be used again") {
+  TemporaryFolder folder;
+  std::unique_ptr<EmbeddedServer> orphan;
+  std::thread maker([&] {
+    orphan = std::make_unique<EmbeddedServer>(EmbeddedServer::Options{folder.path, {}, {}});
+  });
+  maker.join();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (fs::exists(folder.path / "data" / "postmaster.pid")) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+  orphan.reset();
+  EmbeddedServer heir({folder.path, {}, {}});
+  CHECK(SqlSession(heir.url()).value("SELECT 1") == "1");
 }
 
 TEST_CASE("a server that cannot start shows the end of its log") {

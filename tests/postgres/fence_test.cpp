@@ -187,6 +187,23 @@ TEST_CASE("a transaction seen first and prepared later keeps its bound") {  // F
   CHECK(stage.deliver() == Ids{"2"});
 }
 
+TEST_CASE("a transaction prepared before a crash of the server holds rows after it") {  // FAULTS 3
+  BOTH_ORDERS
+  Stage stage(order);
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage["A"].run("PREPARE TRANSACTION 'crashed'");
+  stage.insert("B");
+  shared_server().stop(postgres::EmbeddedServer::Stop::immediate);
+  shared_server().start();
+  const auto round = stage.relay().poll();
+  CHECK(round.records.empty());
+  REQUIRE(round.blockers.size() == 1);
+  CHECK(round.blockers[0].gid == "crashed");
+  stage["C"].run("COMMIT PREPARED 'crashed'");
+  CHECK(stage.deliver() == Ids{"1", "2"});
+}
+
 TEST_CASE("an idle writer that is terminated frees the rows behind it") {  // FAULTS 10
   BOTH_ORDERS
   Stage stage(order);
