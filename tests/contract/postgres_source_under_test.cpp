@@ -22,6 +22,7 @@ class PostgresUnderTest final : public SourceUnderTest {
     SourceConfig config;
     config.table = "t";
     config.order_by = order;
+    config.insert_latency = milliseconds{0};  // a row may be read in the moment it is committed
     source_ = postgres_source(database_.url(), config);
   }
 
