@@ -1,8 +1,9 @@
--- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next
+-- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next; $10: lease in ms
 UPDATE seriatim.cursor
 SET position_at = $6::timestamptz, position_id = $7, sequence = sequence + $8::bigint,
     attempts = $9::integer, crashes = 0, state = 'running', next_attempt_at = NULL,
-    reason = NULL, detail = NULL, failed_id = NULL
+    reason = NULL, detail = NULL, failed_id = NULL,
+    lease_until = clock_timestamp() + $10::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND position_at IS NOT DISTINCT FROM $4::timestamptz
   AND position_id IS NOT DISTINCT FROM $5::text

@@ -1,15 +1,10 @@
 -- Take the lane, or keep it: free, ours already, or held by one whose lease is over or whose backend
 -- is gone. A backend of another role hides its start time; then only the lease decides.
+-- A lane that is not free is not even locked: a standby that looks must not stop the holder, whose
+-- own lock skips locked rows.
 -- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend as the client knows it
 WITH lane AS (
     SELECT c.process_name, c.lane, c.holder,
-           c.holder IS NULL
-           OR c.holder = $4
-           OR c.lease_until < clock_timestamp()
-           OR (c.holder_pid IS NOT NULL AND NOT EXISTS (
-                  SELECT FROM pg_stat_activity AS a
-                  WHERE a.pid = c.holder_pid
-                    AND (a.backend_start IS NULL OR a.backend_start = c.holder_started))) AS free,
            c.holder IS DISTINCT FROM $4 AS changes,
            c.holder IS DISTINCT FROM $4 AND c.holder IS NOT NULL
                AND c.state = 'running' AND c.attempts > 0 AS crashed
@@ -17,6 +12,13 @@ WITH lane AS (
     WHERE c.process_name = $1 AND c.lane = $2::integer
       AND NOT EXISTS (SELECT FROM seriatim.cursor AS o
                       WHERE o.process_name = $1 AND o.lanes <> $3::integer)
+      AND (c.holder IS NULL
+           OR c.holder = $4
+           OR c.lease_until < clock_timestamp()
+           OR (c.holder_pid IS NOT NULL AND NOT EXISTS (
+                  SELECT FROM pg_stat_activity AS a
+                  WHERE a.pid = c.holder_pid
+                    AND (a.backend_start IS NULL OR a.backend_start = c.holder_started))))
     FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE seriatim.cursor AS c
@@ -29,7 +31,7 @@ WITH lane AS (
             (SELECT a.backend_start FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()) END,
         lease_until = clock_timestamp() + $5::bigint * interval '1 millisecond'
     FROM lane AS l
-    WHERE c.process_name = l.process_name AND c.lane = l.lane AND l.free
+    WHERE c.process_name = l.process_name AND c.lane = l.lane
     RETURNING c.*, l.holder AS previous, l.changes, l.crashed
 ), journalled AS (
     INSERT INTO seriatim.journal

@@ -3,7 +3,8 @@
 -- switched waiting off, so it is switched on for this transaction.
 UPDATE seriatim.cursor
 SET attempts = attempts + 1, state = 'running', next_attempt_at = NULL,
-    reason = NULL, detail = NULL, failed_id = NULL
+    reason = NULL, detail = NULL, failed_id = NULL,
+    lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND state IN ('running', 'retrying')
 RETURNING set_config('synchronous_commit', 'on', true)

@@ -70,15 +70,19 @@ Params CursorRepository::lane_and(std::initializer_list<std::optional<std::strin
   return params;
 }
 
+std::string CursorRepository::lease_text() const {
+  return std::to_string(lease_.count());
+}
+
 // --- holding ------------------------------------------------------------------------------------
 
 Claim CursorRepository::claim() {
   connection_.rollback();
   const auto lanes = std::to_string(lane_.lanes);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const auto taken =
-        connection_.run(sql::claim, lane_and({lanes, holder_, std::to_string(lease_.count()),
-                                              std::to_string(connection_.backend_pid())}));
+    const auto taken = connection_.run(
+        sql::claim,
+        lane_and({lanes, holder_, lease_text(), std::to_string(connection_.backend_pid())}));
     if (!taken.empty()) return {true, cursor_from(taken[0]), holder_};
     refuse_other_lane_count();
     const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
@@ -119,7 +123,8 @@ Cursor CursorRepository::look() {
 
 bool CursorRepository::start(std::uint64_t epoch) {
   connection_.rollback();
-  return !connection_.run(sql::start_attempt, lane_and({std::to_string(epoch)})).empty();
+  return !connection_.run(sql::start_attempt, lane_and({std::to_string(epoch), lease_text()}))
+              .empty();
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& expected) {
@@ -140,7 +145,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const std::optional<Position
   const auto moved = connection_.run(
       sql::advance_cursor,
       lane_and({std::to_string(epoch), at(from), id(from), at(done.back()), id(done.back()),
-                std::to_string(done.size()), next_started ? "1" : "0"}));
+                std::to_string(done.size()), next_started ? "1" : "0", lease_text()}));
   if (moved.empty()) {
     connection_.rollback();
     return false;
@@ -168,8 +173,9 @@ bool CursorRepository::change(std::string_view sql, const Params& params) {
 }
 
 bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
-  return change(sql::note_retry, lane_and({std::to_string(epoch), stored_id(failure),
-                                           stored(failure.detail), std::to_string(delay.count())}));
+  return change(sql::note_retry,
+                lane_and({std::to_string(epoch), stored_id(failure), stored(failure.detail),
+                          std::to_string(delay.count()), lease_text()}));
 }
 
 bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {

@@ -30,6 +30,7 @@ class CursorRepository {
   Cursor look();
 
  private:
+  [[nodiscard]] std::string lease_text() const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();

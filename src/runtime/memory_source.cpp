@@ -353,7 +353,8 @@ void MemorySource::skip(const LaneId& lane, const std::string& id) {
   const std::scoped_lock guard(state_->mutex);
   auto& cursor = state_->lane(lane).cursor;
   const auto waiting = state_->waiting(lane, cursor.position);
-  if (waiting.empty() || waiting.front()->record.id() != id) {
+  // Only a row that was tried: before any other an earlier one may still be committed.
+  if (cursor.row_id != id || waiting.empty() || waiting.front()->record.id() != id) {
     throw Error("the lane does not stand at row " + id);
   }
   Cursor moved;

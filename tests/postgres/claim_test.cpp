@@ -56,6 +56,43 @@ TEST_CASE("a second relay is refused and told who holds the lane") {
   CHECK(answer.cursor.epoch == 1);
 }
 
+TEST_CASE("a standby that looks again and again never stands in the holder's way") {
+  Outbox database;
+  TestLane holder(database, {}, "holder");
+  TestLane standby(database, {}, "standby");
+  REQUIRE(holder.claim());
+  std::jthread looking([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) standby.claim();
+  });
+  database.append(300);
+  for (int delivered = 0; delivered < 300;) {
+    const auto rows = holder.deliver(1).size();
+    REQUIRE(rows == 1);
+    delivered += static_cast<int>(rows);
+  }
+  CHECK(holder.claim());
+}
+
+TEST_CASE("every write of the holder renews its lease") {
+  Outbox database;
+  database.append();
+  TestLane lane(database, {});
+  lane.claim();
+  const auto renewed_by = [&](const char* what, auto&& write) {
+    CAPTURE(what);
+    database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp()");
+    write();
+    CHECK(database.value(
+              "SELECT lease_until > clock_timestamp() + interval '5s' FROM seriatim.cursor") ==
+          "t");
+  };
+  renewed_by("start", [&] { CHECK(lane.session->start(lane.cursor.epoch)); });
+  renewed_by("note_retry", [&] {
+    CHECK(lane.session->note_retry(lane.cursor.epoch, {"1", "busy"}, milliseconds{1}));
+  });
+  renewed_by("advance", [&] { CHECK(lane.deliver(1).size() == 1); });
+}
+
 TEST_CASE("a holder whose backend is gone is replaced at once, long before its lease ends") {
   Outbox database;
   TestLane first(database, {}, "first");
