@@ -1,5 +1,4 @@
--- The cursor rows of a process, and whether their holders are alive. Locked by operator acts, whose
--- first statement this is, so it takes literals.
+-- The cursor rows of a process, and whether their holders are alive.
 SELECT c.lane, c.lanes,
        (extract(epoch FROM c.position_at) * 1000000)::bigint AS position_us, c.position_id,
        c.sequence, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
@@ -10,4 +9,3 @@ FROM seriatim.cursor AS c
 LEFT JOIN seriatim.lanes AS l ON l.process_name = c.process_name AND l.lane = c.lane
 WHERE c.process_name = {process}
 ORDER BY c.lane
-{locking}

@@ -8,8 +8,8 @@ namespace seriatim::postgres {
 
 namespace {
 
-std::string statement(const std::string& process, std::string_view locking) {
-  return fill(sql::lane_rows, {{"process", quote_literal(process)}, {"locking", locking}});
+std::string of_process(std::string_view statement, const std::string& process) {
+  return fill(statement, {{"process", quote_literal(process)}});
 }
 
 std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& rows) {
@@ -38,12 +38,13 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
 }  // namespace
 
 std::vector<LaneRow> read_lanes(Connection& connection, const std::string& process) {
-  return lanes_from(process, connection.run(statement(process, "")));
+  return lanes_from(process, connection.run(of_process(sql::lane_rows, process)));
 }
 
 std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process) {
   try {
-    auto lanes = lanes_from(process, connection.begin(statement(process, "FOR UPDATE OF c")));
+    connection.begin(of_process(sql::lock_lanes, process));
+    auto lanes = read_lanes(connection, process);
     if (lanes.empty()) refuse_unknown(connection, process);
     return lanes;
   } catch (const SessionLost& e) {
