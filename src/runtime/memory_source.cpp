@@ -32,9 +32,10 @@ using LaneKey = std::pair<std::string, unsigned>;
 }  // namespace
 
 struct MemorySource::State {
-  explicit State(OrderBy order_by) : order(order_by) {}
+  State(OrderBy order_by, Where wanted) : order(order_by), where(std::move(wanted)) {}
 
   const OrderBy order;
+  const Where where;
   mutable std::mutex mutex;
   std::vector<Row> rows;         ///< in the order their values were drawn
   std::set<std::uint64_t> open;  ///< transactions holding the table's lock
@@ -71,6 +72,7 @@ struct MemorySource::State {
     return found->second;
   }
   bool belongs(const Record& record, const LaneId& id) const {
+    if (where && !where(record)) return false;
     const auto hash = record.key ? std::hash<std::string>{}(*record.key) : 0;
     return hash % id.lanes == id.lane;
   }
@@ -310,7 +312,8 @@ class MemoryTransaction final : public MemorySource::Transaction {
 
 }  // namespace
 
-MemorySource::MemorySource(OrderBy order) : state_(std::make_shared<State>(order)) {}
+MemorySource::MemorySource(OrderBy order, Where where)
+    : state_(std::make_shared<State>(order, std::move(where))) {}
 MemorySource::~MemorySource() = default;
 
 std::string MemorySource::append(Record row) {

@@ -11,12 +11,20 @@ Record row(const std::string& payload) {
   return record;
 }
 
+bool is_wanted(const Record& record) {
+  return record.payload != unwanted;
+}
+
 class MemoryUnderTest final : public SourceUnderTest {
  public:
-  explicit MemoryUnderTest(OrderBy order) : memory_(order) {}
+  explicit MemoryUnderTest(Shape shape)
+      : filtered_(shape.filtered), memory_(shape.order, shape.filtered ? is_wanted : nullptr) {}
 
   Source& source() override { return memory_; }
-  std::string append(const std::string& payload) override { return memory_.append(row(payload)); }
+  std::string append(const std::string& payload) override {
+    if (filtered_) memory_.append(row(unwanted));
+    return memory_.append(row(payload));
+  }
   std::unique_ptr<Transaction> begin() override { return std::make_unique<Open>(memory_.begin()); }
   void pause(const LaneId& lane) override { memory_.pause(lane); }
   void resume(const LaneId& lane) override { memory_.resume(lane); }
@@ -38,13 +46,14 @@ class MemoryUnderTest final : public SourceUnderTest {
     std::unique_ptr<MemorySource::Transaction> transaction_;
   };
 
+  bool filtered_;
   MemorySource memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<SourceUnderTest> make_memory_source(OrderBy order) {
-  return std::make_unique<MemoryUnderTest>(order);
+std::unique_ptr<SourceUnderTest> make_memory_source(Shape shape) {
+  return std::make_unique<MemoryUnderTest>(shape);
 }
 
 }  // namespace seriatim::testing

@@ -14,20 +14,22 @@ std::string insert(const std::string& payload) {
 
 class PostgresUnderTest final : public SourceUnderTest {
  public:
-  explicit PostgresUnderTest(OrderBy order) {
+  explicit PostgresUnderTest(Shape shape) : filtered_(shape.filtered) {
     database_.run(
         "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, created_at "
         "timestamptz "
         "NOT NULL DEFAULT clock_timestamp(), payload text); CREATE INDEX ON t (created_at, id)");
     SourceConfig config;
     config.table = "t";
-    config.order_by = order;
+    config.order_by = shape.order;
+    if (filtered_) config.where = "payload <> '" + std::string(unwanted) + "'";
     config.insert_latency = milliseconds{0};  // a row may be read in the moment it is committed
     source_ = postgres_source(database_.url(), config);
   }
 
   Source& source() override { return *source_; }
   std::string append(const std::string& payload) override {
+    if (filtered_) database_.run(insert(unwanted));
     return database_.value(insert(payload));
   }
   std::unique_ptr<Transaction> begin() override {
@@ -81,14 +83,15 @@ class PostgresUnderTest final : public SourceUnderTest {
     if (changed.size() != 1) throw std::runtime_error("the act does not apply: " + condition);
   }
 
+  bool filtered_;
   TestDatabase database_;
   std::shared_ptr<Source> source_;
 };
 
 }  // namespace
 
-std::unique_ptr<SourceUnderTest> make_postgres_source(OrderBy order) {
-  return std::make_unique<PostgresUnderTest>(order);
+std::unique_ptr<SourceUnderTest> make_postgres_source(Shape shape) {
+  return std::make_unique<PostgresUnderTest>(shape);
 }
 
 }  // namespace seriatim::testing

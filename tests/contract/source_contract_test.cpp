@@ -66,7 +66,7 @@ void rows_come_in_order(SourceUnderTest& source) {
   REQUIRE(relay.claim());
   CHECK(relay.waiting() == appended);
   CHECK(relay.waiting(2) == Ids(appended.begin(), appended.begin() + 2));
-  CHECK(relay.poll().records[0].payload == "row");
+  CHECK(relay.poll().records.at(0).payload == "row");
 }
 
 void rows_after_the_cursor_only(SourceUnderTest& source) {
@@ -81,6 +81,47 @@ void rows_after_the_cursor_only(SourceUnderTest& source) {
   REQUIRE(relay.deliver_one());
   CHECK(relay.waiting().empty());
   CHECK_FALSE(relay.poll().fenced);
+}
+
+/// A batch is read whole and then ends early in every way it can.
+void rows_not_delivered_are_read_again(SourceUnderTest& source) {
+  Ids rows;
+  for (int i = 0; i < 5; ++i) rows.push_back(source.append("row"));
+  const auto from = [&](int first) { return Ids(rows.begin() + first, rows.end()); };
+  Relay relay(source, "relay");
+  REQUIRE(relay.claim());
+  REQUIRE(relay.waiting() == rows);
+  REQUIRE(relay.session->start(1));  // the first row fails
+  REQUIRE(relay.session->lock(1, std::nullopt));
+  REQUIRE(relay.session->note_retry(1, {rows[0], "HTTP 503"}, milliseconds{0}));
+  CHECK(relay.waiting() == rows);
+
+  const auto first_two = relay.poll().records;
+  REQUIRE(relay.session->lock(1, std::nullopt));  // two are delivered, the third halts the lane
+  REQUIRE(relay.session->advance(1, std::nullopt, {first_two[0].position, first_two[1].position},
+                                 true));
+  REQUIRE(relay.session->halt(1, HaltReason::poison, {rows[2], "HTTP 422"}));
+  relay.cursor = relay.session->look();
+  CHECK(relay.waiting() == from(2));
+  source.retry(lane_id);
+  CHECK(relay.waiting() == from(2));
+
+  const auto third = relay.poll().records.at(0).position;
+  REQUIRE(relay.session->lock(1, relay.cursor.position));  // the lock is lost during the call
+  CHECK(relay.session->look().position == relay.cursor.position);
+  CHECK_FALSE(relay.session->advance(1, relay.cursor.position, {third}, false));
+  CHECK(relay.waiting() == from(2));
+
+  REQUIRE(relay.deliver_one());
+  CHECK(relay.waiting() == from(3));
+  source.drop_sessions();
+  relay.open();
+  REQUIRE(relay.claim());
+  CHECK(relay.waiting() == from(3));
+  REQUIRE(relay.deliver_one());
+  REQUIRE(relay.deliver_one());
+  CHECK(relay.waiting().empty());
+  CHECK(relay.cursor.sequence == 5);
 }
 
 void an_open_transaction_fences_later_rows(SourceUnderTest& source) {
@@ -290,6 +331,7 @@ struct Promise {
 const std::vector<Promise> promises{
     {"rows come in order, at most as many as asked", rows_come_in_order},
     {"rows after the cursor only", rows_after_the_cursor_only},
+    {"rows read and not delivered are read again", rows_not_delivered_are_read_again},
     {"an open transaction fences later rows", an_open_transaction_fences_later_rows},
     {"a rolled back row is a hole, waited for once", a_rolled_back_row_is_a_hole},
     {"one holder at a time, and release hands over", one_holder_at_a_time},
@@ -317,17 +359,33 @@ void keep_all_promises(const std::function<std::unique_ptr<SourceUnderTest>()>& 
 }  // namespace
 
 TEST_CASE("the memory source keeps the contract in created_at order") {
-  keep_all_promises([] { return make_memory_source(OrderBy::created_at); });
+  keep_all_promises([] { return make_memory_source({OrderBy::created_at, false}); });
 }
 
 TEST_CASE("the memory source keeps the contract in id order") {
-  keep_all_promises([] { return make_memory_source(OrderBy::id); });
+  keep_all_promises([] { return make_memory_source({OrderBy::id, false}); });
+}
+
+TEST_CASE("the memory source, filtered, keeps the contract in created_at order") {
+  keep_all_promises([] { return make_memory_source({OrderBy::created_at, true}); });
+}
+
+TEST_CASE("the memory source, filtered, keeps the contract in id order") {
+  keep_all_promises([] { return make_memory_source({OrderBy::id, true}); });
 }
 
 TEST_CASE("PostgreSQL keeps the contract in created_at order") {
-  keep_all_promises([] { return make_postgres_source(OrderBy::created_at); });
+  keep_all_promises([] { return make_postgres_source({OrderBy::created_at, false}); });
 }
 
 TEST_CASE("PostgreSQL keeps the contract in id order") {
-  keep_all_promises([] { return make_postgres_source(OrderBy::id); });
+  keep_all_promises([] { return make_postgres_source({OrderBy::id, false}); });
+}
+
+TEST_CASE("PostgreSQL, filtered, keeps the contract in created_at order") {
+  keep_all_promises([] { return make_postgres_source({OrderBy::created_at, true}); });
+}
+
+TEST_CASE("PostgreSQL, filtered, keeps the contract in id order") {
+  keep_all_promises([] { return make_postgres_source({OrderBy::id, true}); });
 }

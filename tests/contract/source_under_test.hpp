@@ -34,8 +34,15 @@ class SourceUnderTest {
   virtual void drop_sessions() = 0;
 };
 
+/// A filtered source reads the rows that are wanted; each `append` also commits one that is not.
+struct Shape {
+  OrderBy order = OrderBy::created_at;
+  bool filtered = false;
+};
+inline constexpr const char* unwanted = "unwanted";  ///< payload of the rows left out
+
 /// Makes a fresh one; called for each test case.
-std::unique_ptr<SourceUnderTest> make_memory_source(OrderBy order);
-std::unique_ptr<SourceUnderTest> make_postgres_source(OrderBy order);
+std::unique_ptr<SourceUnderTest> make_memory_source(Shape shape);
+std::unique_ptr<SourceUnderTest> make_postgres_source(Shape shape);
 
 }  // namespace seriatim::testing

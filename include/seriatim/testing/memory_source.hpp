@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,7 +14,9 @@ namespace seriatim::testing {
 /// Threads: everything may be called from any thread, while relays run.
 class MemorySource final : public Source {
  public:
-  explicit MemorySource(OrderBy order = OrderBy::created_at);
+  /// Rows `where` says no to are not this source's, as with PostgreSQL's `where`; empty: all are.
+  using Where = std::function<bool(const Record&)>;
+  explicit MemorySource(OrderBy order = OrderBy::created_at, Where where = {});
   ~MemorySource() override;
 
   /// Commits one row; answers its id.
