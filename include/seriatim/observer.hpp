@@ -61,7 +61,8 @@ struct LaneStatus {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The state, its reason or what holds it has changed.
+  /// The state, its reason or what holds it has changed; a long wait is told again as it grows
+  /// (1 s, 10 s, 100 s, …).
   virtual void lane_changed(const LaneStatus&) {}
   /// `rows` were delivered and their cursor is committed.
   virtual void delivered(const LaneStatus&, std::size_t /*rows*/) {}

@@ -113,13 +113,13 @@ std::string EmbeddedDatabase::start_keeper(FileLock& starting) {
 void EmbeddedDatabase::keep(int answer) const {
   try {
     leave_the_terminal();
+    FileLock users(folder_ / "users.lock");  // let go last: who then comes finds no keeper
     FileLock alive(folder_ / "keeper.lock");
     alive.own();
     postgres::EmbeddedServer server({folder_ / "server", {}, {}});
     std::ofstream(folder_ / "url") << server.url() << '\n' << std::flush;
     (void)!::write(answer, server.url().data(), server.url().size());
     ::close(answer);
-    FileLock users(folder_ / "users.lock");
     users.own();
     server.stop(postgres::EmbeddedServer::Stop::fast);
   } catch (const std::exception& failed) {

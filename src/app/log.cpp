@@ -18,7 +18,7 @@ constexpr milliseconds stall_min{1'000};  ///< a shorter wait at the fence is or
 
 bool is_stall(const LaneStatus& lane) {
   for (const auto& blocker : lane.blockers) {
-    if (blocker.age >= stall_min || blocker.ours) return true;
+    if (blocker.age >= stall_min) return true;
   }
   return false;
 }

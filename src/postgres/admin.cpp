@@ -60,7 +60,7 @@ ActResult Admin::skip(const Target& target, const std::string& id, const Actor& 
 }
 
 std::string Admin::append(const Message& message) {
-  auto connection = report_connection(url_);
+  Connection connection(url_, {.application = "seriatim append"});  // a producer, none of ours
   return connection
       .run(sql::append_message, {message.aggregate_type, message.aggregate_id, message.event_type,
                                  message.payload, message.headers})[0][0]

@@ -9,11 +9,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Grows at 1 s, 10 s, 100 s, …: a wait is told again when it has become another kind of wait.
+std::size_t grade(milliseconds age) {
+  std::size_t grade = 0;
+  for (auto seconds = age / std::chrono::seconds(1); seconds > 0; seconds /= 10) grade += 1;
+  return grade;
+}
+
+bool same_blockers(const std::vector<Blocker>& a, const std::vector<Blocker>& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.front().pid == b.front().pid && a.front().gid == b.front().gid &&
+         grade(a.front().age) == grade(b.front().age);
+}
+
 /// What observers are told about: a change of anything but the counters that move with every row.
 bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
   return a.state == b.state && a.reason == b.reason && a.detail == b.detail &&
-         a.row_id == b.row_id && a.epoch == b.epoch && a.blockers.size() == b.blockers.size() &&
-         (a.blockers.empty() || a.blockers.front().pid == b.blockers.front().pid) &&
+         a.row_id == b.row_id && a.epoch == b.epoch && same_blockers(a.blockers, b.blockers) &&
          (a.state != LaneState::retrying || a.attempts == b.attempts);
 }
 

@@ -84,6 +84,7 @@ TEST_SUITE("embedded") {
     relay.signal(15);
     const auto ended = relay.wait();
     CHECK(ended.code == 0);
+    CAPTURE(ended.err);
     CHECK_FALSE(contains(ended.err, "warn"));  // its connection was never lost
   }
 
