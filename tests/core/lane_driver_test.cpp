@@ -23,55 +23,55 @@ class Fenced final : public Source {
                                     const std::string& holder, Waker& waker) override {
     return std::make_unique<Session>(memory_.open(lane, config, holder, waker), *this);
   }
-  [[nodiscard]] bool done() const {
-    return polls_ > ages_.size();  // the last one was told }
+  /// One poll more than there are ages: the last one was told.
+  [[nodiscard]] bool done() const { return polls_ > ages_.size(); }
+
+ private:
+  class Session final : public LaneSession {
+   public:
+    Session(std::unique_ptr<LaneSession> inner, Fenced& owner)
+        : inner_(std::move(inner)), owner_(owner) {}
+    Round poll(const std::optional<Position>&, unsigned) override {
+      Round round;
+      round.fenced = true;
+      const auto poll = std::min<std::size_t>(owner_.polls_++, owner_.ages_.size() - 1);
+      round.blockers.push_back({.pid = 4711, .age = owner_.ages_[poll]});
+      return round;
+    }
+    Claim claim() override { return inner_->claim(); }
+    bool start(std::uint64_t) override { return false; }
+    bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
+    bool advance(std::uint64_t, const std::optional<Position>&, const std::vector<Position>&,
+                 bool) override {
+      return false;
+    }
+    bool note_retry(std::uint64_t, const Failure&, milliseconds) override { return false; }
+    bool halt(std::uint64_t, HaltReason, const Failure&) override { return false; }
+    void release(std::uint64_t epoch, bool untouched) override {
+      inner_->release(epoch, untouched);
+    }
+    Cursor look() override { return inner_->look(); }
+    bool wait_until(std::chrono::steady_clock::time_point deadline) override {
+      return inner_->wait_until(deadline);
+    }
+    [[nodiscard]] bool hints() const override { return false; }
 
    private:
-    class Session final : public LaneSession {
-     public:
-      Session(std::unique_ptr<LaneSession> inner, Fenced& owner)
-          : inner_(std::move(inner)), owner_(owner) {}
-      Round poll(const std::optional<Position>&, unsigned) override {
-        Round round;
-        round.fenced = true;
-        const auto poll = std::min<std::size_t>(owner_.polls_++, owner_.ages_.size() - 1);
-        round.blockers.push_back({.pid = 4711, .age = owner_.ages_[poll]});
-        return round;
-      }
-      Claim claim() override { return inner_->claim(); }
-      bool start(std::uint64_t) override { return false; }
-      bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
-      bool advance(std::uint64_t, const std::optional<Position>&, const std::vector<Position>&,
-                   bool) override {
-        return false;
-      }
-      bool note_retry(std::uint64_t, const Failure&, milliseconds) override { return false; }
-      bool halt(std::uint64_t, HaltReason, const Failure&) override { return false; }
-      void release(std::uint64_t epoch, bool untouched) override {
-        inner_->release(epoch, untouched);
-      }
-      Cursor look() override { return inner_->look(); }
-      bool wait_until(std::chrono::steady_clock::time_point deadline) override {
-        return inner_->wait_until(deadline);
-      }
-      [[nodiscard]] bool hints() const override { return false; }
-
-     private:
-      std::unique_ptr<LaneSession> inner_;
-      Fenced& owner_;
-    };
-
-    std::vector<milliseconds> ages_;
-    std::atomic<std::size_t> polls_ = 0;
-    testing::MemorySource memory_;
+    std::unique_ptr<LaneSession> inner_;
+    Fenced& owner_;
   };
 
-  struct Told final : Observer {
-    void lane_changed(const LaneStatus& status) override {
-      if (status.state == LaneState::fenced) ages.push_back(status.blockers.at(0).age);
-    }
-    std::vector<milliseconds> ages;
-  };
+  std::vector<milliseconds> ages_;
+  std::atomic<std::size_t> polls_ = 0;
+  testing::MemorySource memory_;
+};
+
+struct Told final : Observer {
+  void lane_changed(const LaneStatus& status) override {
+    if (status.state == LaneState::fenced) ages.push_back(status.blockers.at(0).age);
+  }
+  std::vector<milliseconds> ages;
+};
 
 }  // namespace
 
