@@ -33,7 +33,10 @@ HttpHandler::HttpHandler(HttpHandlerConfig config)
       body_template_(config_.body_template, escaping_of(config_)),
       signer_(config_.secrets),
       sender_(config_.target) {
-  for (const auto& secret : config_.secrets) sender_.hide(secret);
+  for (const std::string_view secret : config_.secrets) {
+    sender_.hide(secret);
+    sender_.hide(base64_of_webhook_secret(secret));  // people copy it without its "whsec_"
+  }
 }
 
 Outcome HttpHandler::handle_record(const Record& record, const CallContext& context) {

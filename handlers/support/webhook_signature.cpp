@@ -17,8 +17,7 @@ constexpr std::string_view prefix = "whsec_";
 constexpr std::size_t key_bytes_min = 24;
 
 std::string key_of(std::string_view secret) {
-  if (secret.starts_with(prefix)) secret.remove_prefix(prefix.size());
-  auto key = base64_decode(secret);
+  auto key = base64_decode(base64_of_webhook_secret(secret));
   if (!key) throw CannotRender("a webhook secret is not whsec_ and base64");
   if (key->size() < key_bytes_min) {
     throw CannotRender(
@@ -37,6 +36,11 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view base64_of_webhook_secret(std::string_view secret) {
+  if (secret.starts_with(prefix)) secret.remove_prefix(prefix.size());
+  return secret;
+}
 
 WebhookSigner::WebhookSigner(const std::vector<std::string>& secrets) {
   for (const auto& secret : secrets) keys_.push_back(key_of(secret));

@@ -7,6 +7,9 @@
 
 namespace seriatim::handlers {
 
+/// Without its "whsec_".
+[[nodiscard]] std::string_view base64_of_webhook_secret(std::string_view secret);
+
 /// Signs as the Standard Webhooks specification says (symmetric, "v1"). With several secrets the
 /// header carries one signature each, so that receivers can rotate.
 class WebhookSigner {

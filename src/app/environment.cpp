@@ -14,6 +14,13 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), fits);
 }
 
+/// Up to what belongs to no name: behind it may be a default, and that a secret.
+std::string quotable(const std::string& name) {
+  const auto end = std::find_if(name.begin(), name.end(),
+                                [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+  return std::string(name.begin(), end) + (end == name.end() ? "" : "…");
+}
+
 /// `inside` is what stands between the braces. What cannot be replaced stays as it is, so that one
 /// mistake is told once.
 void substitute_one(std::string_view inside, const Environment& environment, Substituted& result) {
@@ -24,7 +31,7 @@ void substitute_one(std::string_view inside, const Environment& environment, Sub
   };
   const std::string name(inside.substr(0, split));
   if (!is_name(name)) {
-    return refuse("\"${" + name + "}\" is no variable name; write \"$$\" for a dollar");
+    return refuse("\"${" + quotable(name) + "}\" is no variable name; write \"$$\" for a dollar");
   }
   const auto value = environment(name);
   if (value && !(value->empty() && split != std::string_view::npos)) {

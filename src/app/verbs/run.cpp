@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "app/log.hpp"
+#include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
@@ -57,12 +58,12 @@ bool wait_for_database(const std::string& url, const Processes& processes, bool 
 }
 
 std::vector<LaneStatus> deliver(const std::string& url, const Processes& processes, bool drain,
-                                Log& log, const std::stop_token& stop) {
+                                const Secrets& secrets, Log& log, const std::stop_token& stop) {
   Relay relay({.drain = drain});
   relay.observe(std::make_shared<LaneLog>([&log](const LogLine& line) { log.write(line); }));
   for (const auto* process : processes) {
     relay.add(process->target.process, postgres_source(url, process->target.source),
-              process->handler);
+              redacted(process->handler, secrets));
   }
   return relay.run(stop);
 }
@@ -102,7 +103,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   log.info(opening(processes));
   std::vector<LaneStatus> lanes;
   if (wait_for_database(url, processes, verb.drain, log, signals.token())) {
-    lanes = deliver(url, processes, verb.drain, log, signals.token());
+    lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));
   return exit_of(lanes, verb.drain);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "app/secrets.hpp"
+#include "seriatim/handler.hpp"
+
+namespace seriatim::app {
+
+/// The same handler, but what it says of a receiver is cleared of secrets before it goes into the
+/// database: the handler knows its own, a receiver may repeat those of URL and environment too.
+///
+/// Lifetime: `secrets` outlives the handlers made.
+[[nodiscard]] HandlerFactory redacted(HandlerFactory factory, const Secrets& secrets);
+
+}  // namespace seriatim::app
