@@ -1,0 +1,254 @@
+// Holding the lane, waiting and leaving. Each test is a story: an event, the action it must lead
+// to, and why.
+#include "core/lane_story.hpp"
+
+using namespace seriatim;
+using namespace seriatim::core;
+using namespace seriatim::core::testing;
+using namespace std::chrono_literals;
+
+TEST_SUITE("lane: holders") {
+  TEST_CASE("a lane held by another is left alone and looked at again") {
+    Story story;
+    story.tell(Begin{});
+    story.tell(Opened{});
+    story.tell(Claimed{{false, {}, "other"}});
+    CHECK(story.wait() == ProcessConfig{}.standby_interval);
+    CHECK(story.status().state == LaneState::standby);
+    CHECK(story.status().detail == "held by other");
+    story.pass(1s);
+    story.tell(Woken{});
+    story.expect<ClaimLane>();
+  }
+
+  TEST_CASE("nothing is called when the durable start, the lock or the epoch is refused") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7"})});
+    SUBCASE("start refused") {
+      story.tell(Started{false});
+    }
+    SUBCASE("lock refused") {
+      story.tell(Started{});
+      story.tell(Locked{false});
+    }
+    SUBCASE("advance refused: another may have called since") {
+      story.tell(Started{});
+      story.tell(Locked{});
+      story.tell(done(1));
+      story.tell(Advanced{false});
+    }
+    CHECK(story.wait() == Lane::refused_pause);
+    story.pass(5ms);
+    story.tell(Woken{});
+    story.expect<ClaimLane>();
+  }
+
+  TEST_CASE("a call not begun in time is not begun: the lock is taken anew") {
+    Story story;
+    story.calling({"7"});
+    CHECK(story.expect<CallHandler>().not_after == story.now() + Lane::call_begin_max);
+    story.pass(1h);
+    story.tell(CallExpired{});
+    story.expect<LockCursor>();
+  }
+
+  TEST_CASE("the time to begin a call runs from asking for the lock, not from hearing of it") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7"})});
+    story.tell(Started{});
+    story.expect<LockCursor>();
+    const auto asked = story.now();
+    story.pass(2s);  // frozen, the answer waiting: the server counts from its own last word
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().not_after == asked + Lane::call_begin_max);
+    story.tell(CallExpired{});  // each lock has a time of its own
+    story.expect<LockCursor>();
+    const auto asked_again = story.now();
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().not_after == asked_again + Lane::call_begin_max);
+  }
+
+  TEST_CASE("after a lost session the cursor is read again before anything is called") {
+    Story story;
+    story.calling({"7", "8"});
+    story.tell(done(1));
+    story.expect<AdvanceCursor>();
+    story.tell(SessionEnded{"no answer to COMMIT"});
+    CHECK(story.status().state == LaneState::claiming);
+    CHECK(story.wait() == 25ms);
+    story.pass(25ms);
+    story.tell(Woken{});
+    story.expect<OpenSession>();
+    story.tell(Opened{});
+    story.expect<ClaimLane>();
+    // The commit had arrived: go on after it.
+    story.tell(
+        Claimed{{true, {.position = Position{1'000, "7"}, .sequence = 1, .epoch = 1}, "us"}});
+    CHECK(story.expect<PollSource>().after->id == "7");
+  }
+
+  TEST_CASE("a database that stays away is asked less and less often") {
+    Story story;
+    story.tell(Begin{});
+    milliseconds last{0};
+    for (int i = 0; i < 12; ++i) {
+      story.tell(SessionEnded{"refused"});
+      const auto wait = story.wait();
+      CHECK(wait >= last);
+      CHECK(wait <= 2'500ms);  // half of the cap, as chance is 0.5
+      last = wait;
+      story.pass(wait);
+      story.tell(Woken{});
+      story.expect<OpenSession>();
+    }
+    CHECK(last == 2'500ms);
+  }
+
+  TEST_CASE("the lease is renewed while there is nothing to do") {
+    Story story;
+    story.claimed({});
+    const auto renew = ProcessConfig{}.lease / 3;
+    story.pass(renew);
+    story.tell(Polled{});
+    story.expect<WaitUntil>();
+    story.tell(Woken{});
+    story.expect<ClaimLane>();
+  }
+
+  TEST_CASE("the lease is renewed between the rows of a slow batch, and no attempt is counted") {
+    Story story;
+    story.calling({"7", "8", "9"});
+    story.pass(ProcessConfig{}.lease / 3);
+    story.tell(done(1));
+    CHECK_FALSE(story.expect<AdvanceCursor>().next_started);
+    story.tell(Advanced{});
+    story.expect<ClaimLane>();
+    story.tell(
+        Claimed{{true, {.position = Position{1'000, "7"}, .sequence = 1, .epoch = 1}, "us"}});
+    CHECK(story.expect<PollSource>().after->id == "7");
+    story.tell(Polled{Story::round({"8", "9"})});
+    story.tell(Started{});
+    story.tell(Locked{});
+    const auto& second = story.expect<CallHandler>().records;
+    CHECK(second[0].id() == "8");
+    CHECK(second[0].sequence == 2);
+    CHECK(second[0].attempt == 1);
+    story.tell(done(1));  // the lease is fresh: on to the next row without asking
+    CHECK(story.expect<AdvanceCursor>().next_started);
+    story.tell(Advanced{});
+    story.expect<LockCursor>();
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().records[0].attempt == 1);
+  }
+
+  TEST_CASE("a source that cannot be read halts with its reason") {
+    Story story;
+    story.claimed({});
+    story.tell(SourceFailed{HaltReason::cursor_ahead, "max(id) is 3"});
+    CHECK(story.expect<HaltLane>().reason == HaltReason::cursor_ahead);
+    story.tell(Noted{});
+    CHECK(story.status().state == LaneState::halted);
+    CHECK(story.status().detail == "max(id) is 3");
+  }
+}
+
+TEST_SUITE("lane: waiting and leaving") {
+  TEST_CASE("idle polling slows down to its limit and is quick again after a row") {
+    auto config = Story::quick();
+    config.lease = 1h;
+    Story story(config);
+    story.claimed({});
+    std::vector<milliseconds> waits;
+    for (int i = 0; i < 10; ++i) {
+      story.tell(Polled{});
+      waits.push_back(story.wait());
+      story.pass(waits.back());
+      story.tell(Woken{});
+      story.expect<PollSource>();
+    }
+    CHECK(waits.front() == 1ms);
+    CHECK(waits[3] == 8ms);
+    CHECK(waits.back() == 200ms);
+    story.tell(Polled{Story::round({"7"})});
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(done(1));
+    story.tell(Advanced{});
+    story.tell(Polled{});
+    CHECK(story.wait() == 1ms);
+  }
+
+  TEST_CASE("a fenced lane names who holds it") {
+    Story story;
+    story.claimed({});
+    Round round;
+    round.fenced = true;
+    round.blockers.push_back({.pid = 4711, .application = "billing"});
+    story.tell(Polled{round});
+    CHECK(story.status().state == LaneState::fenced);
+    REQUIRE(story.status().blockers.size() == 1);
+    CHECK(story.status().blockers[0].pid == 4711);
+  }
+
+  TEST_CASE("a stop finishes the call in hand, commits it, and gives the lane up") {
+    Story story;
+    story.calling({"7", "8"});
+    story.ask_to_stop();
+    story.tell(done(1));
+    CHECK_FALSE(story.expect<AdvanceCursor>().next_started);
+    story.tell(Advanced{});
+    CHECK_FALSE(story.expect<ReleaseLane>().untouched);
+    story.tell(Released{});
+    story.expect<Finish>();
+    CHECK(story.status().state == LaneState::stopped);
+  }
+
+  TEST_CASE("a stop before the first call takes the started attempt back") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7"})});
+    story.tell(Started{});
+    story.ask_to_stop();
+    story.tell(Locked{});
+    CHECK(story.expect<ReleaseLane>().untouched);
+  }
+
+  TEST_CASE("draining ends when nothing committed is left, not at the first fence") {
+    Story story(Story::quick(), {.drain = true});
+    story.claimed({});
+    Round fenced;
+    fenced.fenced = true;
+    story.tell(Polled{fenced});
+    story.expect<WaitUntil>();
+    story.tell(Woken{});
+    story.tell(Polled{});
+    story.expect<ReleaseLane>();
+    story.tell(Released{});
+    story.expect<Finish>();
+  }
+
+  TEST_CASE("draining does not wait for an operator") {
+    Story story(Story::quick(), {.drain = true});
+    story.calling({"7"});
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.tell(Noted{});
+    story.expect<ReleaseLane>();
+    story.tell(Released{});
+    story.expect<Finish>();
+    CHECK(story.status().state == LaneState::halted);
+  }
+
+  TEST_CASE("a paused lane stands still until it is resumed") {
+    Story story;
+    story.claimed({.state = Cursor::State::paused});
+    CHECK(story.status().state == LaneState::paused);
+    story.expect<WaitUntil>();
+    story.pass(1s);
+    story.tell(Woken{});
+    story.expect<LookAtCursor>();
+    story.tell(Looked{{.epoch = 1, .state = Cursor::State::paused}});
+    story.expect<WaitUntil>();
+  }
+}

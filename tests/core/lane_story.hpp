@@ -1,0 +1,83 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/lane.hpp"
+
+namespace seriatim::core::testing {
+
+/// A lane, a clock we move by hand, and the last action it answered with.
+class Story {
+ public:
+  explicit Story(ProcessConfig config = quick(), Lane::Options options = {})
+      : lane_(config, 0, options) {}
+
+  static ProcessConfig quick() {
+    ProcessConfig config;
+    config.name = "p";
+    return config;
+  }
+
+  void tell(Event event) { action_ = lane_.on(std::move(event), {now_, 0.5, stopping_}); }
+  template <class A>
+  const A& expect() const {
+    REQUIRE_MESSAGE(std::holds_alternative<A>(action_), "action #", action_.index());
+    return std::get<A>(action_);
+  }
+  void pass(milliseconds time) { now_ += time; }
+  void ask_to_stop() { stopping_ = true; }
+  milliseconds wait() const {
+    return std::chrono::ceil<milliseconds>(expect<WaitUntil>().deadline - now_);
+  }
+  const LaneStatus& status() const { return lane_.status(); }
+  Time now() const { return now_; }
+
+  void claimed(Cursor cursor) {
+    tell(Begin{});
+    expect<OpenSession>();
+    tell(Opened{});
+    expect<ClaimLane>();
+    if (cursor.epoch == 0) cursor.epoch = 1;
+    tell(Claimed{{true, cursor, "us"}});
+  }
+  /// Claimed, polled and locked: the first call of `rows` is the action in hand.
+  void calling(std::vector<std::string> rows, Cursor cursor = {}) {
+    claimed(cursor);
+    expect<PollSource>();
+    tell(Polled{round(rows)});
+    expect<StartBatch>();
+    tell(Started{});
+    expect<LockCursor>();
+    tell(Locked{});
+    expect<CallHandler>();
+  }
+
+  static Round round(const std::vector<std::string>& ids) {
+    Round round;
+    for (const auto& id : ids) {
+      Record record;
+      record.position = {1'000, id};
+      round.records.push_back(record);
+    }
+    return round;
+  }
+
+ private:
+  Lane lane_;
+  Action action_ = Finish{};
+  Time now_{std::chrono::hours(1)};
+  bool stopping_ = false;
+};
+
+inline Called done(std::size_t rows) {
+  return {{rows, std::nullopt}};
+}
+inline Called failed(Outcome outcome, std::size_t rows = 0) {
+  return {{rows, std::move(outcome)}};
+}
+
+}  // namespace seriatim::core::testing
