@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "seriatim/error.hpp"
+#include "support/address_policy.hpp"
 #include "support/certificates.hpp"
 #include "support/http_receiver.hpp"
 
@@ -341,6 +342,46 @@ TEST_CASE("a name that leads to a private address is refused at connect") {
   address = "127.0.0.1";
   HttpClient client(config);
   CHECK(status_of(post(client, url)) == 200);
+}
+
+// FAULTS 51: what a name leads to is judged when it is connected to, and what was judged is what is
+// connected to.
+TEST_CASE("a name that led to public addresses at start and leads to a private one is refused") {
+  HttpReceiver receiver;
+  HttpClientConfig config;
+  std::vector<std::string> leads_to{"93.184.216.34", "2606:2800:220:1::1"};
+  int lookups = 0;
+  config.lookup = [&](const std::string&, auto) {
+    ++lookups;
+    return leads_to;
+  };
+  const auto url = "http://hook.example:" + std::to_string(receiver.port()) + "/";
+  CHECK(refusal_of_url(parse_url(url)).empty());
+  for (const auto& address : config.lookup("hook.example", 1s)) {
+    CHECK(refusal_of_address(address).empty());
+  }
+  HttpClient client(config);
+  lookups = 0;
+  leads_to = {"127.0.0.1"};
+  CHECK(failure_of(post(client, url)) == Failure::refused);
+  CHECK(lookups == 1);
+  CHECK(receiver.connections_accepted() == 0);
+}
+
+TEST_CASE("a name is looked up once a connection: no second answer slips in after the check") {
+  HttpReceiver receiver;
+  HttpClientConfig config;
+  config.allow_private = true;
+  int lookups = 0;
+  config.lookup = [&](const std::string&, auto) {
+    return std::vector<std::string>{++lookups == 1 ? "127.0.0.1" : "127.0.0.2"};
+  };
+  HttpClient client(config);
+  const auto url = "http://hook.example:" + std::to_string(receiver.port()) + "/";
+  CHECK(status_of(post(client, url)) == 200);
+  CHECK(status_of(post(client, url)) == 200);
+  CHECK(lookups == 1);
+  CHECK(receiver.connections_accepted() == 1);
 }
 
 TEST_CASE("a header value with a line break never reaches the wire") {

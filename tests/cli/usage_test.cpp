@@ -95,6 +95,23 @@ TEST_CASE("all problems of a configuration are told, one a line, and nothing is 
                  "did you mean \"http\"?\n"));
 }
 
+TEST_CASE("a target nobody means is refused before anything starts") {  // FAULTS 51
+  for (const auto* url :
+       {"http://169.254.169.254/latest/meta-data", "http://2130706433/", "http://0x7f.1/",
+        "http://[::ffff:127.0.0.1]/", "http://[fd00:ec2::254]/", "http://localhost./",
+        "http://10.0.0.1/", "http://user@host.example/", "file:///etc/passwd",
+        "gopher://host.example/", "http://{{payload.host}}/"}) {
+    CAPTURE(url);
+    const auto ended = command({"run"},
+                               "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
+                               "[[process]]\nname = \"p\"\n[process.handler]\n"
+                               "kind = \"http\"\nurl = \"" +
+                                   std::string(url) + "\"\n");
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, "seriatim.toml:7: process.handler.url: "));
+  }
+}
+
 TEST_CASE("an unknown process is answered with the nearest name") {
   const std::string config =
       "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
