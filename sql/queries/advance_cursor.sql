@@ -1,3 +1,5 @@
+-- What is left of the transaction has no time limit: the rows were delivered, and giving up on a mark
+-- (mark_rows.sql) because a row is locked by others would deliver them again.
 -- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next; $10: lease in ms
 UPDATE seriatim.cursor
 SET position_at = $6::timestamptz, position_id = $7, sequence = sequence + $8::bigint,
@@ -8,4 +10,4 @@ WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND position_at IS NOT DISTINCT FROM $4::timestamptz
   AND position_id IS NOT DISTINCT FROM $5::text
   AND state IN ('running', 'retrying')
-RETURNING 1
+RETURNING set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)

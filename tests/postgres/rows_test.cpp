@@ -1,6 +1,7 @@
 // Which rows of a table are read, and in which order.
 #include <doctest/doctest.h>
 
+#include <future>
 #include <map>
 
 #include "postgres/lane_fixture.hpp"
@@ -215,6 +216,32 @@ TEST_CASE("a mark is stamped in the cursor's transaction, or not at all") {
   REQUIRE(lane.session->lock(1, std::nullopt));
   CHECK(lane.session->advance(1, std::nullopt, done, false));
   CHECK(database.value(marked) == "2");
+}
+
+TEST_CASE("a row locked by its owner is waited for with its mark, not handed over again") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               ", sent timestamptz); INSERT INTO t (id) VALUES (1)");
+  auto source = table("t");
+  source.mark = "sent";
+  Opened opened(database, source);
+  auto& lane = opened.lane;
+  const auto position = lane.poll().records.at(0).position;
+  auto owner = database.connect();
+  owner.run("BEGIN; SELECT FROM t FOR UPDATE");
+  REQUIRE(lane.session->lock(1, std::nullopt));
+  auto advanced = std::async(std::launch::async, [&] {
+    return lane.session->advance(1, std::nullopt, {position}, false);
+  });
+  // Longer than any other lock is waited for: giving up here would repeat what was delivered.
+  CHECK(database.becomes_true(
+      "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/process/0' AND "
+      "datname = current_database() AND wait_event_type = 'Lock' AND "
+      "clock_timestamp() - query_start > interval '6 s'"));
+  owner.run("COMMIT");
+  CHECK(advanced.get());
+  CHECK(database.value("SELECT position_id FROM seriatim.cursor") == "1");
+  CHECK(database.value("SELECT sent IS NOT NULL FROM t") == "t");
 }
 
 TEST_CASE("names with quotes, dots, capitals, Unicode and 63 bytes are names only") {  // FAULTS 50
