@@ -39,6 +39,7 @@ Action Lane::handle(Begin&, const Moment&) {
 
 Action Lane::handle(Opened&, const Moment& moment) {
   session_ = true;
+  stale_ = false;
   if (moment.stopping) return leave();
   return ClaimLane{};
 }
@@ -95,6 +96,10 @@ Action Lane::follow_cursor(const Moment& moment) {
 Action Lane::poll() {
   round_ = {};
   next_ = 0;
+  if (stale_) {  // what the session knows of its source may be what was mended meanwhile
+    session_ = holder_ = false;
+    return OpenSession{};
+  }
   const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
   return PollSource{cursor_.position, alone ? 1 : config_.batch_rows};
 }
@@ -292,6 +297,7 @@ Action Lane::handle(SessionEnded& event, const Moment& moment) {
 
 Action Lane::handle(SourceFailed& event, const Moment& moment) {
   const bool halting = cursor_.state == Cursor::State::halted;
+  stale_ = true;
   if (holder_ && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): stand still here and try again slowly.
   holder_ = false;

@@ -90,6 +90,7 @@ class Lane {
   unsigned session_failures_ = 0;
   milliseconds idle_interval_{0};
   Time claimed_at_;
+  std::optional<Time> refused_since_;  ///< held by another for this long
   Time lock_asked_at_;
   Time wake_at_;
 };

@@ -152,6 +152,32 @@ TEST_SUITE("lane: holders") {
     CHECK(story.status().state == LaneState::halted);
     CHECK(story.status().detail == "max(id) is 3");
   }
+
+  TEST_CASE("a lane let go on after its source was broken looks at the source afresh") {
+    Story story;
+    story.claimed({});
+    story.tell(SourceFailed{HaltReason::source_changed, "table t was replaced"});
+    story.tell(Noted{});
+    story.pass(1s);
+    story.tell(Woken{});
+    story.expect<LookAtCursor>();
+    story.tell(Looked{{.epoch = 1}});
+    story.expect<OpenSession>();
+    SUBCASE("and delivers when it was mended") {
+      story.tell(Opened{});
+      story.expect<ClaimLane>();
+      story.tell(Claimed{{true, {.epoch = 1}, "us"}});
+      story.expect<PollSource>();
+    }
+    SUBCASE("and writes nothing without a session when it was not") {
+      story.tell(SourceFailed{HaltReason::source_changed, "table t is gone"});
+      CHECK(story.status().state == LaneState::halted);
+      story.expect<WaitUntil>();
+      story.pass(1s);
+      story.tell(Woken{});
+      story.expect<OpenSession>();
+    }
+  }
 }
 
 TEST_SUITE("lane: waiting and leaving") {
