@@ -53,12 +53,20 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   if (!holder_) {
     enter(LaneState::standby, event.claim.holder.empty() ? "the cursor row is locked"
                                                          : "held by " + event.claim.holder);
-    if (options_.drain) return leave();
-    wake_at_ = moment.now + config_.standby_interval;
-    return rest(moment);
+    return stand_by(moment);
   }
+  refused_since_.reset();
   if (cursor_.crashes > 0) solo_rows_ = std::max(solo_rows_, config_.batch_rows);
   return follow_cursor(moment);
+}
+
+/// Draining too, for as long as a holder that died may still be named; one that lives keeps the
+/// lane, and then it was not drained.
+Action Lane::stand_by(const Moment& moment) {
+  if (!refused_since_) refused_since_ = moment.now;
+  if (options_.drain && moment.now > *refused_since_ + config_.lease) return Finish{};
+  wake_at_ = moment.now + config_.standby_interval;
+  return rest(moment);
 }
 
 Action Lane::handle(Looked& event, const Moment& moment) {

@@ -57,6 +57,7 @@ class Lane {
   Action handle(SessionEnded&, const Moment&);
   Action handle(SourceFailed&, const Moment&);
 
+  Action stand_by(const Moment&);
   Action follow_cursor(const Moment&);
   Action poll();
   Action lock(const Moment&);
@@ -80,6 +81,7 @@ class Lane {
 
   bool session_ = false;  ///< a session is open
   bool holder_ = false;   ///< … and, as far as we know, the lane is ours
+  bool stale_ = false;    ///< … and was opened before its source was found broken
   Cursor cursor_;
   Round round_;
   std::size_t next_ = 0;            ///< first record of round_ not yet delivered

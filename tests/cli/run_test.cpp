@@ -182,6 +182,19 @@ TEST_SUITE("run") {
     CHECK(relay.wait().code == 0);
   }
 
+  TEST_CASE("a lane that another relay holds was not drained, and the exit code says so") {
+    Stage stage;
+    Process relay(Stage::command({"run"}), stage.options());
+    stage.append();
+    wait_until("the row is delivered", [&] { return stage.lines_in_log() == 1; });
+    const auto ended = stage.seriatim({"run", "--drain"});
+    CHECK(ended.code == 1);
+    CHECK(contains(ended.err, "p/0 standby"));
+    CHECK(contains(ended.err, "held by "));
+    relay.signal(15);
+    CHECK(relay.wait().code == 0);
+  }
+
   TEST_CASE("only the processes named are run") {
     Stage stage;
     const auto other = stage.folder.path() / "other.jsonl";

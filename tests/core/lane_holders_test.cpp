@@ -255,6 +255,34 @@ TEST_SUITE("lane: waiting and leaving") {
     story.expect<Finish>();
   }
 
+  TEST_CASE("draining waits a lease for a lane held by another, then says it was not drained") {
+    Story story(Story::quick(), {.drain = true});
+    story.tell(Begin{});
+    story.tell(Opened{});
+    const auto refused = [&] { story.tell(Claimed{{false, {.epoch = 1}, "another"}}); };
+    refused();
+    SUBCASE("which may have been left by a relay that died") {
+      story.expect<WaitUntil>();
+      story.pass(story.wait());
+      story.tell(Woken{});
+      story.expect<ClaimLane>();
+      story.tell(Claimed{{true, {.epoch = 2}, "us"}});
+      story.expect<PollSource>();
+    }
+    SUBCASE("whose holder lives") {
+      story.pass(ProcessConfig{}.lease);
+      story.tell(Woken{});
+      refused();
+      story.expect<WaitUntil>();
+      story.pass(1s);
+      story.tell(Woken{});
+      refused();
+      story.expect<Finish>();
+      CHECK(story.status().state == LaneState::standby);
+      CHECK(story.status().detail == "held by another");
+    }
+  }
+
   TEST_CASE("draining does not wait for an operator") {
     Story story(Story::quick(), {.drain = true});
     story.calling({"7"});

@@ -82,12 +82,16 @@ LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
   return {verb.log_level.value_or(config.log.level), verb.log_format.value_or(config.log.format)};
 }
 
-/// A lane that stands matters to whoever waits for the drain; a stopped service just stopped.
+/// A lane that stands, or that another relay held, matters to whoever waits for the drain; a
+/// stopped service just stopped.
 Exit exit_of(const std::vector<LaneStatus>& lanes, bool drain) {
-  const bool halted = std::any_of(lanes.begin(), lanes.end(), [](const LaneStatus& lane) {
-    return lane.state == LaneState::halted;
-  });
-  return drain && halted ? Exit::halted : Exit::done;
+  const auto any = [&](LaneState state) {
+    return std::any_of(lanes.begin(), lanes.end(),
+                       [&](const LaneStatus& lane) { return lane.state == state; });
+  };
+  if (!drain) return Exit::done;
+  if (any(LaneState::halted)) return Exit::halted;
+  return any(LaneState::standby) ? Exit::failure : Exit::done;
 }
 
 }  // namespace
