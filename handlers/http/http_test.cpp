@@ -102,6 +102,27 @@ TEST_CASE("the class table of the HTTP contract") {
   CHECK(receiver.request_count() == table.size());
 }
 
+TEST_CASE("a record's value never climbs the URL's path") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver, "/tenants/{{key}}/hook?of={{key}}"));
+  auto record = make_record("{}");
+  for (const auto* key : {"..", "."}) {
+    CAPTURE(key);
+    record.key = key;
+    const auto outcome = deliver(handler, record);
+    CHECK(outcome.kind == Kind::poison);
+    CHECK(outcome.reason ==
+          "the record gives the URL a path segment . or .., which leads elsewhere");
+  }
+  CHECK(receiver.request_count() == 0);
+  for (const auto* key : {"...", "a..b", "../x"}) {
+    CAPTURE(key);
+    record.key = key;
+    CHECK(deliver(handler, record).is_done());
+  }
+  CHECK(receiver.last_request().target == "/tenants/..%2Fx/hook?of=..%2Fx");
+}
+
 TEST_CASE("a redirect is not followed, inside or outside") {
   HttpReceiver receiver;
   HttpReceiver elsewhere;

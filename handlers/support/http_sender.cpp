@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/cannot_render.hpp"
 #include "support/classify.hpp"
 #include "support/encoding.hpp"
 #include "support/header_text.hpp"
@@ -10,6 +11,20 @@
 namespace seriatim::handlers {
 
 namespace {
+
+// A path segment may be a value of the record; receivers resolve . and .. whether encoded or not.
+void refuse_dot_segments(const Url& url) {
+  std::string_view path = url.target;
+  path = path.substr(0, path.find('?'));
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const auto segment = path.substr(0, path.find('/'));
+    if (segment == "." || segment == "..") {
+      throw CannotRender("the record gives the URL a path segment . or .., which leads elsewhere");
+    }
+    path.remove_prefix(segment.size());
+  }
+}
 
 std::string credentials(const HttpTarget& target) {
   if (!target.token.empty()) return "Bearer " + target.token;
@@ -49,7 +64,10 @@ void HttpSender::hide_target() {
 }
 
 Url HttpSender::url_for(TemplateValues& values) const {
-  return fixed_url_ ? *fixed_url_ : parse_url(url_template_.render(values));
+  if (fixed_url_) return *fixed_url_;
+  auto url = parse_url(url_template_.render(values));
+  refuse_dot_segments(url);
+  return url;
 }
 
 HttpResult HttpSender::post(const Record& record, TemplateValues& values,
