@@ -36,6 +36,7 @@ class PostgresSession final : public LaneSession {
   Claim claim() override { return cursor_.claim(); }
   Round poll(const std::optional<Position>& after, unsigned rows_max) override {
     connection_.rollback();
+    wake_up_.gather();
     return poll_.poll(after, rows_max);
   }
   bool start(std::uint64_t epoch) override { return cursor_.start(epoch); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace seriatim::postgres {
 
@@ -25,12 +26,15 @@ WakeUp::WakeUp(Connection& connection, const Table& table, std::string process, 
   hints_ = table.hinted;
 }
 
+void WakeUp::gather() {
+  for (const auto& [channel, payload] : connection_.notifications()) {
+    hinted_ = hinted_ || payload == (channel == insert_channel ? table_oid_ : process_);
+  }
+}
+
 bool WakeUp::hinted() {
-  const auto come = connection_.notifications();
-  return std::any_of(come.begin(), come.end(), [&](const auto& notification) {
-    const auto& [channel, payload] = notification;
-    return payload == (channel == insert_channel ? table_oid_ : process_);
-  });
+  gather();
+  return std::exchange(hinted_, false);
 }
 
 bool WakeUp::wait_until(std::chrono::steady_clock::time_point deadline) {

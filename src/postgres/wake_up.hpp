@@ -17,6 +17,8 @@ class WakeUp {
   WakeUp(Connection& connection, const Table& table, std::string process, Waker& waker,
          bool listen);
 
+  /// Takes hints that have come off the connection, which would keep them all for a busy lane.
+  void gather();
   /// True when it was not the deadline.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   /// Hints will come: inserts send them and this session hears them.
@@ -30,6 +32,7 @@ class WakeUp {
   std::string process_;
   Waker& waker_;
   bool hints_ = false;
+  bool hinted_ = false;  ///< since the last sleep
 };
 
 }  // namespace seriatim::postgres

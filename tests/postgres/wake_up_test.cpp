@@ -2,7 +2,9 @@
 #include "postgres/wake_up.hpp"
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "postgres/lane_fixture.hpp"
@@ -48,6 +50,21 @@ TEST_CASE("a hint that came while the lane was busy is not lost") {
   sleeper.lane.poll();
   CHECK(sleeper.sleep(long_enough));
   CHECK_FALSE(sleeper.sleep(milliseconds{0}));
+}
+
+TEST_CASE("hints that come to a lane without rest take no memory") {
+  Sleeper sleeper;
+  const auto before = ::mallinfo2().uordblks;
+  constexpr int bursts = 20;
+  constexpr int hints = 2'000;  // distinct, as those of as many transactions would be kept
+  for (int burst = 0; burst < bursts; ++burst) {
+    sleeper.database.run("SELECT pg_notify('seriatim', i::text) FROM generate_series(1, " +
+                         std::to_string(hints) + ") AS i");
+    sleeper.lane.poll();
+    sleeper.lane.poll();
+  }
+  const auto grown = ::mallinfo2().uordblks - std::min(before, ::mallinfo2().uordblks);
+  CHECK(grown < std::size_t{bursts} * hints * 8);  // a hint kept has some fifty bytes
 }
 
 TEST_CASE("an insert into another table does not wake the lane") {
