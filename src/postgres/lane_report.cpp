@@ -8,6 +8,7 @@
 #include "postgres/lane_rows.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_reader.hpp"
+#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
 #include "seriatim_sql.hpp"
@@ -115,7 +116,7 @@ class Reporter {
     const auto round = source.poll(report.lane.position, 1);
     if (!round.fenced) return;
     const auto before = read_lock_holders(connection_, table_);
-    if (before.holders.empty()) return;
+    if (before.holders.empty()) return look_at_clock(report, first);
     std::this_thread::sleep_for(short_transaction);
     auto blockers = still_blocking(connection_, table_, before, age_of(first));
     if (blockers.empty()) return;
@@ -126,6 +127,17 @@ class Reporter {
       report.lane.detail += " and " + std::to_string(blockers.size() - 1) + " more";
     }
     report.lane.blockers = std::move(blockers);
+  }
+
+  /// Nobody writes, and still the row waits: its time is yet to come.
+  void look_at_clock(LaneReport& report, const WaitingRows::Row& first) {
+    const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
+    if (!first.created_at_us || *first.created_at_us <= now) return;
+    report.lane.state = LaneState::fenced;
+    report.lane.row_id = report.next_id;
+    report.lane.detail = "row " + first.id + " is stamped " + timestamp_text(*first.created_at_us) +
+                         ", " + std::to_string((*first.created_at_us - now) / 1'000'000) +
+                         " s ahead of the server's clock";
   }
 
   Connection& connection_;

@@ -76,6 +76,20 @@ TEST_CASE("a lane held back by a transaction is fenced, and the transaction is n
   }
 }
 
+TEST_CASE("a lane that waits for a row stamped in the future says so") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  desk.database.run(
+      "INSERT INTO bookings (created_at) VALUES (clock_timestamp() + interval '1 hour')");
+  const auto report = desk.admin.status(desk.target).at(0);
+  CHECK(report.lane.state == LaneState::fenced);
+  CHECK(report.lane.row_id == "4");
+  CHECK(report.lane.detail.find("row 4 is stamped ") == 0);
+  CHECK(report.lane.detail.find("ahead of the server's clock") != std::string::npos);
+}
+
 TEST_CASE("a writer that began after the waiting row was stamped is not said to hold it") {
   Desk desk;
   auto relay = desk.relay();
