@@ -163,12 +163,14 @@ std::optional<Round::Unreadable> RowReader::unreadable(const pqxx::row& row) con
   };
   if (row["id"].is_null()) return bad("its id is NULL");
   if (row["created_at_us"].is_null()) return bad("its created_at is NULL or infinite");
-  if (!row["payload_bytes"].is_null() && row["payload"].is_null()) {
-    const auto bytes = row["payload_bytes"].as<std::size_t>() / (binary_ ? 2 : 1);
-    return bad("its payload has " + std::to_string(bytes) + " bytes, payload_max is " +
-               std::to_string(config_.payload_max));
-  }
-  return std::nullopt;
+  if (row["fits"].as<bool>()) return std::nullopt;
+  const auto scale = binary_ ? 2U : 1U;
+  const auto payload = row["payload_bytes"].as<std::size_t>() / scale;
+  const bool is_payload = payload > config_.payload_max;
+  const auto bytes = is_payload ? payload : row["other_bytes"].as<std::size_t>();
+  return bad((is_payload ? "its payload has " : "its key, event type and headers have ") +
+             std::to_string(bytes) + " bytes, payload_max is " +
+             std::to_string(config_.payload_max));
 }
 
 Record RowReader::record_from(const pqxx::row& row) const {

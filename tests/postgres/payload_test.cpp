@@ -99,6 +99,32 @@ TEST_CASE("a payload over payload_max is named once the rows before it are gone"
   CHECK(round.unreadable->detail == "its payload has 101 bytes, payload_max is 100");
 }
 
+TEST_CASE("what travels beside the payload is bounded like it") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
+               ", payload text, event_type text, headers jsonb);"
+               "INSERT INTO t (id, payload, event_type, headers) SELECT i, 'x', repeat('e', 30), "
+               "jsonb_build_object('h', repeat('x', CASE WHEN i = 4 THEN 100 ELSE 30 END)) "
+               "FROM generate_series(1, 4) AS i");
+  auto order = OrderBy::created_at;
+  SUBCASE("created_at order") {}
+  SUBCASE("id order") {
+    order = OrderBy::id;
+  }
+  auto source = table("t", order);
+  source.payload_max = 100;
+  source.batch_bytes = 170;
+  Opened opened(database, source);
+  CHECK(opened.lane.deliver() == Ids{"1", "2"});
+  CHECK(opened.lane.deliver() == Ids{"3"});
+  const auto round = opened.lane.poll();
+  CHECK(round.records.empty());
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "4");
+  CHECK(contains(round.unreadable->detail, "key, event type and headers"));
+  CHECK(contains(round.unreadable->detail, "payload_max is 100"));
+}
+
 TEST_CASE("a batch ends before its payloads pass batch_bytes, but has a row") {
   TestDatabase database;
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
