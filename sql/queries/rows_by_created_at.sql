@@ -31,6 +31,7 @@ FROM (
               AND t.{created_at} < $3::timestamptz
               AND ($4::timestamptz IS NULL OR t.{created_at} >= $4::timestamptz)
               AND ($8::{id_type} IS NULL OR t.{id} = $8::{id_type})
+              AND (SELECT to_regclass({table_text})::oid = {oid}::oid)  -- no other table in its place
               AND ({where}) AND {lane_filter}
             ORDER BY t.{created_at}, t.{id}
             LIMIT $5::bigint

@@ -29,6 +29,7 @@ FROM (
               AND ($2::bigint IS NULL OR t.{id} < $2::bigint)
               AND ($3::bigint IS NULL OR t.{id} >= $3::bigint)
               AND ($7::bigint IS NULL OR t.{id} = $7::bigint)
+              AND (SELECT to_regclass({table_text})::oid = {oid}::oid)  -- no other table in its place
               AND ({where}) AND {lane_filter}
             ORDER BY t.{id}
             LIMIT $4::bigint

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 /// How often an idle lane looks for rows that can never be delivered.
 constexpr std::chrono::seconds audit_interval{1};
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
-constexpr std::chrono::microseconds ripening_max{50'000};
+constexpr milliseconds ripening_max{50};
 
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
@@ -62,13 +62,15 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
 
     const auto waiting = reader_.first_unsettled(range);
     if (!waiting) return round;
-    const auto ripe_in = std::chrono::microseconds(*waiting - f + 1);
-    if (waited || !holders.blockers.empty() || ripe_in > ripening_max) {
+    // Without writers F itself was the bound, so what waits is not below it.
+    const bool ripens =
+        !waited && holders.blockers.empty() && *waiting - f < microseconds(ripening_max);
+    if (!ripens) {
       round.fenced = true;
       round.blockers = std::move(holders.blockers);
       return round;
     }
-    std::this_thread::sleep_for(ripe_in);
+    std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
   }
 }
 
@@ -156,6 +158,7 @@ std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
 
 void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round& round) {
   if (Clock::now() < next_audit_) return;
+  (void)read_lock_holders(connection_, table_);  // refuses another table in the place of ours
   if (config_.order_by == OrderBy::created_at) {
     round.unreadable = reader_.unstamped();
   } else if (after) {

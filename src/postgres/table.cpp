@@ -141,6 +141,8 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                            ? table.headers
                            : fill(sql::header_pairs, {{"raw_headers", table.headers}});
   return fill(sql, {{"table", table.name},
+                    {"table_text", quote_literal(table.name)},
+                    {"oid", quote_literal(table.oid)},
                     {"id", table.id},
                     {"id_type", table.id_type},
                     {"created_at", table.created_at},

@@ -110,6 +110,36 @@ TEST_CASE("a change of the table between rounds is a clear halt") {  // FAULTS 9
   CHECK(opened.lane.session->halt(1, HaltReason::source_changed, {"", says}));
 }
 
+TEST_CASE("rows of a table put in another's place are never read, though no lock is asked for") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, " + stamped +
+               ", payload text); INSERT INTO t (payload) VALUES ('old')");
+  auto source = table("t");
+  SUBCASE("id order: ids go on without a hole") {
+    source.order_by = OrderBy::id;
+  }
+  SUBCASE("the bare latency guard") {
+    source.guard = Guard::latency;
+  }
+  Opened opened(database, source);
+  REQUIRE(opened.lane.deliver() == Ids{"1"});
+  database.run(
+      "INSERT INTO t (payload) VALUES ('left behind'); ALTER TABLE t RENAME TO old;"
+      "CREATE TABLE t (LIKE old INCLUDING ALL); ALTER TABLE t ALTER id RESTART WITH 2;"
+      "INSERT INTO t (payload) VALUES ('new')");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::string halt;
+  while (halt.empty() && std::chrono::steady_clock::now() < deadline) {
+    try {
+      const auto read = ids_of(opened.lane.poll());
+      REQUIRE(read.empty());
+    } catch (const SourceBroken& broken) {
+      halt = broken.what();
+    }
+  }
+  CHECK(contains(halt, "was dropped, renamed or replaced"));
+}
+
 TEST_CASE("SELECT revoked at run time halts with its SQLSTATE") {  // FAULTS 14
   TestDatabase database;
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
