@@ -19,10 +19,13 @@ SELECT c.process_name,
 FROM seriatim.cursor AS c
 CROSS JOIN LATERAL (
     SELECT c.holder IS NOT NULL
-       AND c.lease_until > clock_timestamp()
-       AND (c.holder_pid IS NULL OR EXISTS (
+       AND CASE WHEN c.holder_pid IS NULL THEN c.lease_until > clock_timestamp()
+           ELSE EXISTS (
                SELECT FROM pg_stat_activity AS a
                WHERE a.pid = c.holder_pid
-                 AND (a.backend_start IS NULL OR a.backend_start = c.holder_started))) AS yes
+                 AND (a.backend_start IS NULL OR a.backend_start = c.holder_started)
+                 -- A call may outlast the lease: its transaction holds the row meanwhile.
+                 AND (c.lease_until > clock_timestamp() OR a.xact_start IS NOT NULL))
+           END AS yes
 ) AS alive
 ORDER BY c.process_name, c.lane;

@@ -101,6 +101,23 @@ TEST_CASE("a writer that began after the waiting row was stamped is not said to 
   CHECK(desk.admin.status(desk.target).at(0).lane.state == LaneState::running);
 }
 
+TEST_CASE("a holder in a call longer than its lease is shown as the holder") {
+  Desk desk;
+  auto relay = desk.relay();
+  relay.config.lease = milliseconds{50};
+  relay.open();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(
+      desk.database.becomes_true("SELECT lease_until < clock_timestamp() FROM seriatim.cursor"));
+  const auto report = desk.admin.status(desk.target).at(0);
+  CHECK(report.lane.state == LaneState::running);
+  CHECK(report.holder == "relay");
+  (void)relay.session->look();  // lets the lock go: now it is a holder that fell silent
+  CHECK(desk.admin.status(desk.target).at(0).lane.state == LaneState::standby);
+}
+
 TEST_CASE("a halted lane is shown with its row, its reason and what the receiver said") {
   Desk desk;
   auto relay = desk.relay();
