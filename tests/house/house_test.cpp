@@ -170,6 +170,25 @@ TEST_SUITE("the house") {
     }
   }
 
+  TEST_CASE("every test docs/faults.md names is there") {
+    const std::regex reference(R"re(\| (\S+_test\.cpp): "([^"]+)" \|)re");
+    const std::regex seam(R"re("\s*")re");
+    std::ifstream in(root / "docs/faults.md");
+    int rows = 0;
+    for (std::string line; std::getline(in, line);) {
+      if (!std::regex_search(line, std::regex(R"(^\| \d+ \|)"))) continue;
+      ++rows;
+      CAPTURE(line);
+      std::smatch match;
+      REQUIRE(std::regex_search(line, match, reference));
+      auto text = text_of(root / "tests" / match[1].str());
+      if (text.empty()) text = text_of(root / "handlers" / match[1].str());
+      const auto name = '"' + match[2].str() + '"';
+      CHECK(std::regex_replace(text, seam, "").find(name) != std::string::npos);
+    }
+    CHECK(rows > 50);
+  }
+
   TEST_CASE("a file is one noun: none is longer than 500 lines") {
     for (const char* room : {"src", "include", "handlers", "tests"}) {
       for (const auto& file : sources_below(room)) {
