@@ -51,8 +51,9 @@ bool may_work_later(const std::string& sqlstate) {
   return sqlstate.empty() || starts_with_any(sqlstate, {"08", "25", "40", "53", "55", "57", "58"});
 }
 
+/// P0 and 38: raised by a user's function, which an expression over the row may call.
 bool is_about_data(const std::string& sqlstate) {
-  return starts_with_any(sqlstate, {"22", "54", "XX001", "XX002"});
+  return starts_with_any(sqlstate, {"22", "38", "54", "P0", "XX001", "XX002"});
 }
 
 std::string one_line(std::string text) {

@@ -157,6 +157,9 @@ TEST_CASE("a row without a place in the order is named once nothing else waits")
   SUBCASE("-infinity") {
     stamp = "'-infinity'";
   }
+  SUBCASE("the end of PostgreSQL's time, beyond 64 bits of microseconds since 1970") {
+    stamp = "'294276-12-31 UTC'";
+  }
   database.run(
       "CREATE TABLE t (id int PRIMARY KEY, created_at timestamptz DEFAULT clock_timestamp()); "
       "INSERT INTO t (id) VALUES (1)");
@@ -180,14 +183,23 @@ TEST_CASE("a row whose expression fails is named, after the rows before it") {
     order = OrderBy::id;
   }
   auto source = table("t", order);
+  std::string says = "division by zero (SQLSTATE 22012)";
   source.payload = "(10 / n)";
+  SUBCASE("by the server") {}
+  SUBCASE("by a function's own words") {
+    database.run(
+        "CREATE FUNCTION nonzero(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN "
+        "IF n = 0 THEN RAISE EXCEPTION 'no zeros here'; END IF; RETURN n; END $$");
+    source.payload = "nonzero(n)";
+    says = "no zeros here (SQLSTATE P0001)";
+  }
   Opened opened(database, source);
   CHECK(opened.lane.deliver() == Ids{"1"});
   CHECK(opened.lane.deliver() == Ids{"2"});
   const auto round = opened.lane.poll();
   REQUIRE(round.unreadable);
   CHECK(round.unreadable->row_id == "3");
-  CHECK(contains(round.unreadable->detail, "division by zero (SQLSTATE 22012)"));
+  CHECK(contains(round.unreadable->detail, says));
 }
 
 TEST_CASE("headers that are no object are a bad payload") {
