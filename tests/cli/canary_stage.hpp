@@ -122,7 +122,8 @@ class CanaryStage : public Stage {
   static Reply echo(const ReceivedRequest& request) {
     std::string body = "echo: " + request.target;
     for (const auto& [name, value] : request.headers) {
-      if (name == "Authorization" || name.starts_with("X-")) body += ' ' + name + ": " + value;
+      if (name == "Authorization" || name.starts_with("X-"))
+        body.append(" ").append(name).append(": ").append(value);
     }
     body += std::string(" signed with ") + webhook_secret + " or " +
             std::string(webhook_secret).substr(6);

@@ -142,18 +142,19 @@ TEST_SUITE("canary secrets") {
 
   TEST_CASE("a database that cannot be reached, or not with TLS, does neither") {
     CanaryStage stage;
-    for (const auto& [url, told] :
+    for (const auto& attempt :
          {std::pair<std::string, const char*>{"postgresql://me:canary@127.0.0.1:1/x", "refused"},
           {"host=127.0.0.1 port=1 user=me password=canary", "refused"},
           {"postgresql://me:canary@no-such-host.invalid/x", "no-such-host.invalid"},
           {stage.role.url() + "?sslmode=require", "SSL"},
           {stage.role.url() + "?sslmode=verify-full&sslpassword=canary-key", "SSL"}}) {
+      const auto& url = attempt.first;
       CAPTURE(url);
       stage.configure(url, "kind = \"log\"");
       for (const auto* format : {"text", "json"}) {
         const auto ended = run_and_drain(stage, format);
         CHECK(ended.code == 1);
-        CHECK(contains(ended.err, told));
+        CHECK(contains(ended.err, attempt.second));
         check_silent(ended);
         check_silent(log_until(stage, "waiting for the database", format));
       }

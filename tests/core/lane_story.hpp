@@ -13,7 +13,7 @@ namespace seriatim::core::testing {
 /// A lane, a clock we move by hand, and the last action it answered with.
 class Story {
  public:
-  explicit Story(ProcessConfig config = quick(), Lane::Options options = {})
+  explicit Story(const ProcessConfig& config = quick(), Lane::Options options = {})
       : lane_(config, 0, options) {}
 
   static ProcessConfig quick() {
@@ -45,8 +45,8 @@ class Story {
     tell(Claimed{{true, cursor, "us"}});
   }
   /// Claimed, polled and locked: the first call of `rows` is the action in hand.
-  void calling(std::vector<std::string> rows, Cursor cursor = {}) {
-    claimed(cursor);
+  void calling(const std::vector<std::string>& rows, Cursor cursor = {}) {
+    claimed(std::move(cursor));
     expect<PollSource>();
     tell(Polled{round(rows)});
     expect<StartBatch>();
