@@ -12,8 +12,10 @@ namespace postgres {
 
 namespace {
 
-/// One statement may read a batch of large rows, but never for longer than this.
-constexpr milliseconds statement_timeout{30'000};
+/// One statement may read a batch of large rows, or pass over all of a long table that `where` does
+/// not match (once: what was scanned is remembered), but not for ever. A dead server is noticed by
+/// the network bounds of connection.cpp, long before.
+constexpr milliseconds statement_timeout{600'000};
 /// Waiting for a lock on a table means waiting for DDL, or for an operator's act.
 constexpr milliseconds lock_timeout{5'000};
 
