@@ -35,7 +35,8 @@ class Relay {
   ~Relay();
 
   /// Throws ConfigError, naming every problem of `process`.
-  void add(ProcessConfig process, std::shared_ptr<Source> source, HandlerFactory handler);
+  void add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+           const HandlerFactory& handler);
   void observe(std::shared_ptr<Observer> observer);
 
   /// Delivers until `stop` is asked (or, draining, until done); finishes the call in hand first.

@@ -11,9 +11,11 @@ Fence::Fence(Mark cursor) : previous_f_(cursor) {}
 
 Mark Fence::least_bound_of_vanished(std::span<const Holder> holders) const {
   Mark least = mark_max;
-  for (const auto& [transaction, seen] : seen_) {
-    const auto same = [&](const Holder& h) { return h.transaction == transaction; };
-    if (std::none_of(holders.begin(), holders.end(), same)) least = std::min(least, seen.bound);
+  for (const auto& known : seen_) {
+    const auto same = [&](const Holder& h) { return h.transaction == known.first; };
+    if (std::none_of(holders.begin(), holders.end(), same)) {
+      least = std::min(least, known.second.bound);
+    }
   }
   return least;
 }

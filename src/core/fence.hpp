@@ -10,7 +10,9 @@ namespace seriatim::core {
 
 /// A transaction seen holding a write-class lock on the table.
 struct Holder {
-  std::string transaction;  ///< pg_locks.virtualtransaction: "3/117"; prepared: "-1/4711"
+  /// pg_locks.virtualtransaction: "3/117". A prepared one keeps it (seen on PostgreSQL 15) or, as
+  /// always after a restart of the server, is renamed "-1/4711".
+  std::string transaction;
   bool prepared = false;
 };
 

@@ -37,7 +37,7 @@ LaneDriver::LaneDriver(Parts parts)
       random_(std::random_device{}()),
       told_(lane_.status()) {}
 
-LaneStatus LaneDriver::run(std::stop_token stop) {
+LaneStatus LaneDriver::run(const std::stop_token& stop) {
   stop_ = stop;
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   core::Event event = core::Begin{};

@@ -30,7 +30,7 @@ class LaneDriver {
   explicit LaneDriver(Parts parts);
 
   /// Until a stop is asked or the lane has drained. Answers how the lane was left.
-  LaneStatus run(std::stop_token stop);
+  LaneStatus run(const std::stop_token& stop);
 
   /// Makes a waiting lane look again (a stop was asked).
   void wake() { waker_.wake(); }

@@ -82,7 +82,8 @@ Relay::Relay(Options options) : impl_(std::make_unique<Impl>()) {
 
 Relay::~Relay() = default;
 
-void Relay::add(ProcessConfig process, std::shared_ptr<Source> source, HandlerFactory handler) {
+void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+                const HandlerFactory& handler) {
   if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
     impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
