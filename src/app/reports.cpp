@@ -1,6 +1,7 @@
 #include "app/reports.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "app/log.hpp"
 #include "app/output.hpp"
@@ -61,6 +62,16 @@ std::string halt_remedy(const LaneStatus& lane) {
          "; or set the row aside: seriatim skip --reason TEXT" + guard + process + ' ' + id;
 }
 
+/// The first line mends; others, one each, say what else would.
+std::string mend_lines(const std::string& mend) {
+  std::string text;
+  std::istringstream lines(mend);
+  for (std::string line; std::getline(lines, line);) {
+    text += (text.empty() ? "           mend: " : "           ") + printable(line, 1'000) + '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> explanations(const LaneStatus& lane) {
@@ -101,7 +112,7 @@ std::string findings_text(const std::string& process, const Findings& findings) 
                        : finding.severity == Finding::Severity::warning ? "  warning  "
                                                                         : "  REFUSED  ";
     text += word + printable(finding.what, 1'000) + '\n';
-    if (!finding.mend.empty()) text += "           mend: " + printable(finding.mend, 1'000) + '\n';
+    text += mend_lines(finding.mend);
   }
   return text;
 }

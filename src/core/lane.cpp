@@ -287,7 +287,7 @@ Action Lane::handle(Woken&, const Moment& moment) {
 Action Lane::refused(const Moment& moment) {
   failure_.reset();
   holder_ = started_ = false;
-  enter(LaneState::claiming, "the cursor was changed or locked by another");
+  enter(LaneState::claiming);
   if (moment.stopping) return leave();
   wake_at_ = moment.now + refused_pause;
   return rest(moment);
