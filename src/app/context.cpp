@@ -49,7 +49,7 @@ std::string Context::configured_url() {
   const auto environment = process_environment();
   const bool asked_for = !options_.config_file.empty() || environment("SERIATIM_CONFIG");
   if (asked_for || fs::exists(file_)) return config().database_url;
-  const auto url = environment("DATABASE_URL").value_or("");
+  auto url = environment("DATABASE_URL").value_or("");
   if (url.empty()) {
     throw ConfigError(
         file_ + ": not found, and DATABASE_URL is not set; " +

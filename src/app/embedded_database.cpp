@@ -102,7 +102,7 @@ std::string EmbeddedDatabase::start_keeper(FileLock& starting) {
     keep(answer[1]);
   }
   ::close(answer[1]);
-  const auto text = child < 0 ? "" : read_to_end(answer[0]);
+  auto text = child < 0 ? "" : read_to_end(answer[0]);
   ::close(answer[0]);
   if (text.rfind("postgresql://", 0) == 0) return text;
   throw Error("the embedded database in " + folder_.string() +
