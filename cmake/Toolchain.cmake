@@ -45,3 +45,12 @@ function(seriatim_room name)
     target_link_libraries(${name} PRIVATE ${library})
   endforeach()
 endfunction()
+
+# The same sources with the mutation and crash points of core/mutant.hpp and core/crash_point.hpp
+# alive: for the simulation and for seriatim_hooked, never installed.
+function(seriatim_mutable_room name)
+  if(SERIATIM_BUILD_TESTS)
+    seriatim_room(${name} ${ARGN})
+    target_compile_definitions(${name} PUBLIC SERIATIM_MUTANTS)
+  endif()
+endfunction()

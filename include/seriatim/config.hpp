@@ -56,6 +56,12 @@ enum class Guard {
   latency,  ///< bare insert latency, for lookalikes without pg_locks: loses later commits
 };
 
+/// What becomes of a row that appears behind the cursor.
+enum class OnLateRow {
+  halt,     ///< LATE_ROW: the audit names it and the lane stands still
+  deliver,  ///< delivered and marked as late, where it stands within `lookback`; behind it, halt
+};
+
 /// A table (or partitioned table) of PostgreSQL read as an outbox. Names are as in SQL without
 /// quotes ("public.bookings"; quote parts that need it). Expressions see the row as `t`.
 struct SourceConfig {
@@ -73,7 +79,12 @@ struct SourceConfig {
   milliseconds insert_latency{5};      ///< created_at order: margin for small clock steps
   std::size_t payload_max = 16 << 20;  ///< bytes; a larger payload halts with BAD_PAYLOAD
   std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)
-  bool listen = true;                  ///< use LISTEN hints where the table sends them
+  OnLateRow late_rows = OnLateRow::halt;
+  milliseconds lookback{600'000};  ///< late_rows = deliver: how far behind the cursor
+  /// Delivered ids are kept for so long, to find rows that appear behind the cursor; then their
+  /// count and hash remain.
+  milliseconds audit_window{86'400'000};
+  bool listen = true;  ///< use LISTEN hints where the table sends them
 };
 
 }  // namespace seriatim

@@ -35,12 +35,18 @@ struct Blocker {
   std::string user;
   std::string state;  ///< "idle in transaction", "active", "prepared"; empty if not visible
   std::chrono::milliseconds age{0};  ///< since its transaction began (prepared: since PREPARE)
-  bool ours = false;                 ///< a session of this relay (self-block)
+  /// Since its statement in hand began, or the latest one where it is idle; 0 where not visible.
+  /// The text of a statement is never read: it may hold secrets.
+  std::chrono::milliseconds statement_age{0};
+  /// A session of seriatim itself (self-block): its application_name begins with "seriatim/", as
+  /// that of every session of a relay does. A handler that opens connections of its own may name
+  /// them so too.
+  bool ours = false;
 
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
 
-/// One lane as it stands, for logs, status and metrics.
+/// One lane as it stands, for logs, status and metrics. Durations are those at the time of telling.
 struct LaneStatus {
   std::string process;
   unsigned lane = 0;
@@ -48,12 +54,13 @@ struct LaneStatus {
   std::optional<Position> position;  ///< last row delivered or set aside
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
-  unsigned attempts = 0;                  ///< started for the row after `position`
-  std::optional<HaltReason> reason;       ///< when halted
-  std::string detail;                     ///< what holds it, in words; safe to log
-  std::optional<std::string> row_id;      ///< the row it stands at, when one is known
-  std::chrono::milliseconds retry_in{0};  ///< when retrying
-  std::vector<Blocker> blockers;          ///< when fenced
+  unsigned attempts = 0;                    ///< started for the row after `position`
+  std::optional<HaltReason> reason;         ///< when halted
+  std::string detail;                       ///< what holds it, in words; safe to log
+  std::optional<std::string> row_id;        ///< the row it stands at, when one is known
+  std::chrono::milliseconds retry_in{0};    ///< when retrying
+  std::chrono::milliseconds fenced_for{0};  ///< when fenced: for how long nothing could go out
+  std::vector<Blocker> blockers;  ///< when fenced: who holds the row, oldest transaction first
 };
 
 /// Told what lanes do, on the lanes' own threads: be quick, be thread-safe. What it throws is

@@ -15,6 +15,9 @@ using Header = std::pair<std::string, std::string>;
 /// One committed row on its way to a handler. Everything up to `headers` is what the database
 /// stored; the rest is given by the lane at first delivery and is the same at every redelivery,
 /// except `attempt` (and `epoch`, after a change of holder).
+///
+/// A late row (late_rows = "deliver") was inserted behind the cursor and is delivered in between:
+/// its `previous_id` is the row at the cursor, and so is that of the next row that is not late.
 struct Record {
   Position position;
   std::optional<std::string> key;         ///< ordering key, absent when the source names none
@@ -27,6 +30,7 @@ struct Record {
   std::uint64_t sequence = 0;              ///< 1, 2, 3 … per lane, no holes
   std::uint64_t epoch = 0;                 ///< fencing token: grows with every change of holder
   unsigned attempt = 1;                    ///< 1 at the first call for this row
+  bool late = false;                       ///< delivered after rows that stand behind it
   std::optional<std::string> previous_id;  ///< id of the row before this one in the lane
 
   [[nodiscard]] const std::string& id() const { return position.id; }

@@ -28,6 +28,7 @@ struct Cursor {
   std::optional<HaltReason> reason;
   std::string detail;
   std::optional<std::string> row_id;  ///< the row that failed
+  std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
@@ -76,7 +77,8 @@ class LaneSession {
   /// A change of holder raises the epoch and is journalled; also renews the lease.
   virtual Claim claim() = 0;
 
-  /// Rows after `after`, at most `rows_max`, and what holds the rest back.
+  /// Rows after `after`, at most `rows_max`, and what holds the rest back. Where late rows are
+  /// delivered: first what was started and not finished, then late rows, in a round of their own.
   virtual Round poll(const std::optional<Position>& after, unsigned rows_max) = 0;
 
   /// Count a started attempt at the row after the cursor, durably: when this returns true every
@@ -89,7 +91,8 @@ class LaneSession {
   /// active state.
   virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
 
-  /// In the lock's transaction: move from `from` to the last of `done`, and commit it. Where
+  /// In the lock's transaction: move from `from` to the last of `done` that the poll did not call
+  /// late (late rows count, but move nothing), and commit it. Where
   /// `next_started`, the row after it counts as attempted once. False: refused, nothing moved.
   virtual bool advance(std::uint64_t epoch, const std::optional<Position>& from,
                        const std::vector<Position>& done, bool next_started) = 0;

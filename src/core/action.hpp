@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -58,5 +60,10 @@ struct Finish {};  ///< no answer: the lane has ended
 using Action =
     std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
                  CallHandler, AdvanceCursor, NoteRetry, HaltLane, ReleaseLane, WaitUntil, Finish>;
+
+/// What tests call them, in the order of the variant.
+inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
+    "open",    "claim", "look", "poll",    "start", "lock",  "call",
+    "advance", "note",  "halt", "release", "wait",  "finish"};
 
 }  // namespace seriatim::core

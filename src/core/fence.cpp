@@ -44,6 +44,11 @@ Mark Fence::settle(Mark f, std::span<const Holder> holders) {
   return mutant(Mutant::no_fence) ? f : settled;
 }
 
+Mark Fence::bound_of(const std::string& transaction) const {
+  const auto known = seen_.find(transaction);
+  return known == seen_.end() ? mark_max : known->second.bound;
+}
+
 bool is_settled(Mark row, Mark settled) {
   return mutant(Mutant::settled_inclusive) ? row <= settled : row < settled;
 }

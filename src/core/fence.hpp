@@ -10,8 +10,8 @@ namespace seriatim::core {
 
 /// A transaction seen holding a write-class lock on the table.
 struct Holder {
-  /// pg_locks.virtualtransaction: "3/117". A prepared one keeps it (seen on PostgreSQL 15) or, as
-  /// always after a restart of the server, is renamed "-1/4711".
+  /// Names the transaction while it is an ordinary one: pg_locks.virtualtransaction and pid,
+  /// "3/117@2305". A prepared one has no pid, "3/117", and is renamed "-1/4711" by a restart.
   std::string transaction;
   bool prepared = false;
 };
@@ -32,6 +32,9 @@ class Fence {
 
   /// Rows with a mark strictly below the answer are settled. `f` was read before `holders`.
   Mark settle(Mark f, std::span<const Holder> holders);
+
+  /// What the last `settle` gave this one of its holders: it may still bring a row at or above.
+  [[nodiscard]] Mark bound_of(const std::string& transaction) const;
 
  private:
   struct Seen {

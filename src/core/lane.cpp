@@ -5,6 +5,7 @@
 
 #include "core/backoff.hpp"
 #include "core/ensure.hpp"
+#include "core/mutant.hpp"
 
 namespace seriatim::core {
 
@@ -51,13 +52,23 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   cursor_ = event.claim.cursor;
   mirror_cursor();
   if (!holder_) {
-    enter(LaneState::standby, event.claim.holder.empty() ? "the cursor row is locked"
-                                                         : "held by " + event.claim.holder);
+    enter(LaneState::standby, held_by(event.claim));
     return stand_by(moment);
   }
   refused_since_.reset();
+  held_epoch_ = cursor_.epoch;
   if (cursor_.crashes > 0) solo_rows_ = std::max(solo_rows_, config_.batch_rows);
   return follow_cursor(moment);
+}
+
+/// Names the holder; where the lane was taken from us, that it was: whatever we had in hand then
+/// was refused.
+std::string Lane::held_by(const Claim& claim) const {
+  if (claim.holder.empty()) return "the cursor row is locked";
+  const auto epoch = claim.cursor.epoch;
+  if (held_epoch_ == 0 || epoch == held_epoch_) return "held by " + claim.holder;
+  return "fenced: " + claim.holder + " took over (epoch " + std::to_string(held_epoch_) + " → " +
+         std::to_string(epoch) + ")";
 }
 
 /// Draining too, for as long as a holder that died may still be named; one that lives keeps the
@@ -70,7 +81,8 @@ Action Lane::stand_by(const Moment& moment) {
 }
 
 Action Lane::handle(Looked& event, const Moment& moment) {
-  if (event.cursor.epoch != cursor_.epoch) return refused(moment);
+  const bool replaced = event.cursor.epoch != cursor_.epoch;
+  if (replaced && !mutant(Mutant::no_epoch)) return refused(moment);
   cursor_ = event.cursor;
   mirror_cursor();
   return follow_cursor(moment);
@@ -129,6 +141,10 @@ Action Lane::nothing_to_do(const Moment& moment) {
   if (options_.drain && !round_.fenced) return leave();
   status_.blockers = round_.blockers;
   enter(round_.fenced ? LaneState::fenced : LaneState::idle);
+  if (round_.fenced) {
+    if (!fenced_since_) fenced_since_ = moment.now;
+    status_.fenced_for = std::chrono::duration_cast<milliseconds>(moment.now - *fenced_since_);
+  }
   const bool slow = options_.hints && !round_.fenced;
   idle_interval_ = std::clamp(
       idle_interval_ * 2, config_.poll_interval_min,
@@ -155,7 +171,8 @@ void Lane::number_records() {
     record.lane = status_.lane;
     record.sequence = ++sequence;
     record.epoch = cursor_.epoch;
-    record.previous_id = std::exchange(previous, record.id());
+    record.previous_id = previous;
+    if (!record.late) previous = record.id();
   }
 }
 
@@ -184,6 +201,10 @@ Action Lane::call(const Moment& moment) {
 }
 
 Action Lane::handle(CallExpired&, const Moment& moment) {
+  enter(LaneState::running,
+        "no call was begun: the lock on the cursor took longer than " +
+            std::to_string(call_begin_max.count()) +
+            " ms; the database answers too slowly, or this program stood still");
   return lock(moment);
 }
 
@@ -211,8 +232,9 @@ Action Lane::handle(Called& event, const Moment& moment) {
 
 Action Lane::handle(Advanced& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
-  next_ += calling_;
-  cursor_.position = round_.records[next_ - 1].position;
+  for (const auto end = next_ + calling_; next_ < end; ++next_) {
+    if (!round_.records[next_].late) cursor_.position = round_.records[next_].position;
+  }
   cursor_.sequence += calling_;
   cursor_.crashes = 0;
   cursor_.state = Cursor::State::running;
@@ -337,7 +359,11 @@ Action Lane::handle(Released&, const Moment&) {
 void Lane::enter(LaneState state, std::string detail) {
   status_.state = state;
   status_.detail = std::move(detail);
-  if (state != LaneState::fenced) status_.blockers.clear();
+  if (state != LaneState::fenced) {
+    status_.blockers.clear();
+    status_.fenced_for = milliseconds{0};
+    fenced_since_.reset();
+  }
   if (state != LaneState::halted) status_.reason.reset();
   if (state != LaneState::retrying) status_.retry_in = milliseconds{0};
   if (state == LaneState::halted) status_.reason = cursor_.reason;

@@ -58,6 +58,7 @@ class Lane {
   Action handle(SourceFailed&, const Moment&);
 
   Action stand_by(const Moment&);
+  [[nodiscard]] std::string held_by(const Claim&) const;
   Action follow_cursor(const Moment&);
   Action poll();
   Action lock(const Moment&);
@@ -79,9 +80,10 @@ class Lane {
   Options options_;
   LaneStatus status_;
 
-  bool session_ = false;  ///< a session is open
-  bool holder_ = false;   ///< … and, as far as we know, the lane is ours
-  bool stale_ = false;    ///< … and was opened before its source was found broken
+  bool session_ = false;          ///< a session is open
+  bool holder_ = false;           ///< … and, as far as we know, the lane is ours
+  bool stale_ = false;            ///< … and was opened before its source was found broken
+  std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
   std::size_t next_ = 0;            ///< first record of round_ not yet delivered
@@ -93,6 +95,7 @@ class Lane {
   milliseconds idle_interval_{0};
   Time claimed_at_;
   std::optional<Time> refused_since_;  ///< held by another for this long
+  std::optional<Time> fenced_since_;   ///< and nothing went out since
   Time lock_asked_at_;
   Time wake_at_;
 };

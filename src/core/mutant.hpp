@@ -2,21 +2,24 @@
 
 namespace seriatim::core {
 
-/// Ways to break the ordering logic on purpose. The simulation turns them on one by one and must
-/// catch each; other builds do not contain them (mutant() is then a constant false).
+/// Ways to break the product on purpose. The simulation and `seriatim_hooked` turn them on one by
+/// one and must catch each; other builds do not contain them (mutant() is then a constant false).
 enum class Mutant {
   none,
   no_fence,
   settled_inclusive,
   no_inheritance,
   no_late_inheritance,
-  ties_dropped
+  ties_dropped,
+  no_epoch,      ///< a holder that was replaced is not told so
+  no_durability  ///< a batch is begun without the commit that makes its rows durable
 };
 
 #ifdef SERIATIM_MUTANTS
 inline thread_local Mutant active_mutant = Mutant::none;
+inline Mutant mutant_of_all_threads = Mutant::none;  ///< set before main
 inline bool mutant(Mutant m) {
-  return active_mutant == m;
+  return active_mutant == m || mutant_of_all_threads == m;
 }
 #else
 constexpr bool mutant(Mutant) {

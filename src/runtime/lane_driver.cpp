@@ -1,7 +1,10 @@
 #include "runtime/lane_driver.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+
+#include "core/crash_point.hpp"
 
 namespace seriatim::runtime {
 
@@ -16,16 +19,24 @@ std::size_t grade(milliseconds age) {
   return grade;
 }
 
-bool same_blockers(const std::vector<Blocker>& a, const std::vector<Blocker>& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.front().pid == b.front().pid && a.front().gid == b.front().gid &&
-         grade(a.front().age) == grade(b.front().age);
+/// The age of a transaction is hidden from a role without pg_read_all_stats; how long we wait is
+/// not.
+std::size_t wait_grade(const LaneStatus& lane) {
+  const auto age = lane.blockers.empty() ? milliseconds{0} : lane.blockers.front().age;
+  return grade(std::max(age, lane.fenced_for));
+}
+
+bool same_wait(const LaneStatus& a, const LaneStatus& b) {
+  if (wait_grade(a) != wait_grade(b)) return false;
+  if (a.blockers.empty() || b.blockers.empty()) return a.blockers.empty() && b.blockers.empty();
+  return a.blockers.front().pid == b.blockers.front().pid &&
+         a.blockers.front().gid == b.blockers.front().gid;
 }
 
 /// What observers are told about: a change of anything but the counters that move with every row.
 bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
   return a.state == b.state && a.reason == b.reason && a.detail == b.detail &&
-         a.row_id == b.row_id && a.epoch == b.epoch && same_blockers(a.blockers, b.blockers) &&
+         a.row_id == b.row_id && a.epoch == b.epoch && same_wait(a, b) &&
          (a.state != LaneState::retrying || a.attempts == b.attempts);
 }
 
@@ -52,7 +63,10 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
 
 core::Event LaneDriver::perform(const core::Action& action) {
   try {
-    return std::visit([&](const auto& a) { return carry_out(a); }, action);
+    core::crash_point("before", core::action_names[action.index()]);
+    auto event = std::visit([&](const auto& a) { return carry_out(a); }, action);
+    core::crash_point("after", core::action_names[action.index()]);
+    return event;
   } catch (const SourceBroken& broken) {
     return core::SourceFailed{broken.reason(), broken.what()};
   } catch (const std::exception& lost) {  // SessionLost, or something as unclear: start afresh

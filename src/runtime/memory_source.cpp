@@ -235,7 +235,11 @@ class MemorySession final : public LaneSession {
 
   void take_over(Lane& lane) {
     const bool in_hand = lane.cursor.state == Cursor::State::running && lane.cursor.attempts > 0;
-    if (in_hand && !lane.released) lane.cursor.crashes += 1;
+    if (in_hand && !lane.released) {  // one crash a start: the attempt has ended
+      lane.cursor.crashes += 1;
+      lane.cursor.state = Cursor::State::retrying;
+      lane.retry_at = {};
+    }
     lane.cursor.epoch += 1;
     lane.holder = holder_;
     lane.released = false;

@@ -90,6 +90,19 @@ TEST_SUITE("fence") {
     CHECK(poll(700, {prepared("-1/777")}) == 300);
   }
 
+  TEST_CASE("each holder is known by its own bound, and one that vanished by none") {
+    Fence fence(100);
+    const std::vector<Holder> first{writer("3/1")};
+    const std::vector<Holder> both{writer("3/1"), writer("4/1")};
+    fence.settle(200, first);
+    fence.settle(300, both);
+    CHECK(fence.bound_of("3/1") == 100);
+    CHECK(fence.bound_of("4/1") == 200);
+    CHECK(fence.bound_of("9/9") == mark_max);
+    fence.settle(400, std::vector<Holder>{writer("4/1")});
+    CHECK(fence.bound_of("3/1") == mark_max);
+  }
+
   TEST_CASE("a row exactly at the mark is not settled: an earlier sibling may share it") {
     CHECK(is_settled(199, 200));
     CHECK_FALSE(is_settled(200, 200));

@@ -21,6 +21,26 @@ TEST_SUITE("lane: holders") {
     story.expect<ClaimLane>();
   }
 
+  TEST_CASE("a holder that was replaced says by whom, and from which epoch to which") {
+    Story story;
+    story.calling({"7"}, Cursor{.epoch = 7});
+    story.tell(done(1));
+    story.tell(Advanced{false});
+    story.tell(Woken{});
+    story.expect<ClaimLane>();
+    story.tell(Claimed{{false, {.epoch = 8}, "other"}});
+    CHECK(story.status().state == LaneState::standby);
+    CHECK(story.status().detail == "fenced: other took over (epoch 7 → 8)");
+    story.tell(Woken{});
+    story.tell(Claimed{{true, {.epoch = 9}, "us"}});  // ours again
+    story.tell(SessionEnded{"gone"});
+    story.pass(1h);
+    story.tell(Woken{});
+    story.tell(Opened{});
+    story.tell(Claimed{{false, {.epoch = 9}, "us, said the row"}});
+    CHECK(story.status().detail == "held by us, said the row");
+  }
+
   TEST_CASE("nothing is called when the durable start, the lock or the epoch is refused") {
     Story story;
     story.claimed({});
@@ -51,6 +71,7 @@ TEST_SUITE("lane: holders") {
     story.pass(1h);
     story.tell(CallExpired{});
     story.expect<LockCursor>();
+    CHECK(story.status().detail.find("no call was begun") == 0);  // it may be so for long
   }
 
   TEST_CASE("the time to begin a call runs from asking for the lock, not from hearing of it") {
@@ -216,6 +237,30 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(story.status().state == LaneState::fenced);
     REQUIRE(story.status().blockers.size() == 1);
     CHECK(story.status().blockers[0].pid == 4711);
+  }
+
+  TEST_CASE("a fenced lane knows since when nothing goes out, until something does") {
+    Story story;
+    story.claimed({});
+    Round fenced;
+    fenced.fenced = true;
+    story.tell(Polled{fenced});
+    CHECK(story.status().fenced_for == 0ms);
+    story.pass(1500ms);
+    story.tell(Woken{});
+    story.tell(Polled{fenced});
+    CHECK(story.status().fenced_for == 1500ms);
+    story.tell(Woken{});
+    story.tell(Polled{Story::round({"7"})});
+    CHECK(story.status().state == LaneState::running);
+    CHECK(story.status().fenced_for == 0ms);
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(done(1));
+    story.tell(Advanced{});
+    story.pass(1s);
+    story.tell(Polled{fenced});
+    CHECK(story.status().fenced_for == 0ms);
   }
 
   TEST_CASE("a stop finishes the call in hand, commits it, and gives the lane up") {

@@ -57,6 +57,36 @@ TEST_SUITE("lane: the way of a row") {
     CHECK(story.expect<CallHandler>().records[0].id() == "3");
   }
 
+  TEST_CASE("a late row counts and is committed, but moves no position and is nobody's previous") {
+    auto config = Story::quick();
+    config.commit_every = 2;
+    Story story(config);
+    Cursor cursor;
+    cursor.position = Position{1'000, "7"};
+    cursor.sequence = 7;
+    story.claimed(cursor);
+    auto round = Story::round({"3", "4", "8"});
+    round.records[0].late = round.records[1].late = true;
+    story.tell(Polled{round});
+    story.tell(Started{});
+    story.tell(Locked{});
+    const auto& late = story.expect<CallHandler>().records;
+    CHECK(late[0].previous_id == "7");
+    CHECK(late[1].previous_id == "7");
+    CHECK(late[1].sequence == 9);
+    story.tell(done(2));
+    story.tell(Advanced{});
+    CHECK(story.status().position->id == "7");
+    CHECK(story.status().sequence == 9);
+    CHECK(story.expect<LockCursor>().expected->id == "7");
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().records[0].previous_id == "7");
+    CHECK(story.expect<CallHandler>().records[0].sequence == 10);
+    story.tell(done(1));
+    story.tell(Advanced{});
+    CHECK(story.expect<PollSource>().after->id == "8");
+  }
+
   TEST_CASE("sequence and previous id go on from the cursor") {
     Story story;
     story.calling({"8"}, Cursor{.position = Position{900, "7"}, .sequence = 41});

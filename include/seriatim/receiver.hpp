@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace seriatim {
+
+// The other end: what a receiver needs to take each record once and in order, whatever happens to
+// relays, databases and networks on the way. docs/receivers.md tells how to use it.
+
+/// What came with a record: the headers `Seriatim-Process`, `-Lane`, `-Epoch`, `-Sequence`, and the
+/// id that follows `<process>:` in `Idempotency-Key`.
+struct Delivery {
+  std::string process;
+  unsigned lane = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::string id;
+};
+
+/// What a receiver must keep of one lane, best in the transaction of the effect itself.
+struct ReceivedLane {
+  std::uint64_t epoch = 0;       ///< the highest seen
+  std::uint64_t sequence = 0;    ///< of the last record taken or set aside
+  std::vector<std::string> ids;  ///< of the last records up to `sequence`, oldest first
+
+  friend bool operator==(const ReceivedLane&, const ReceivedLane&) = default;
+};
+
+/// For one column or file. `lane_from` answers nothing where the text is not one of `to_text`.
+[[nodiscard]] std::string to_text(const ReceivedLane& lane);
+[[nodiscard]] std::optional<ReceivedLane> lane_from(std::string_view text);
+
+enum class Verdict {
+  accept,    ///< the next one: take it, then tell `taken`
+  repeat,    ///< taken before: acknowledge, do nothing
+  stale,     ///< from a holder that was replaced: refuse
+  gap,       ///< records before it never came: refuse, a person must look
+  conflict,  ///< another record had this number: refuse, a person must look
+};
+
+[[nodiscard]] const char* to_string(Verdict verdict);
+
+struct Judgement {
+  Verdict verdict = Verdict::accept;
+  std::string reason;  ///< for a person; empty where accepted
+};
+
+/// Judges what comes in and remembers what was taken, for each (process, lane).
+///
+/// Threads: one at a time. The calls of one lane never overlap, but for the last call of a holder
+/// that was frozen and replaced: hold a lock, or the lane's row, from `judge` to `taken`.
+class Receiver {
+ public:
+  /// `ids_kept` a lane: at least the sender's `commit_every`, for so many records may be repeated.
+  explicit Receiver(std::size_t ids_kept = 100) : ids_kept_(ids_kept) {}
+
+  /// Remembers the epoch, and nothing else: a record whose effect failed is judged again.
+  Judgement judge(const Delivery& delivery);
+
+  /// The effect is there; answers what is to be kept. Throws std::logic_error where the delivery is
+  /// not the next one.
+  const ReceivedLane& taken(const Delivery& delivery);
+
+  /// A person says that the next record was set aside (`seriatim skip`) and will never come. False
+  /// where `sequence` is not the next.
+  bool set_aside(const std::string& process, unsigned lane, std::uint64_t sequence, std::string id);
+
+  /// What was kept, at start; or what a person decided.
+  void restore(const std::string& process, unsigned lane, ReceivedLane kept);
+  [[nodiscard]] const ReceivedLane& lane(const std::string& process, unsigned lane);
+
+ private:
+  void remember(ReceivedLane& lane, std::uint64_t sequence, std::string id) const;
+
+  std::size_t ids_kept_;
+  std::map<std::pair<std::string, unsigned>, ReceivedLane> lanes_;
+};
+
+}  // namespace seriatim

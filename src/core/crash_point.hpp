@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+namespace seriatim::core {
+
+#ifdef SERIATIM_MUTANTS
+/// A place where the program may be killed or frozen on purpose: "updated", or "before" of action
+/// "call". `seriatim_hooked` (tests/support/hooks.cpp) obeys; other builds do not contain it.
+void crash_point(std::string_view place, std::string_view action = {});
+#else
+constexpr void crash_point(std::string_view, std::string_view = {}) {}
+#endif
+
+}  // namespace seriatim::core

@@ -1,0 +1,125 @@
+#include "seriatim/receiver.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace seriatim {
+
+namespace {
+
+std::string number(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+Judgement stale(const Delivery& delivery, const ReceivedLane& lane) {
+  return {Verdict::stale, "epoch " + number(delivery.epoch) + " was replaced by epoch " +
+                              number(lane.epoch) + ": this sender no longer holds the lane"};
+}
+
+Judgement gap(const Delivery& delivery, const ReceivedLane& lane) {
+  const auto first = lane.sequence + 1;
+  const auto last = delivery.sequence - 1;
+  const auto missing = first == last ? "record " + number(first)
+                                     : "records " + number(first) + " to " + number(last);
+  return {Verdict::gap, missing + " never came before record " + number(delivery.sequence) +
+                            "; if set aside or not wanted, tell this receiver so"};
+}
+
+/// At or before the last record taken. A row known by its id may bear another number now: one
+/// before it was deleted and never committed. Beyond the ids kept only an operator's rewind can
+/// lead.
+Judgement seen_before(const Delivery& delivery, const ReceivedLane& lane) {
+  const auto& ids = lane.ids;
+  const auto back = lane.sequence - delivery.sequence;
+  const bool known = std::find(ids.begin(), ids.end(), delivery.id) != ids.end();
+  if (known || back >= ids.size()) return {Verdict::repeat, "taken before"};
+  return {Verdict::conflict, "record " + number(delivery.sequence) + " was row " +
+                                 ids[ids.size() - 1 - back] + " when it was taken and is row " +
+                                 delivery.id + " now"};
+}
+
+bool read_number(std::string_view& text, std::uint64_t& into, char end) {
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  const auto length = static_cast<std::size_t>(rest - text.data());
+  if (error != std::errc{} || length == text.size() || *rest != end) return false;
+  text.remove_prefix(length + 1);
+  return true;
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::accept: return "accept";
+    case Verdict::repeat: return "repeat";
+    case Verdict::stale: return "stale";
+    case Verdict::gap: return "gap";
+    case Verdict::conflict: return "conflict";
+  }
+  return "?";
+}
+
+Judgement Receiver::judge(const Delivery& delivery) {
+  auto& lane = lanes_[{delivery.process, delivery.lane}];
+  if (delivery.epoch < lane.epoch) return stale(delivery, lane);
+  lane.epoch = delivery.epoch;
+  if (delivery.sequence <= lane.sequence) return seen_before(delivery, lane);
+  if (delivery.sequence > lane.sequence + 1) return gap(delivery, lane);
+  return {};
+}
+
+const ReceivedLane& Receiver::taken(const Delivery& delivery) {
+  auto& lane = lanes_[{delivery.process, delivery.lane}];
+  if (delivery.sequence != lane.sequence + 1) {
+    throw std::logic_error("record " + number(delivery.sequence) + " taken after record " +
+                           number(lane.sequence) + ": only an accepted record can be taken");
+  }
+  remember(lane, delivery.sequence, delivery.id);
+  return lane;
+}
+
+bool Receiver::set_aside(const std::string& process, unsigned lane, std::uint64_t sequence,
+                         std::string id) {
+  auto& kept = lanes_[{process, lane}];
+  if (sequence != kept.sequence + 1) return false;
+  remember(kept, sequence, std::move(id));
+  return true;
+}
+
+void Receiver::remember(ReceivedLane& lane, std::uint64_t sequence, std::string id) const {
+  lane.sequence = sequence;
+  lane.ids.push_back(std::move(id));
+  while (lane.ids.size() > ids_kept_) lane.ids.erase(lane.ids.begin());
+}
+
+void Receiver::restore(const std::string& process, unsigned lane, ReceivedLane kept) {
+  lanes_[{process, lane}] = std::move(kept);
+}
+
+const ReceivedLane& Receiver::lane(const std::string& process, unsigned lane) {
+  return lanes_[{process, lane}];
+}
+
+// "7 42 2:ab 1:c ": epoch, sequence, and each id behind its length.
+
+std::string to_text(const ReceivedLane& lane) {
+  std::string text = number(lane.epoch) + ' ' + number(lane.sequence) + ' ';
+  for (const auto& id : lane.ids) text += number(id.size()) + ':' + id + ' ';
+  return text;
+}
+
+std::optional<ReceivedLane> lane_from(std::string_view text) {
+  ReceivedLane lane;
+  if (!read_number(text, lane.epoch, ' ') || !read_number(text, lane.sequence, ' ')) return {};
+  while (!text.empty()) {
+    std::uint64_t length = 0;
+    if (!read_number(text, length, ':') || length >= text.size() || text[length] != ' ') return {};
+    lane.ids.emplace_back(text.substr(0, length));
+    text.remove_prefix(length + 1);
+  }
+  if (lane.ids.size() > lane.sequence) return {};
+  return lane;
+}
+
+}  // namespace seriatim

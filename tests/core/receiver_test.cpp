@@ -1,0 +1,133 @@
+// What a receiver does about each delivery, told as what its sender went through.
+#include "seriatim/receiver.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+using namespace seriatim;
+
+namespace {
+
+/// A receiver of one lane that takes what it accepts.
+struct Taker {
+  explicit Taker(std::size_t ids_kept = 100) : receiver(ids_kept) {}
+  Judgement comes(std::uint64_t epoch, std::uint64_t sequence, const std::string& id) {
+    const Delivery delivery{"p", 0, epoch, sequence, id};
+    auto judgement = receiver.judge(delivery);
+    if (judgement.verdict == Verdict::accept) receiver.taken(delivery);
+    return judgement;
+  }
+  Verdict of(std::uint64_t epoch, std::uint64_t sequence, const std::string& id) {
+    return comes(epoch, sequence, id).verdict;
+  }
+  Receiver receiver;
+};
+
+}  // namespace
+
+TEST_SUITE("receiver") {
+  TEST_CASE("records are taken one after another, and once") {
+    Taker taker;
+    CHECK(taker.of(1, 1, "a") == Verdict::accept);
+    CHECK(taker.of(1, 2, "b") == Verdict::accept);
+    CHECK(taker.of(1, 2, "b") == Verdict::repeat);
+    CHECK(taker.of(1, 1, "a") == Verdict::repeat);
+    CHECK(taker.of(1, 3, "c") == Verdict::accept);
+  }
+
+  TEST_CASE("lanes and processes are kept apart") {
+    Receiver receiver;
+    receiver.taken({"p", 0, 1, 1, "a"});
+    CHECK(receiver.judge({"p", 1, 1, 1, "b"}).verdict == Verdict::accept);
+    CHECK(receiver.judge({"q", 0, 1, 1, "a"}).verdict == Verdict::accept);
+    CHECK(receiver.judge({"p", 0, 1, 1, "a"}).verdict == Verdict::repeat);
+  }
+
+  TEST_CASE("after a take-over the numbers go on, and the old holder is refused") {
+    Taker taker;
+    CHECK(taker.of(7, 1, "a") == Verdict::accept);
+    CHECK(taker.of(8, 1, "a") == Verdict::repeat);  // its answer was lost with the holder
+    CHECK(taker.of(8, 2, "b") == Verdict::accept);
+    const auto late = taker.comes(7, 3, "c");  // the old one thaws
+    CHECK(late.verdict == Verdict::stale);
+    CHECK(late.reason == "epoch 7 was replaced by epoch 8: this sender no longer holds the lane");
+    CHECK(taker.of(7, 1, "a") == Verdict::stale);
+    CHECK(taker.of(8, 3, "c") == Verdict::accept);
+  }
+
+  TEST_CASE("an epoch counts as seen though the effect failed") {
+    Receiver receiver;
+    const Delivery first{"p", 0, 8, 1, "a"};
+    REQUIRE(receiver.judge(first).verdict == Verdict::accept);  // … and then its disk was full
+    CHECK(receiver.judge({"p", 0, 7, 1, "a"}).verdict == Verdict::stale);
+    CHECK(receiver.judge(first).verdict == Verdict::accept);
+  }
+
+  TEST_CASE("a gap is refused and says what is missing, until it is said to be set aside") {
+    Taker taker;
+    taker.of(1, 1, "a");
+    const auto one = taker.comes(2, 3, "c");
+    CHECK(one.verdict == Verdict::gap);
+    CHECK(one.reason ==
+          "record 2 never came before record 3; if set aside or not wanted, tell this receiver so");
+    CHECK(taker.comes(2, 9, "i").reason.find("records 2 to 8 never came") == 0);
+    CHECK_FALSE(taker.receiver.set_aside("p", 0, 3, "c"));
+    CHECK(taker.receiver.set_aside("p", 0, 2, "b"));
+    CHECK(taker.of(2, 3, "c") == Verdict::accept);
+  }
+
+  TEST_CASE("a receiver that begins late is told where, and takes the next") {
+    Taker taker;
+    CHECK(taker.of(5, 17, "q") == Verdict::gap);
+    taker.receiver.restore("p", 0, {.epoch = 5, .sequence = 16, .ids = {}});
+    CHECK(taker.of(5, 17, "q") == Verdict::accept);
+    CHECK(taker.of(5, 16, "?") == Verdict::repeat);
+  }
+
+  TEST_CASE("another row under a number already taken is no repeat") {
+    // Rows 11 and 12 were taken and their commit was lost; 12 was deleted, so 13 bears its number.
+    Taker taker;
+    taker.of(1, 1, "11");
+    taker.of(1, 2, "12");
+    CHECK(taker.of(2, 1, "11") == Verdict::repeat);
+    const auto conflict = taker.comes(2, 2, "13");
+    CHECK(conflict.verdict == Verdict::conflict);
+    CHECK(conflict.reason == "record 2 was row 12 when it was taken and is row 13 now");
+  }
+
+  TEST_CASE("a row already taken under another number is a repeat") {
+    Taker taker;
+    for (std::uint64_t n = 1; n <= 3; ++n) taker.of(1, n, std::to_string(10 + n));
+    CHECK(taker.of(2, 1, "11") == Verdict::repeat);
+    CHECK(taker.of(2, 2, "13") == Verdict::repeat);  // 12 was deleted
+    CHECK(taker.of(2, 3, "14") == Verdict::conflict);
+  }
+
+  TEST_CASE("only the next record can be taken") {
+    Taker taker;
+    taker.of(1, 1, "a");
+    CHECK_THROWS_AS(taker.receiver.taken({"p", 0, 1, 1, "a"}), std::logic_error);
+    CHECK_THROWS_AS(taker.receiver.taken({"p", 0, 1, 3, "c"}), std::logic_error);
+  }
+
+  TEST_CASE("a rewind repeats all it passes, beyond the ids that are kept too") {
+    Taker taker(2);
+    for (std::uint64_t n = 1; n <= 5; ++n) taker.of(1, n, std::to_string(n));
+    CHECK(taker.receiver.lane("p", 0).ids == std::vector<std::string>{"4", "5"});
+    for (std::uint64_t n = 1; n <= 5; ++n)
+      CHECK(taker.of(2, n, std::to_string(n)) == Verdict::repeat);
+    CHECK(taker.of(2, 6, "6") == Verdict::accept);
+  }
+
+  TEST_CASE("what is kept comes back from its text, whatever the ids hold") {
+    const ReceivedLane lane{7, 42, {"a b", "", "4:x ", "ü\n"}};
+    CHECK(lane_from(to_text(lane)) == lane);
+    CHECK(lane_from(to_text({})) == ReceivedLane{});
+    for (const char* broken : {"", "7", "7 42", "x 1 ", "-1 2 ", "1 1 2:a ", "1 1 1:a", "1 1 9:a ",
+                               "1 1 1a ", "1 0 1:a ", "1 99999999999999999999 "}) {
+      CAPTURE(broken);
+      CHECK_FALSE(lane_from(broken).has_value());
+    }
+  }
+}
