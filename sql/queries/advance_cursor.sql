@@ -1,13 +1,16 @@
 -- What is left of the transaction has no time limit: the rows were delivered, and giving up on a mark
 -- (mark_rows.sql) because a row is locked by others would deliver them again.
--- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next; $10: lease in ms
-UPDATE seriatim.cursor
-SET position_at = $6::timestamptz, position_id = $7, sequence = sequence + $8::bigint,
+-- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next;
+-- $10: lease in ms; $11: ids for the open bucket; $12: the last row done, where a plan is kept
+UPDATE seriatim.cursor AS c
+SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence + $8::bigint,
     attempts = $9::integer, crashes = 0, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
+    bucket_ids = c.bucket_ids || $11::text[],  -- a full bucket is closed by a trigger
+    {plan}
     lease_until = clock_timestamp() + $10::bigint * interval '1 millisecond'
-WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
-  AND position_at IS NOT DISTINCT FROM $4::timestamptz
-  AND position_id IS NOT DISTINCT FROM $5::text
-  AND state IN ('running', 'retrying')
+WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
+  AND c.position_at IS NOT DISTINCT FROM $4::timestamptz
+  AND c.position_id IS NOT DISTINCT FROM $5::text
+  AND c.state IN ('running', 'retrying')
 RETURNING set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)

@@ -7,17 +7,7 @@ SELECT format('%I.%I', n.nspname, c.relname) AS name,
            (SELECT min(i.inhrelid::regclass::text) FROM pg_inherits AS i
             WHERE i.inhparent = c.oid) END AS child,
        c.oid = $1::oid AND row_security_active(c.oid) AS rows_hidden_by_policy,
-       -- A permissive policy `USING (true)` for our role, and no restrictive one, hides nothing.
-       EXISTS (
-           SELECT FROM pg_policy AS p
-           WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND p.polpermissive
-             AND pg_get_expr(p.polqual, p.polrelid) = 'true'
-             AND EXISTS (SELECT FROM unnest(p.polroles) AS role
-                         WHERE role = 0 OR pg_has_role(role, 'USAGE'))
-       ) AND NOT EXISTS (
-           SELECT FROM pg_policy AS p
-           WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND NOT p.polpermissive
-       ) AS policies_let_all_through,
+       {policies_let_all_through} AS policies_let_all_through,
        has_table_privilege(c.oid, 'SELECT') AS may_select,
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.place)
         FROM pg_partitioned_table AS pt

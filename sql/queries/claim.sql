@@ -2,7 +2,9 @@
 -- is gone. A backend of another role hides its start time; then only the lease decides.
 -- A lane that is not free is not even locked: a standby that looks must not stop the holder, whose
 -- own lock skips locked rows.
--- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend as the client knows it
+-- A crash is counted once for each start: the state then says that the attempt has ended, so a holder
+-- that dies before it starts one of its own counts none.
+-- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend, NULL behind a pooler
 WITH lane AS (
     SELECT c.process_name, c.lane, c.holder,
            c.holder IS DISTINCT FROM $4 AS changes,
@@ -24,11 +26,12 @@ WITH lane AS (
     UPDATE seriatim.cursor AS c
     SET epoch = c.epoch + l.changes::integer,
         crashes = c.crashes + l.crashed::integer,
+        state = CASE WHEN l.crashed THEN 'retrying' ELSE c.state END,
+        detail = CASE WHEN l.crashed THEN 'the process that handled the next row ended'
+                      ELSE c.detail END,
         holder = $4,
-        -- Behind a pooler the backend is not ours: its life would say nothing about us.
-        holder_pid = CASE WHEN pg_backend_pid() = $6::integer THEN pg_backend_pid() END,
-        holder_started = CASE WHEN pg_backend_pid() = $6::integer THEN
-            (SELECT a.backend_start FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()) END,
+        holder_pid = $6::integer,
+        holder_started = (SELECT a.backend_start FROM pg_stat_activity AS a WHERE a.pid = $6::integer),
         lease_until = clock_timestamp() + $5::bigint * interval '1 millisecond'
     FROM lane AS l
     WHERE c.process_name = l.process_name AND c.lane = l.lane
@@ -45,5 +48,6 @@ WITH lane AS (
 )
 SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
        sequence, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
-       ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms
+       ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
+       (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id
 FROM taken

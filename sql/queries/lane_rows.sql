@@ -3,6 +3,7 @@ SELECT c.lane, c.lanes,
        (extract(epoch FROM c.position_at) * 1000000)::bigint AS position_us, c.position_id,
        c.sequence, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
        ceil(extract(epoch FROM c.next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
+       (extract(epoch FROM c.barrier_at) * 1000000)::bigint AS barrier_us, c.barrier_id,
        l.holder IS NOT NULL AS holder_alive,
        to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at
 FROM seriatim.cursor AS c

@@ -1,44 +1,47 @@
 -- Who may still insert: holders of write-class locks on the table, those it is a partition of and
 -- its partitions. Always one row, so that a table put in another's place is noticed.
+-- Schemas are named: a search_path must not put another pg_locks in the place of this one.
 -- $1 the table's name  $2 its oid when the session began
 WITH RECURSIVE above AS (
     SELECT $2::oid AS oid
     UNION
-    SELECT i.inhparent FROM pg_inherits AS i JOIN above ON i.inhrelid = above.oid
+    SELECT i.inhparent FROM pg_catalog.pg_inherits AS i JOIN above ON i.inhrelid = above.oid
 ), below AS (
     SELECT $2::oid AS oid
     UNION
-    SELECT i.inhrelid FROM pg_inherits AS i JOIN below ON i.inhparent = below.oid
+    SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i JOIN below ON i.inhparent = below.oid
 ), tree AS (
     SELECT oid FROM above UNION SELECT oid FROM below
 ), locks AS MATERIALIZED (  -- one look at pg_locks
-    SELECT * FROM pg_locks WHERE locktype IN ('relation', 'transactionid')
+    SELECT * FROM pg_catalog.pg_locks WHERE locktype IN ('relation', 'transactionid')
 ), holders AS (
     SELECT DISTINCT l.virtualtransaction, l.pid
     FROM locks AS l
     WHERE l.locktype = 'relation'
       AND l.granted
-      AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+      AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database())
       AND l.relation IN (SELECT oid FROM tree)
       AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
                      'AccessExclusiveLock')
-      AND l.pid IS DISTINCT FROM pg_backend_pid()
+      AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
 )
-SELECT to_regclass($1)::oid IS NOT DISTINCT FROM $2::oid AS same_table,
+SELECT pg_catalog.to_regclass($1)::oid IS NOT DISTINCT FROM $2::oid AS same_table,
+       pg_catalog.row_security_active($2::oid) AS policed,
        h.virtualtransaction,
        h.pid,
        p.gid,
        a.application_name,
        coalesce(a.usename, p.owner) AS usename,
        CASE WHEN h.pid IS NULL THEN 'prepared' ELSE a.state END AS state,
-       (extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared)) * 1000)::bigint
-           AS age_ms
+       (extract(epoch FROM pg_catalog.clock_timestamp() - coalesce(a.xact_start, p.prepared)) * 1000)::bigint
+           AS age_ms,
+       (extract(epoch FROM pg_catalog.clock_timestamp() - a.query_start) * 1000)::bigint AS statement_age_ms
 FROM (SELECT) AS always
 LEFT JOIN holders AS h ON true
-LEFT JOIN pg_stat_activity AS a ON a.pid = h.pid
+LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid
 LEFT JOIN LATERAL (
     SELECT x.gid, x.owner, x.prepared
-    FROM locks AS l JOIN pg_prepared_xacts AS x ON x.transaction = l.transactionid
+    FROM locks AS l JOIN pg_catalog.pg_prepared_xacts AS x ON x.transaction = l.transactionid
     WHERE h.pid IS NULL AND l.pid IS NULL AND l.virtualtransaction = h.virtualtransaction
     LIMIT 1
 ) AS p ON true

@@ -1,5 +1,6 @@
 SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
        sequence, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
-       ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms
+       ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
+       (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id
 FROM seriatim.cursor
 WHERE process_name = $1 AND lane = $2::integer

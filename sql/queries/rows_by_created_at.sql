@@ -3,7 +3,7 @@
 -- $1, $2 cursor  $3 settled: strictly below  $4 nothing waits below this  $5 rows  $6 bytes a payload
 -- $8 this row alone
 SELECT id, created_at_us, payload_bytes, other_bytes, fits, found,
-       CASE WHEN fits THEN key END AS key,
+       payload_is_binary, CASE WHEN fits THEN key END AS key,
        CASE WHEN fits THEN event_type END AS event_type,
        CASE WHEN fits THEN headers END AS headers,
        CASE WHEN fits THEN payload END AS payload
@@ -24,14 +24,16 @@ FROM (
                    CASE WHEN isfinite(t.{created_at}) THEN
                        (extract(epoch FROM t.{created_at}) * 1000000)::bigint END AS created_at_us,
                    ({key})::text AS key, ({event_type})::text AS event_type,
-                   {header_pairs} AS headers, {payload_text} AS payload
+                   {header_pairs} AS headers, {payload_text} AS payload,
+                   pg_typeof({raw_payload}) = 'pg_catalog.bytea'::regtype AS payload_is_binary
             FROM {table} AS t
             WHERE ($1::timestamptz IS NULL
                    OR (t.{created_at}, t.{id}) > ($1::timestamptz, $2::{id_type}))
               AND t.{created_at} < $3::timestamptz
               AND ($4::timestamptz IS NULL OR t.{created_at} >= $4::timestamptz)
               AND ($8::{id_type} IS NULL OR t.{id} = $8::{id_type})
-              AND (SELECT to_regclass({table_text})::oid = {oid}::oid)  -- no other table in its place
+              AND (SELECT to_regclass({table_text})::oid = {oid}::oid  -- no other table in its place
+                   AND row_security_active({oid}::oid) = {policed})  -- and none of its rows hidden since
               AND ({where}) AND {lane_filter}
             ORDER BY t.{created_at}, t.{id}
             LIMIT $5::bigint

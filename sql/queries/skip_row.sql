@@ -1,6 +1,8 @@
 -- Set one row aside: the cursor moves onto it as if it were delivered. The epoch grows, so that
 -- whatever a holder was about to do with the row is refused. A paused lane stays paused.
--- $1 to $7 as in pause_lane.sql  $8, $9 the row
+-- A late row is set aside behind the cursor, which stays where it is. Either is accounted for in the
+-- ledger, here in the open bucket where it stands there.
+-- $1 to $7 as in pause_lane.sql  $8, $9 the cursor's new position  $10 the row  $11 ids for the open bucket
 WITH before AS (
     SELECT * FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
@@ -10,6 +12,8 @@ WITH before AS (
     UPDATE seriatim.cursor AS c
     SET position_at = $8::timestamptz, position_id = $9::text,
         sequence = c.sequence + 1, epoch = c.epoch + 1,
+        bucket_ids = c.bucket_ids || $11::text[],
+        planned_ids = array_remove(c.planned_ids, $10::text),
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
         detail = CASE c.state WHEN 'paused' THEN c.detail END,
         reason = NULL, failed_id = NULL, attempts = 0, crashes = 0, next_attempt_at = NULL
@@ -19,7 +23,7 @@ WITH before AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)
     SELECT process_name, lane, 'skip', coalesce($6::text, session_user::text), $7::text, epoch, position_at, position_id,
-           $9::text,
+           $10::text,
            jsonb_build_object('state', state, 'reason', reason, 'detail', detail,
                               'attempts', attempts, 'crashes', crashes)
     FROM before

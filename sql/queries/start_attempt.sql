@@ -1,9 +1,13 @@
 -- A commit of our own, waited for: WAL is flushed in order, so the commits of all rows seen so far
 -- are durable with it, those of synchronous_commit = off producers included. A role may have
 -- switched waiting off, so it is switched on for this transaction.
+-- $5, $6 late_rows = 'deliver': the batch in its order, and how far late rows were looked for; NULL: as
+-- they are.
 UPDATE seriatim.cursor
 SET attempts = attempts + 1, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
+    planned_ids = coalesce($5::text[], planned_ids),
+    looked_at = coalesce($6::timestamptz, looked_at),
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND state IN ('running', 'retrying')

@@ -1,8 +1,13 @@
 #include "postgres/admin.hpp"
 
+#include "postgres/adopt.hpp"
+#include "postgres/audit_report.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/lane_report.hpp"
 #include "postgres/operator_acts.hpp"
+#include "postgres/recut.hpp"
+#include "postgres/rewind.hpp"
+#include "postgres/why.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
@@ -39,6 +44,19 @@ std::vector<PeekedRow> Admin::peek(const Target& target, unsigned lane, unsigned
   return peek_rows(connection, target, lane, rows_max);
 }
 
+RowReport Admin::why(const Target& target, const std::string& id) {
+  auto connection = report_connection(url_);
+  return explain_row(connection, target, id);
+}
+
+std::vector<LaneAudit> Admin::audit(const Target& target, bool every_bucket,
+                                    const std::function<void(std::uint64_t)>& progress) {
+  // A sealed bucket may hold hundreds of thousands of rows.
+  Connection connection(
+      url_, {.application = "seriatim/report", .statement_timeout = milliseconds{3'600'000}});
+  return audit_lanes(connection, target, every_bucket, progress);
+}
+
 ActResult Admin::pause(const Target& target, const Actor& actor) {
   auto connection = act_connection(url_, target);
   return pause_lanes(connection, target, actor);
@@ -57,6 +75,30 @@ ActResult Admin::retry(const Target& target, const Actor& actor) {
 ActResult Admin::skip(const Target& target, const std::string& id, const Actor& actor) {
   auto connection = act_connection(url_, target);
   return skip_row(connection, target, id, actor);
+}
+
+ActResult Admin::adopt(const Target& target, const std::optional<std::string>& from,
+                       const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return from ? take_over(connection, target, *from, actor)
+              : adopt_source(connection, target, actor);
+}
+
+std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPlace& place) {
+  auto connection = report_connection(url_);
+  return postgres::plan_rewind(connection, target, place);
+}
+
+std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& place,
+                                      const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return rewind_lanes(connection, target, place, actor);
+}
+
+ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,
+                       const std::function<bool(const std::string&)>& keep_waiting) {
+  auto connection = act_connection(url_, target);
+  return recut_lanes(connection, target, lanes, actor, keep_waiting);
 }
 
 std::string Admin::append(const Message& message) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "postgres/lane_audit.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/record.hpp"
@@ -19,14 +22,18 @@ struct Target {
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
-  LaneStatus lane;     ///< state is `standby` when nobody holds the lane
+  /// State is `standby` when nobody holds the lane; `fenced_for` is at most what it says: the age
+  /// of the row that waits.
+  LaneStatus lane;
   std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
   bool holder_alive = false;
   std::uint64_t lag_records =
       0;  ///< committed matching rows after the cursor, counted up to lag_records_max
   milliseconds lag_age{0};             ///< age of the oldest of them
   std::optional<std::string> next_id;  ///< the row the lane will hand over next
-  std::string updated_at;              ///< of the cursor row, ISO 8601 UTC
+  std::optional<milliseconds>
+      called_for;          ///< its handler was called with it so long ago, and is at it
+  std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
@@ -46,6 +53,31 @@ struct Actor {
 /// What an act did to one lane, in words: "lane 0: skipped row 4711 (sequence 17)".
 using ActResult = std::vector<std::string>;
 
+struct RowReport;  // row_report.hpp
+
+/// A place in the order of a table, as people name it: the row that will be delivered next.
+struct RewindPlace {
+  enum class Kind {
+    start,  ///< the table's first row
+    end,    ///< the first row inserted from now on
+    row,    ///< `text`: its id
+    time,   ///< `text`: ISO 8601; the first row created then or later
+  };
+  Kind kind = Kind::start;
+  std::string text;
+};
+
+/// What a rewind does to one lane.
+struct RewindStep {
+  unsigned lane = 0;
+  std::optional<Position> from;  ///< the cursor now
+  std::optional<Position> to;    ///< … and then: the row before the place named
+  bool forward = false;          ///< rows are set aside; else they will be delivered again
+  std::uint64_t rows = 0;        ///< how many
+  std::uint64_t sequence_from = 0;
+  std::uint64_t sequence_to = 0;
+};
+
 /// Operator acts and reports; one short-lived connection each. Every act is a compare-and-set under
 /// the cursor's row lock, is journalled with who and why, and wakes the relay.
 /// Errors: Error with what, where and what to do when an act does not apply; SessionLost when the
@@ -56,12 +88,31 @@ class Admin {
 
   std::vector<LaneReport> status(const Target& target);
   std::vector<PeekedRow> peek(const Target& target, unsigned lane, unsigned rows_max);
+  /// Where one row stands and why it does not move. Error where `id` is no id of that table.
+  RowReport why(const Target& target, const std::string& id);
+  /// Recounts all that was delivered against the table, in one snapshot. `progress` is told the
+  /// rows recounted so far.
+  std::vector<LaneAudit> audit(const Target& target, bool every_bucket,
+                               const std::function<void(std::uint64_t)>& progress);
   ActResult pause(const Target& target, const Actor& actor);
   ActResult resume(const Target& target, const Actor& actor);
   /// Halted or retrying lanes try again at once.
   ActResult retry(const Target& target, const Actor& actor);
   /// Set aside exactly the row a lane stands at. Refuses any other id and an empty reason.
   ActResult skip(const Target& target, const std::string& id, const Actor& actor);
+
+  /// Go on with a database, table or order that is not what the cursor was kept for. `from`: the
+  /// former name of the process, whose cursor it takes over.
+  ActResult adopt(const Target& target, const std::optional<std::string>& from, const Actor& actor);
+  /// Moves every lane's cursor. Refuses an empty reason. `plan_rewind` changes nothing.
+  std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
+  std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place,
+                                 const Actor& actor);
+
+  /// Cuts the process into `lanes` lanes behind a barrier; see recut.hpp for what `keep_waiting` is
+  /// told and decides. The target is as configured now: its key decides the new lanes.
+  ActResult recut(const Target& target, unsigned lanes, const Actor& actor,
+                  const std::function<bool(const std::string&)>& keep_waiting);
 
   struct Message {
     std::string aggregate_type;

@@ -1,5 +1,6 @@
 #include "postgres/check.hpp"
 
+#include "postgres/check_probe.hpp"
 #include "postgres/check_server.hpp"
 #include "postgres/check_table.hpp"
 #include "postgres/connection.hpp"
@@ -35,13 +36,24 @@ bool check_schema(Connection& connection, Findings& findings) {
   return false;
 }
 
+/// The probe needs names alone, of a table that can be locked at all.
+void check_fence_of(TableCheck& check, const std::string& url) {
+  if (check.findings.refused() || check.target.source.guard != Guard::fence) return;
+  Table table;
+  table.oid = check.oid;
+  table.name = check.name;
+  check_fence(check.connection, url, table, check.findings);
+}
+
 }  // namespace
 
-std::vector<Finding> check(const std::string& url, const Target& target) {
+std::vector<Finding> check(const std::string& url, const Target& target,
+                           const CheckOptions& options) {
   Connection connection(url, {.application = "seriatim/check"});
   Findings findings;
   const auto server = read_server(connection);
   judge_server(server, target.source.guard, findings);
+  judge_way(server, target.process, target.source.listen, findings);
   check_prepared_transactions(connection, prepared_age_max, findings);
   const bool schema = check_schema(connection, findings);
   TableCheck table{connection, target, findings, server.role};
@@ -50,7 +62,9 @@ std::vector<Finding> check(const std::string& url, const Target& target) {
     check_created_at(table);
     check_indexes(table);
     check_expressions(table);
+    if (schema) check_fence_of(table, url);
     if (schema) check_cursors(table);
+    if (schema) check_identity(table, options);
   }
   return findings.take();
 }

@@ -15,8 +15,18 @@ struct Finding {
   std::string mend;  ///< the statement or setting that mends it; empty for ok
 };
 
+struct CheckOptions {
+  /// Every process of the configuration: a cursor of none of them may be ours under a former name.
+  /// Empty: not looked for.
+  std::vector<std::string> configured;
+  /// What the lanes themselves halt for, and go on from once it was adopted, is no reason not to
+  /// start them.
+  bool at_start = false;
+};
+
 /// DESIGN §4.5: everything by which promise P1 could not hold is a refusal. Reads only.
-[[nodiscard]] std::vector<Finding> check(const std::string& url, const Target& target);
+[[nodiscard]] std::vector<Finding> check(const std::string& url, const Target& target,
+                                         const CheckOptions& options = {});
 
 /// The refusals as one message, empty when there are none: what start-up shows.
 [[nodiscard]] std::string refusals(const std::vector<Finding>& findings);

@@ -27,13 +27,20 @@ std::string stamp_words(const std::string& expression) {
   return "defaults to " + expression + ", not to the moment of insertion";
 }
 
+bool late_rows_are_delivered(const TableCheck& check) {
+  return check.target.source.late_rows == OnLateRow::deliver;
+}
+
 bool check_default(TableCheck& check, const ColumnFacts& column) {
   if (!column.generated && column.default_expression == insertion_time) return true;
   check.findings.refuse(
       column.full_name() + ' ' + stamp_words(column.default_expression) +
           ": a row may be stamped before rows delivered earlier, and would be lost",
       column.alter("SET DEFAULT clock_timestamp()") +
-          "\nor: order_by = \"id\", where id is drawn from a sequence");
+          "\nor: order_by = \"id\", where id is drawn from a sequence"
+          "\nor: late_rows = \"deliver\" and a lookback longer than any transaction: such rows "
+          "then go "
+          "out late, marked as late");
   return false;
 }
 
@@ -49,7 +56,8 @@ void check_time_type(TableCheck& check, const ColumnFacts& column) {
   } else if (column.type != timestamptz) {
     check.findings.refuse(column.full_name() + " is of type " + column.type,
                           "created_at = a column of type timestamptz");
-  } else if (!by_id && column.modifier >= 0 && column.modifier < 6) {
+  } else if (!by_id && !late_rows_are_delivered(check) && column.modifier >= 0 &&
+             column.modifier < 6) {
     check.findings.refuse(column.full_name() + " is rounded to " + std::to_string(column.modifier) +
                               " digits: a row may be stamped before the moment it was inserted",
                           column.alter("TYPE timestamptz"));
@@ -68,6 +76,12 @@ void check_created_at(TableCheck& check) {
   check_time_type(check, column);
   check_not_null(check, column);
   if (check.target.source.order_by == OrderBy::id) return;
+  if (late_rows_are_delivered(check)) {
+    check.findings.ok("order: (" + column.name + ", id); a row stamped up to " +
+                      std::to_string(check.target.source.lookback.count() / 1000) +
+                      " s behind the cursor is delivered late, one further behind halts the lane");
+    return;
+  }
   // Partitions often differ because they were made before the parent's default was mended; once
   // the parent is, its ALTER TABLE reaches them all, so the parent is named first and alone.
   bool sound = check_default(check, column);

@@ -1,5 +1,6 @@
 // Is it a table all of whose rows we see, and whose writers the fence sees?
 #include "postgres/check_table.hpp"
+#include "postgres/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 
@@ -82,7 +83,9 @@ bool find(TableCheck& check) {
 
 bool check_relation(TableCheck& check) {
   if (!find(check)) return false;
-  const auto rows = check.connection.run(sql::check_relations, {check.oid});
+  const auto rows = check.connection.run(
+      fill(sql::check_relations, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      {check.oid});
   const auto& root = rows[0];
   check.partitioned = std::string(root["kind"].c_str()) == "p";
   check.partition_key = root["partition_key"].c_str();

@@ -57,7 +57,7 @@ void judge_role(const ServerFacts& server, Findings& findings) {
   } else {
     findings.ok("role: " + server.role + ", not a superuser");
   }
-  if (!server.local && !server.tls) {
+  if (!server.local && !server.tls && !server.pooled) {  // behind a pooler: its way, not ours
     findings.warn("the connection to a server elsewhere is not encrypted",
                   "sslmode=verify-full in the database url");
   }
@@ -68,6 +68,7 @@ void judge_role(const ServerFacts& server, Findings& findings) {
 ServerFacts read_server(Connection& connection) {
   const auto row = connection.run(sql::check_server)[0];
   ServerFacts facts;
+  facts.pooled = !connection.direct();
   facts.version = row["version"].c_str();
   facts.release = row["release"].c_str();
   facts.version_number = row["version_number"].as<int>();
@@ -106,6 +107,26 @@ void judge_server(const ServerFacts& server, Guard guard, Findings& findings) {
         "insert_latency",
         "guard = \"fence\"");
   }
+}
+
+void judge_way(const ServerFacts& server, const ProcessConfig& process, bool listen,
+               Findings& findings) {
+  if (!server.pooled) return;
+  const auto ms = [](milliseconds m) { return std::to_string(m.count()) + " ms"; };
+  const std::string what =
+      "the connection goes through a pooler: new rows are found by polling (every " +
+      ms(process.poll_interval_max) +
+      " when idle), and a relay that died is replaced once its lease is over (" +
+      ms(process.lease) + ")";
+  if (!listen) {
+    findings.ok(what);
+    return;
+  }
+  findings.warn(what,
+                "listen = false, where that will do; give the pool more connections than there "
+                "are lanes, and idle_transaction_timeout 0 or above handler_deadline (" +
+                    ms(process.handler_deadline) +
+                    "); settings of the role by ALTER ROLE\nor: a direct connection for seriatim");
 }
 
 void check_prepared_transactions(Connection& connection, std::chrono::minutes age_max,

@@ -18,6 +18,7 @@ struct ServerFacts {
   std::string database;  ///< quoted
   std::string role;      ///< quoted
   bool superuser = false;
+  bool pooled = false;  ///< a pooler stands between us and the server
   bool tls = false;
   bool local = true;             ///< a socket or loopback
   milliseconds idle_timeout{0};  ///< idle_in_transaction_session_timeout; 0: none
@@ -28,6 +29,10 @@ struct ServerFacts {
 
 /// Judging is apart from looking, so that servers we cannot start here are judged in tests too.
 void judge_server(const ServerFacts& server, Guard guard, Findings& findings);
+
+/// What changes behind a pooler, where there is one.
+void judge_way(const ServerFacts& server, const ProcessConfig& process, bool listen,
+               Findings& findings);
 
 /// Prepared longer ago than this and still not ended: they hold the fence where they wrote the
 /// table.

@@ -69,5 +69,6 @@ void check_id(TableCheck& check);
 void check_indexes(TableCheck& check);
 void check_expressions(TableCheck& check);
 void check_cursors(TableCheck& check);
+void check_identity(TableCheck& check, const CheckOptions& options);
 
 }  // namespace seriatim::postgres

@@ -1,8 +1,13 @@
 #include "postgres/connection.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <array>
 #include <set>
 
+#include "postgres/silence_watch.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
@@ -133,6 +138,11 @@ auto Connection::guarded(F&& work) {
     return work();
   } catch (...) {
     try {
+      if (watch_ && watch_->ended_it()) {
+        throw SessionLost(
+            "the database did not answer in time, though the network is up: what is "
+            "between us and it, or the server itself, has stopped");
+      }
       rethrow_translated();
     } catch (const SessionLost&) {
       throw;
@@ -145,7 +155,7 @@ auto Connection::guarded(F&& work) {
 
 namespace {
 
-pqxx::result execute(pqxx::connection& connection, std::string_view sql, const Params& params) {
+pqxx::result send(pqxx::connection& connection, std::string_view sql, const Params& params) {
   pqxx::nontransaction work(connection);
   if (params.empty()) return work.exec(std::string(sql));
 #if PQXX_VERSION_MAJOR >= 7
@@ -161,25 +171,57 @@ pqxx::result execute(pqxx::connection& connection, std::string_view sql, const P
 
 }  // namespace
 
+pqxx::result Connection::execute(std::string_view sql, const Params& params) {
+  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+  return send(*connection_, sql, params);
+}
+
 pqxx::result Connection::run(std::string_view sql, const Params& params) {
-  return guarded([&] { return execute(*connection_, sql, params); });
+  OneBackend scope(*this);
+  auto result = guarded([&] { return execute(sql, params); });
+  scope.end();
+  return result;
 }
 
 pqxx::result Connection::begin(std::string_view first_statement) {
   rollback();
   in_transaction_ = true;
-  return run("BEGIN;\n" + std::string(first_statement));
+  return guarded([&] {
+    try {
+      return execute(begin_ + std::string(first_statement), {});
+    } catch (const pqxx::feature_not_supported&) {  // READ WRITE during recovery
+      if (direct_) throw;
+      throw SessionLost("the pooler leads to a standby: let it lead to the primary alone");
+    }
+  });
+}
+
+Connection::OneBackend::OneBackend(Connection& connection)
+    : connection_(connection), opened_(!connection.direct_ && !connection.in_transaction_) {
+  if (opened_) connection_.begin("");
+}
+
+Connection::OneBackend::~OneBackend() {
+  try {
+    if (opened_) connection_.rollback();
+  } catch (const std::exception&) {  // lost: whoever uses it next is told
+  }
+}
+
+void Connection::OneBackend::end() {
+  if (opened_) connection_.commit();
+  opened_ = false;
 }
 
 void Connection::commit() {
-  const auto result = guarded([&] { return execute(*connection_, "COMMIT", {}); });
+  const auto result = guarded([&] { return execute("COMMIT", {}); });
   in_transaction_ = false;
 }
 
 void Connection::rollback() {
   if (!in_transaction_) return;
   in_transaction_ = false;
-  guarded([&] { return execute(*connection_, "ROLLBACK", {}); });
+  guarded([&] { return execute("ROLLBACK", {}); });
 }
 
 void Connection::run_script(std::string_view script) {
@@ -195,19 +237,75 @@ Connection::Connection(const std::string& url, const Options& options) {
     // libpqxx 6 would reopen a lost connection on a new backend, without our locks and settings.
     connection_->inhibit_reactivation(true);
 #endif
+    watch_ = std::make_unique<SilenceWatch>(connection_->sock());
     return 0;
   });
   apply_settings(options);
+  tell_network_bounds();
+  watch_silence(url, options);
 }
 
 Connection::~Connection() = default;
 
 void Connection::apply_settings(const Options& options) {
   const auto ms = [](milliseconds m) { return std::to_string(m.count()); };
-  const auto row = run(sql::session_settings,
-                       {options.application, ms(options.statement_timeout),
-                        ms(options.lock_timeout), ms(options.idle_in_transaction_timeout)})[0];
-  direct_ = row["backend_pid"].as<int>() == connection_->backendpid();
+  const auto row =
+      run(sql::session_settings,
+          {options.application, ms(options.statement_timeout), ms(options.lock_timeout),
+           ms(options.idle_in_transaction_timeout), std::to_string(connection_->backendpid())})[0];
+  direct_ = row["direct"].as<bool>();
+  if (direct_) return;
+  begin_ = fill(sql::pooled_begin, {{"server_started", row["server_started"].c_str()},
+                                    {"client_encoding", row["client_encoding"].c_str()},
+                                    {"application", quote_literal(options.application)},
+                                    {"statement_timeout", ms(options.statement_timeout)},
+                                    {"lock_timeout", ms(options.lock_timeout)},
+                                    {"idle_timeout", ms(options.idle_in_transaction_timeout)}});
+}
+
+/// What holds at our end, whoever set it, shall hold at the server's: so that a host of ours that
+/// vanished is noticed there as well, and the lock on its cursor falls.
+void Connection::tell_network_bounds() {
+  const int keepalive_idle = tcp_option(TCP_KEEPIDLE);
+  if (keepalive_idle <= 0) return;  // a Unix-domain socket
+  const int user_timeout = tcp_option(TCP_USER_TIMEOUT);
+  if (user_timeout > 0) silence_max_ = 2 * milliseconds(user_timeout);
+  if (!direct_) return;  // the server's end is the pooler's affair
+  try {
+    run(sql::session_network,
+        {std::to_string(keepalive_idle), std::to_string(tcp_option(TCP_KEEPINTVL)),
+         std::to_string(tcp_option(TCP_KEEPCNT)), std::to_string(user_timeout)});
+  } catch (const SourceBroken&) {  // not for us to set here: the server's own bounds hold
+  }
+}
+
+/// A statement may take long, and a commit waits for its standby as long as that takes; so silence
+/// alone proves nothing. Behind a pooler nobody knows which backend to ask about.
+void Connection::watch_silence(const std::string& url, const Options& options) {
+  if (!options.looks_again) return;
+  if (!direct_) {
+    silence_max_ += options.statement_timeout;
+    return;
+  }
+  constexpr auto npos = std::string_view::npos;
+  watch_->ask([url, pid = std::to_string(backend_pid())] {
+    try {
+      Connection another(url, {.application = "seriatim looks again", .looks_again = false});
+      return another.run(sql::backend_works, {pid})[0][0].as<bool>();
+    } catch (const SessionLost& lost) {
+      // A server that refuses us lives. At connect libpq hands its words on, and no SQLSTATE.
+      return !lost.sqlstate().empty() || std::string_view(lost.what()).find("FATAL") != npos;
+    } catch (const std::exception&) {
+      return true;
+    }
+  });
+}
+
+int Connection::tcp_option(int name) const {
+  int value = 0;
+  socklen_t size = sizeof value;
+  const int failed = ::getsockopt(socket(), IPPROTO_TCP, name, &value, &size);
+  return failed ? 0 : value;
 }
 
 int Connection::backend_pid() const {

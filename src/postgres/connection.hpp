@@ -14,10 +14,18 @@ namespace seriatim::postgres {
 
 using std::chrono::milliseconds;
 
+class SilenceWatch;
+
 /// Parameters of a statement in text form; absent: NULL.
 using Params = std::vector<std::optional<std::string>>;
 
-/// One connection to the server, never silently reopened.
+/// One connection to the server, never silently reopened. The keepalives and the tcp_user_timeout
+/// of the URL (or ours) hold at both of its ends. A server that says nothing for twice the
+/// tcp_user_timeout is given up, unless it is still at the statement.
+///
+/// Behind a pooler (PgBouncer) every transaction may come to another backend, which other clients
+/// have left as they liked and will find again: there each statement runs in a transaction that
+/// brings its own settings, and nothing is kept from one transaction to the next.
 ///
 /// Threads: one. Errors: everything that may work on another connection is SessionLost; what the
 /// server refused for good is SourceBroken, naming the SQLSTATE. A statement that fails ends the
@@ -29,6 +37,8 @@ class Connection {
     milliseconds statement_timeout{30'000};
     milliseconds lock_timeout{5'000};
     milliseconds idle_in_transaction_timeout{60'000};
+    /// Asks the server on a second connection whether a silent backend is still at work.
+    bool looks_again = true;
   };
 
   Connection(const std::string& url, const Options& options);
@@ -42,6 +52,23 @@ class Connection {
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
+
+  /// In its scope statements stay on one backend. Through a pooler that takes a transaction (and
+  /// saves the statements theirs), directly nothing; each statement has its own snapshot either
+  /// way.
+  class OneBackend {
+   public:
+    explicit OneBackend(Connection& connection);
+    ~OneBackend();  ///< rolls back where `end` was not reached
+    OneBackend(const OneBackend&) = delete;
+    OneBackend& operator=(const OneBackend&) = delete;
+    void end();
+
+   private:
+    Connection& connection_;
+    bool opened_;
+  };
+
   /// SessionLost from here means: in doubt.
   void commit();
   /// Does nothing where no transaction is open.
@@ -66,13 +93,20 @@ class Connection {
   class Receiver;
   template <class F>
   auto guarded(F&& work);
+  pqxx::result execute(std::string_view sql, const Params& params);
   void apply_settings(const Options& options);
+  void tell_network_bounds();
+  void watch_silence(const std::string& url, const Options& options);
+  [[nodiscard]] int tcp_option(int name) const;
 
   std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<SilenceWatch> watch_;
+  milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
+  std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
-  bool direct_ = false;
+  bool direct_ = true;
 };
 
 /// Turns what libpqxx threw into SessionLost or SourceBroken. Call inside a catch block.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/crash_point.hpp"
+#include "core/mutant.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
@@ -54,14 +56,22 @@ Cursor cursor_from(const pqxx::row& row) {
   cursor.retry_in = milliseconds{std::max<std::int64_t>(0, row["retry_ms"].as<std::int64_t>(0))};
   cursor.reason = halt_reason_from(row["reason"].as<std::string>(""));
   cursor.detail = row["detail"].as<std::string>("");
+  if (!row["barrier_id"].is_null()) {
+    cursor.barrier = {row["barrier_us"].as<std::int64_t>(), row["barrier_id"].as<std::string>()};
+  }
   if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
   return cursor;
 }
 
 CursorRepository::CursorRepository(Connection& connection, const Table& table, LaneId lane,
-                                   std::string holder, milliseconds lease)
-    : connection_(connection), lane_(std::move(lane)), holder_(std::move(holder)), lease_(lease) {
+                                   std::string holder, milliseconds lease, bool keeps_plan)
+    : connection_(connection),
+      lane_(std::move(lane)),
+      holder_(std::move(holder)),
+      lease_(lease),
+      keeps_plan_(keeps_plan) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
+  advance_ = fill(sql::advance_cursor, {{"plan", keeps_plan ? sql::plan_goes_on : ""}});
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -74,15 +84,23 @@ std::string CursorRepository::lease_text() const {
   return std::to_string(lease_.count());
 }
 
+/// What the cursor's epoch is compared with.
+std::string CursorRepository::expected(std::uint64_t epoch) const {
+  if (!core::mutant(core::Mutant::no_epoch)) return std::to_string(epoch);
+  return connection_.run(sql::look_at_cursor, lane_and({}))[0]["epoch"].as<std::string>();
+}
+
 // --- holding ------------------------------------------------------------------------------------
 
 Claim CursorRepository::claim() {
   connection_.rollback();
   const auto lanes = std::to_string(lane_.lanes);
+  const auto backend =  // behind a pooler, the life of a backend says nothing about us
+      connection_.direct() ? std::optional(std::to_string(connection_.backend_pid()))
+                           : std::nullopt;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const auto taken = connection_.run(
-        sql::claim,
-        lane_and({lanes, holder_, lease_text(), std::to_string(connection_.backend_pid())}));
+    const auto taken =
+        connection_.run(sql::claim, lane_and({lanes, holder_, lease_text(), backend}));
     if (!taken.empty()) return {true, cursor_from(taken[0]), holder_};
     refuse_other_lane_count();
     const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
@@ -101,13 +119,15 @@ void CursorRepository::refuse_other_lane_count() {
   throw SourceBroken(HaltReason::config_changed,
                      "process \"" + lane_.process + "\" was cut into " +
                          other[0][0].as<std::string>() + " lanes and is now configured with " +
-                         std::to_string(lane_.lanes) + ": set `lanes` back");
+                         std::to_string(lane_.lanes) +
+                         ": set `lanes` back, or cut it anew: seriatim lanes " + lane_.process +
+                         " " + std::to_string(lane_.lanes));
 }
 
 void CursorRepository::release(std::uint64_t epoch, bool untouched) {
   connection_.rollback();
   connection_.run(sql::release_lane,
-                  lane_and({std::to_string(epoch), holder_, untouched ? "true" : "false"}));
+                  lane_and({expected(epoch), holder_, untouched ? "true" : "false"}));
 }
 
 Cursor CursorRepository::look() {
@@ -121,42 +141,45 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
-bool CursorRepository::start(std::uint64_t epoch) {
+bool CursorRepository::start(std::uint64_t epoch, std::optional<std::vector<std::string>> planned,
+                             std::optional<Mark> looked_at) {
+  if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
-  return !connection_.run(sql::start_attempt, lane_and({std::to_string(epoch), lease_text()}))
+  return !connection_
+              .run(sql::start_attempt,
+                   lane_and({expected(epoch), lease_text(),
+                             planned ? std::optional(array_text(*planned)) : std::nullopt,
+                             looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt}))
               .empty();
 }
 
-bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& expected) {
+bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
   const auto locked =
       connection_.begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
                                                 {"lane", std::to_string(lane_.lane)},
-                                                {"epoch", std::to_string(epoch)},
-                                                {"position_at", literal(at(expected))},
-                                                {"position_id", literal(id(expected))}}));
+                                                {"epoch", expected(epoch)},
+                                                {"position_at", literal(at(position))},
+                                                {"position_id", literal(id(position))}}));
   if (!locked.empty()) return true;
   connection_.rollback();
   return false;
 }
 
-bool CursorRepository::advance(std::uint64_t epoch, const std::optional<Position>& from,
-                               const std::vector<Position>& done, bool next_started) {
-  if (!connection_.in_transaction() || done.empty()) return false;
-  const auto moved = connection_.run(
-      sql::advance_cursor,
-      lane_and({std::to_string(epoch), at(from), id(from), at(done.back()), id(done.back()),
-                std::to_string(done.size()), next_started ? "1" : "0", lease_text()}));
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move, bool next_started) {
+  if (!connection_.in_transaction() || move.ids.empty()) return false;
+  auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
+                          std::to_string(move.ids.size()), next_started ? "1" : "0", lease_text(),
+                          array_text(move.open_ids)});
+  if (keeps_plan_) params.push_back(move.ids.back());
+  const auto moved = connection_.run(advance_, params);
   if (moved.empty()) {
     connection_.rollback();
     return false;
   }
-  if (!mark_rows_.empty()) {
-    std::vector<std::string> ids;
-    ids.reserve(done.size());
-    for (const auto& position : done) ids.push_back(position.id);
-    connection_.run(mark_rows_, {array_text(ids)});
-  }
+  if (!mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
+  core::crash_point("updated");
   connection_.commit();
+  core::crash_point("committed");
   return true;
 }
 
@@ -174,12 +197,12 @@ bool CursorRepository::change(std::string_view sql, const Params& params) {
 
 bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
   return change(sql::note_retry,
-                lane_and({std::to_string(epoch), stored_id(failure), stored(failure.detail),
+                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
                           std::to_string(delay.count()), lease_text()}));
 }
 
 bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {
-  return change(sql::halt_lane, lane_and({std::to_string(epoch), stored_id(failure),
+  return change(sql::halt_lane, lane_and({expected(epoch), stored_id(failure),
                                           stored(failure.detail), to_string(reason)}));
 }
 

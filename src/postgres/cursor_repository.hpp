@@ -17,13 +17,21 @@ namespace seriatim::postgres {
 class CursorRepository {
  public:
   CursorRepository(Connection& connection, const Table& table, LaneId lane, std::string holder,
-                   milliseconds lease);
+                   milliseconds lease, bool keeps_plan);
 
   Claim claim();
-  bool start(std::uint64_t epoch);
-  bool lock(std::uint64_t epoch, const std::optional<Position>& expected);
-  bool advance(std::uint64_t epoch, const std::optional<Position>& from,
-               const std::vector<Position>& done, bool next_started);
+  /// `planned`, `looked_at`: what late_rows = "deliver" keeps beside the cursor; absent: as it is.
+  bool start(std::uint64_t epoch, std::optional<std::vector<std::string>> planned = std::nullopt,
+             std::optional<Mark> looked_at = std::nullopt);
+  bool lock(std::uint64_t epoch, const std::optional<Position>& position);
+  /// Where the cursor goes, and what is noted of the way.
+  struct Move {
+    std::optional<Position> from;
+    std::optional<Position> to;         ///< the last row done that was not late
+    std::vector<std::string> ids;       ///< all rows done, in order
+    std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+  };
+  bool advance(std::uint64_t epoch, const Move& move, bool next_started);
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
   bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure);
   void release(std::uint64_t epoch, bool untouched);
@@ -31,6 +39,7 @@ class CursorRepository {
 
  private:
   [[nodiscard]] std::string lease_text() const;
+  [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();
@@ -40,6 +49,8 @@ class CursorRepository {
   std::string holder_;
   milliseconds lease_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
+  std::string advance_;
+  bool keeps_plan_;
 };
 
 }  // namespace seriatim::postgres

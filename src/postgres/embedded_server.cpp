@@ -36,8 +36,13 @@ bool has_server(const fs::path& folder) {
   return fs::exists(folder / "initdb") && fs::exists(folder / "postgres");
 }
 
-/// Debian keeps every major version in a folder of its own; the newest is taken.
+/// SERIATIM_POSTGRES_BIN says it; else, of the folders Debian keeps for each major version, the
+/// newest.
 fs::path find_binaries() {
+  if (const char* chosen = std::getenv("SERIATIM_POSTGRES_BIN"); chosen && *chosen != '\0') {
+    if (has_server(chosen)) return chosen;
+    throw Error(std::string("SERIATIM_POSTGRES_BIN: no initdb and postgres in ") + chosen);
+  }
   fs::path found;
   int newest = 0;
   std::error_code ignored;

@@ -20,7 +20,8 @@ class EmbeddedServer {
   struct Options {
     std::filesystem::path folder;       ///< created where absent; data/ and server.log live in it
     std::vector<std::string> settings;  ///< "max_prepared_transactions=64"
-    std::filesystem::path binaries;     ///< folder of initdb, pg_ctl, postgres; empty: found
+    std::filesystem::path binaries;     ///< folder of initdb and postgres; empty: the one
+                                        ///< $SERIATIM_POSTGRES_BIN names, else the newest found
   };
   explicit EmbeddedServer(Options options);
   ~EmbeddedServer();

@@ -79,10 +79,8 @@ std::string words(const Blocker& blocker) {
 
 class Reporter {
  public:
-  Reporter(Connection& connection, const Target& target)
-      : connection_(connection),
-        target_(target),
-        table_(resolve_table(connection, target.source)) {}
+  Reporter(Connection& connection, const Target& target, const Table& table)
+      : connection_(connection), target_(target), table_(table) {}
 
   /// What the table says: lag, the next row, and what holds it back.
   void complete(LaneReport& report, const LaneId& lane) {
@@ -99,10 +97,18 @@ class Reporter {
       report.lane.state = LaneState::idle;
       return;
     }
+    report.called_for = call_in_hand(lane);
+    if (report.called_for) return;  // so the row was settled
     look_at_fence(report, *first, lane);
   }
 
  private:
+  std::optional<milliseconds> call_in_hand(const LaneId& lane) {
+    const auto row = connection_.run(sql::call_in_hand, {lane.process, std::to_string(lane.lane)});
+    if (row.empty()) return std::nullopt;
+    return milliseconds{std::max<std::int64_t>(0, row[0]["called_ms"].as<std::int64_t>())};
+  }
+
   milliseconds age_of(const WaitingRows::Row& row) {
     const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
     const auto age = now - row.created_at_us.value_or(now);
@@ -121,6 +127,7 @@ class Reporter {
     auto blockers = still_blocking(connection_, table_, before, age_of(first));
     if (blockers.empty()) return;
     report.lane.state = LaneState::fenced;
+    report.lane.fenced_for = report.lag_age;
     report.lane.row_id = report.next_id;
     report.lane.detail = "an earlier row may still come from " + words(blockers.front());
     if (blockers.size() > 1) {
@@ -142,8 +149,13 @@ class Reporter {
 
   Connection& connection_;
   const Target& target_;
-  Table table_;
+  const Table& table_;
 };
+
+/// The cursor can be shown although the table cannot be read.
+void tell_broken(LaneReport& report, const SourceBroken& broken) {
+  if (!report.lane.reason) report.lane.detail = broken.what();
+}
 
 LaneRow never_claimed(const Target& target, unsigned lane) {
   LaneRow row;
@@ -151,6 +163,8 @@ LaneRow never_claimed(const Target& target, unsigned lane) {
   row.cursor.detail = "never claimed: start `seriatim run`";
   return row;
 }
+
+}  // namespace
 
 std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
   auto rows = read_lanes(connection, target.process.name);
@@ -164,20 +178,28 @@ std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
   return rows;
 }
 
-}  // namespace
+LaneReport report_lane(Connection& connection, const Target& target, const Table& table,
+                       const LaneRow& row) {
+  auto report = report_from(row);
+  try {
+    Reporter(connection, target, table).complete(report, row.id);
+  } catch (const SourceBroken& broken) {
+    tell_broken(report, broken);
+  }
+  return report;
+}
 
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
   std::vector<LaneReport> reports;
   const auto rows = all_lanes(connection, target);
   reports.reserve(rows.size());
-  for (const auto& row : rows) reports.push_back(report_from(row));
   try {
-    Reporter reporter(connection, target);
-    for (std::size_t i = 0; i < rows.size(); ++i) reporter.complete(reports[i], rows[i].id);
-  } catch (const SourceBroken& broken) {  // the cursors can be shown all the same
-    for (auto& report : reports) {
-      if (report.lane.reason) continue;
-      report.lane.detail = broken.what();
+    const auto table = resolve_table(connection, target.source);
+    for (const auto& row : rows) reports.push_back(report_lane(connection, target, table, row));
+  } catch (const SourceBroken& broken) {
+    for (const auto& row : rows) {
+      reports.push_back(report_from(row));
+      tell_broken(reports.back(), broken);
     }
   }
   return reports;

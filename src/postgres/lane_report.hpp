@@ -4,11 +4,19 @@
 
 #include "postgres/admin.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/lane_rows.hpp"
+#include "postgres/table.hpp"
 
 namespace seriatim::postgres {
 
 /// One report a lane, in order; lanes that never ran included.
 [[nodiscard]] std::vector<LaneReport> report_lanes(Connection& connection, const Target& target);
+
+/// The cursor rows of a process, and what stands for them in lanes that never ran; in order.
+[[nodiscard]] std::vector<LaneRow> all_lanes(Connection& connection, const Target& target);
+
+[[nodiscard]] LaneReport report_lane(Connection& connection, const Target& target,
+                                     const Table& table, const LaneRow& row);
 
 [[nodiscard]] std::vector<PeekedRow> peek_rows(Connection& connection, const Target& target,
                                                unsigned lane, unsigned rows_max);

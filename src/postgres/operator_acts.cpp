@@ -1,47 +1,16 @@
 #include "postgres/operator_acts.hpp"
 
-#include "postgres/cursor_repository.hpp"
+#include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
+#include "postgres/late_rows.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/waiting_rows.hpp"
-#include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
-
-constexpr std::size_t who_bytes_max = 200;
-
-std::optional<std::string> stored(const std::string& text, std::size_t bytes_max) {
-  auto kept = storable_text(text, bytes_max);
-  return kept.empty() ? std::nullopt : std::optional(std::move(kept));
-}
-
-std::string lane_name(const LaneRow& lane) {
-  return "lane " + std::to_string(lane.id.lane);
-}
-
-/// The compare-and-set: refused, and nothing changed, where the row is no longer as it was read.
-pqxx::result change(Connection& connection, std::string_view statement, const LaneRow& lane,
-                    const Actor& actor, const Params& more = {}) {
-  const auto& position = lane.cursor.position;
-  Params params{lane.id.process,
-                std::to_string(lane.id.lane),
-                std::to_string(lane.cursor.epoch),
-                position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt,
-                position ? std::optional(position->id) : std::nullopt,
-                stored(actor.who, who_bytes_max),
-                stored(actor.why, Outcome::reason_bytes_max)};
-  params.insert(params.end(), more.begin(), more.end());
-  auto changed = connection.run(statement, params);
-  if (changed.empty()) {
-    throw Error(lane_name(lane) + " of process \"" + lane.id.process +
-                "\" changed meanwhile; nothing was done: look again");
-  }
-  return changed;
-}
 
 /// An act on the state of every lane it applies to.
 struct StateAct {
@@ -140,8 +109,28 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
   // In id order a row without a time takes the cursor's: it decides nothing there.
   const auto& position = lane.cursor.position;
   const auto at = row.created_at_us.value_or(position ? position->created_at_us : 0);
-  const auto changed = change(connection, sql::skip_row, lane, actor, {timestamp_text(at), row.id});
+  const auto changed = change(connection, sql::skip_row, lane, actor,
+                              {timestamp_text(at), row.id, row.id, array_text({row.id})});
   return lane_name(lane) + ": skipped row " + row.id + " (sequence " +
+         changed[0]["sequence"].as<std::string>() + ")";
+}
+
+/// A row behind the cursor that halted the lane: the cursor stays, the row is accounted for.
+std::optional<std::string> set_aside_late(Connection& connection, const Target& target,
+                                          const Table& table, const LaneRow& lane,
+                                          const std::string& id, const Actor& actor) {
+  const auto& position = lane.cursor.position;
+  const bool asked_for =
+      failed_with(lane, id) || lane.cursor.reason == std::optional(HaltReason::late_row);
+  if (!position || !asked_for) return std::nullopt;
+  LateRows late_rows(connection, table, target.source.order_by, lane.id);
+  const auto late = late_rows.one(*position, id);
+  if (!late) return std::nullopt;
+  const auto open_bucket = late_rows.note({*late});
+  const auto changed =
+      change(connection, sql::skip_row, lane, actor,
+             {timestamp_text(position->created_at_us), position->id, id, array_text(open_bucket)});
+  return lane_name(lane) + ": skipped late row " + id + " (sequence " +
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
@@ -171,13 +160,17 @@ ActResult retry_lanes(Connection& connection, const Target& target, const Actor&
 
 ActResult skip_row(Connection& connection, const Target& target, const std::string& id,
                    const Actor& actor) {
-  if (!stored(actor.why, Outcome::reason_bytes_max)) {
+  if (!stored_reason(actor)) {
     throw Error("skip needs a reason for the journal; nothing was skipped: --reason \"…\"");
   }
   const auto table = resolve_table(connection, target.source);
   const auto lanes = lock_lanes(connection, target.process.name);
   std::string standings;
   for (const auto& lane : lanes) {
+    if (const auto late = set_aside_late(connection, target, table, lane, id, actor)) {
+      connection.commit();
+      return {*late};
+    }
     WaitingRows rows(connection, table, target.source.order_by, lane.id);
     const auto first = rows.first(lane.cursor.position);
     if (first && first->id == id) {

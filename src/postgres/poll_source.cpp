@@ -1,5 +1,6 @@
 #include "postgres/poll_source.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <thread>
 
@@ -42,9 +43,11 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       whole_table_(!table_.filtered && lane.lanes == 1) {}
 
 Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max) {
+  Connection::OneBackend scope(connection_);
   auto round = config_.order_by == OrderBy::id ? poll_by_id(after, rows_max)
                                                : poll_by_created_at(after, rows_max);
   if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
+  scope.end();
   return round;
 }
 
@@ -67,7 +70,7 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
         !waited && holders.blockers.empty() && *waiting - f < microseconds(ripening_max);
     if (!ripens) {
       round.fenced = true;
-      round.blockers = std::move(holders.blockers);
+      round.blockers = blockers_of(*waiting, std::move(holders));
       return round;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
@@ -83,7 +86,8 @@ Mark PollSource::read_clock(const std::optional<Position>& after) {
                        "the server's clock went back by " + std::to_string(*last_clock_ - clock) +
                            " µs, insert_latency allows " + std::to_string(step));
   }
-  last_clock_ = clock;
+  // The latest ever seen: small steps back add up, and F stood just below it.
+  last_clock_ = std::max(clock, last_clock_.value_or(clock));
   if (after && after->created_at_us > clock) {
     throw SourceBroken(HaltReason::clock_back,
                        "the cursor stands at " + timestamp_text(after->created_at_us) +
@@ -103,6 +107,16 @@ Mark PollSource::settle(Mark f, const std::optional<Position>& after, LockHolder
   }
   holders = read_lock_holders(connection_, table_);
   return fence_->settle(f, holders.holders);
+}
+
+/// Of all who hold the table those who may still bring a row before the one that waits.
+std::vector<Blocker> PollSource::blockers_of(Mark waiting, LockHolders holders) const {
+  std::vector<Blocker> blockers;
+  for (std::size_t i = 0; i < holders.holders.size(); ++i) {
+    if (fence_->bound_of(holders.holders[i].transaction) > waiting) continue;
+    blockers.push_back(std::move(holders.blockers[i]));
+  }
+  return blockers;
 }
 
 Round PollSource::read_settled(const Range& range, unsigned rows_max) {
@@ -134,8 +148,9 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   const bool more = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
   if (more && !round.unreadable && settled <= last) {
+    const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
     round.fenced = true;
-    round.blockers = std::move(holders.blockers);
+    round.blockers = blockers_of(*waiting, std::move(holders));
   }
   return round;
 }
@@ -167,9 +182,8 @@ void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round&
   next_audit_ = Clock::now() + audit_interval;
 }
 
-/// Ids that will be drawn, or were, behind the cursor: setval, TRUNCATE … RESTART IDENTITY, an
-/// older copy of the table.
 void PollSource::refuse_cursor_ahead(const Position& cursor) {
+  if (config_.order_by != OrderBy::id) return;
   const Mark id = id_of(cursor);
   const auto ahead = [&](const std::string& why) {
     throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +

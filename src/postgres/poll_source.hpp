@@ -18,9 +18,14 @@ class PollSource {
 
   Round poll(const std::optional<Position>& after, unsigned rows_max);
 
+  /// Id order: throws SourceBroken (CURSOR_AHEAD) where ids will be drawn, or were, behind the
+  /// cursor: setval, TRUNCATE … RESTART IDENTITY, an older copy of the table.
+  void refuse_cursor_ahead(const Position& cursor);
+
  private:
   Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
   Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
+  [[nodiscard]] std::vector<Blocker> blockers_of(Mark waiting, LockHolders holders) const;
   Round read_settled(const Range& range, unsigned rows_max);
 
   Mark read_clock(const std::optional<Position>& after);
@@ -28,7 +33,6 @@ class PollSource {
   std::size_t run_without_hole(const std::vector<Record>& records,
                                const std::optional<Position>& after) const;
   void look_for_lost_rows(const std::optional<Position>& after, Round& round);
-  void refuse_cursor_ahead(const Position& cursor);
 
   std::optional<Mark> floor_for(const std::optional<Position>& after) const;
   void remember_floor(const Range& range, const RowReader::Batch& batch);
@@ -42,7 +46,7 @@ class PollSource {
 
   std::optional<core::Fence> fence_;
   Mark fence_from_ = mark_min;
-  std::optional<Mark> last_clock_;
+  std::optional<Mark> last_clock_;  ///< the latest seen
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   std::chrono::steady_clock::time_point next_audit_{};

@@ -57,6 +57,14 @@ std::vector<Header> headers_from(const pqxx::field& field) {
   return headers;
 }
 
+/// A broken page hides even the row's id, so the row before it tells where.
+[[noreturn]] void name_place(const Range& range, const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+  const auto place = range.after ? "after row " + range.after->id : std::string("of the table");
+  throw SourceBroken(broken.reason(),
+                     "the first row " + place + " cannot be read: " + broken.what());
+}
+
 }  // namespace
 
 RowReader::RowReader(Connection& connection, const Table& table, const SourceConfig& config,
@@ -64,6 +72,7 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
     : connection_(connection), config_(config), binary_(table.payload_is_binary) {
   const bool by_id = config.order_by == OrderBy::id;
   rows_ = statement_for(by_id ? sql::rows_by_id : sql::rows_by_created_at, table, lane);
+  rows_by_ids_ = statement_for(sql::rows_by_ids, table, lane);
   candidates_ = statement_for(sql::candidates_by_id, table, lane);
   first_row_ = statement_for(sql::first_row_by_created_at, table, lane);
   unstamped_ = statement_for(sql::unstamped_row, table, lane);
@@ -97,15 +106,51 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
 
 RowReader::Batch RowReader::read_first(const Range& range) {
   const auto id = first_id(range);
-  if (!id) return {};
+  return id ? read_one(range, *id) : Batch{};
+}
+
+RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) {
   try {
     auto batch = convert(query(range, 1, id), 1);
     batch.complete = false;
     return batch;
   } catch (const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw;
-    return {{}, Round::Unreadable{*id, HaltReason::bad_payload, broken.what()}, false};
+    return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
   }
+}
+
+RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids, const Position& cursor,
+                                      unsigned rows_max) {
+  const auto scale = binary_ ? 2U : 1U;
+  const auto rows = connection_.run(
+      rows_by_ids_,
+      {array_text(ids), timestamp_text(cursor.created_at_us), cursor.id, std::to_string(rows_max),
+       std::to_string(config_.payload_max * scale), std::to_string(config_.batch_bytes * scale)});
+  auto batch = convert(rows, rows_max);
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    batch.records[i].late = rows[static_cast<int>(i)]["late"].as<bool>();
+  }
+  return batch;
+}
+
+RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids, const Position& cursor,
+                                     unsigned rows_max) {
+  try {
+    return query_ids(ids, cursor, rows_max);
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  for (const auto& id : ids) {  // one of them cannot be read: in order, until it is the first
+    try {
+      auto batch = query_ids({id}, cursor, 1);
+      if (!batch.records.empty() || batch.unreadable) return batch;
+    } catch (const SourceBroken& broken) {
+      if (broken.reason() != HaltReason::bad_payload) throw;
+      return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
+    }
+  }
+  return {};
 }
 
 std::optional<std::string> RowReader::first_id(const Range& range) {
@@ -113,18 +158,27 @@ std::optional<std::string> RowReader::first_id(const Range& range) {
     const auto ids = candidates(range, 1);
     return ids.empty() ? std::nullopt : std::optional(std::to_string(ids.front()));
   }
-  const auto row =
-      connection_.run(first_row_, {after_at(range), after_id(range), time_bound(range.floor)});
-  return row.empty() ? std::nullopt : text_of(row[0]["id"]);
+  try {
+    const auto row =
+        connection_.run(first_row_, {after_at(range), after_id(range), time_bound(range.floor)});
+    return row.empty() ? std::nullopt : text_of(row[0]["id"]);
+  } catch (const SourceBroken& broken) {
+    name_place(range, broken);
+  }
 }
 
 std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
   std::vector<Mark> ids;
-  for (const auto& row : connection_.run(
-           candidates_, {after_id(range), id_bound(range.floor), std::to_string(rows_max)})) {
-    ids.push_back(row[0].as<Mark>());
+  try {
+    for (const auto& row : connection_.run(
+             candidates_, {after_id(range), id_bound(range.floor), std::to_string(rows_max)})) {
+      ids.push_back(row[0].as<Mark>());
+    }
+    return ids;
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload || rows_max == 1) name_place(range, broken);
   }
-  return ids;
+  return candidates(range, 1);
 }
 
 std::optional<Mark> RowReader::first_unsettled(const Range& range) {
@@ -146,6 +200,9 @@ std::optional<Round::Unreadable> RowReader::unstamped() {
 
 RowReader::Batch RowReader::convert(const pqxx::result& rows, unsigned rows_max) const {
   Batch batch;
+  if (!rows.empty() && rows[0]["payload_is_binary"].as<bool>() != binary_) {
+    throw SessionLost("the type of the payload changed: the table is looked at anew");
+  }
   for (const auto& row : rows) {
     batch.unreadable = unreadable(row);
     if (batch.unreadable) return batch;

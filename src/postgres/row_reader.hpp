@@ -31,6 +31,13 @@ class RowReader {
   };
   Batch read(const Range& range, unsigned rows_max);
 
+  /// This row alone, where it stands in the range.
+  Batch read_one(const Range& range, const std::string& id);
+
+  /// created_at order: the rows of these ids that are there, in that order; late where they stand
+  /// behind `cursor`.
+  Batch read_ids(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
+
   /// Id order: ids of rows after the cursor, settled or not.
   std::vector<Mark> candidates(const Range& range, unsigned rows_max);
 
@@ -44,6 +51,7 @@ class RowReader {
   pqxx::result query(const Range& range, unsigned rows_max,
                      const std::optional<std::string>& only_id = std::nullopt);
   Batch read_first(const Range& range);
+  Batch query_ids(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
   Batch convert(const pqxx::result& rows, unsigned rows_max) const;
   std::optional<Round::Unreadable> unreadable(const pqxx::row& row) const;
   Record record_from(const pqxx::row& row) const;
@@ -53,6 +61,7 @@ class RowReader {
   SourceConfig config_;
   bool binary_;
   std::string rows_;
+  std::string rows_by_ids_;
   std::string first_row_;
   std::string candidates_;
   std::string unstamped_;

@@ -1,6 +1,12 @@
+#include <algorithm>
+
+#include "core/fence.hpp"
 #include "core/lane.hpp"
+#include "postgres/audit_pass.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/cursor_repository.hpp"
+#include "postgres/identity.hpp"
+#include "postgres/late_look.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
@@ -31,23 +37,67 @@ class PostgresSession final : public LaneSession {
                   const SourceConfig& source, const std::string& holder, Waker& waker)
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
-        cursor_(connection_, table_, lane, holder, config.lease),
+        order_(source.order_by),
+        cursor_(connection_, table_, lane, holder, config.lease,
+                source.late_rows == OnLateRow::deliver),
+        identity_(connection_, table_, source, lane),
         poll_(connection_, table_, source, lane),
-        wake_up_(connection_, table_, lane.process, waker, source.listen) {}
+        audit_(connection_, table_, source, lane),
+        late_rows_(connection_, table_, source.order_by, lane),
+        wake_up_(connection_, table_, lane.process, waker, source.listen) {
+    if (source.late_rows == OnLateRow::deliver)
+      late_look_.emplace(connection_, table_, source, lane);
+  }
 
-  Claim claim() override { return cursor_.claim(); }
+  Claim claim() override {
+    auto answer = cursor_.claim();
+    barrier_ = answer.cursor.barrier;
+    if (answer.granted) identity_.compare(answer.cursor.epoch);
+    return answer;
+  }
   Round poll(const std::optional<Position>& after, unsigned rows_max) override {
     connection_.rollback();
+    identity_.refuse_mismatch();
     wake_up_.gather();
-    return poll_.poll(after, rows_max);
+    Round round;
+    if (late_look_) round = late_look_->first(after, rows_max);
+    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
+    if (auto late = audit_.look(after, window)) {
+      poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
+      return {{}, false, {}, std::move(late)};
+    }
+    if (nothing_in(round)) round = poll_.poll(after, rows_max);
+    if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
+    round = up_to_barrier(std::move(round));
+    if (late_look_) late_look_->plan(round);
+    return round;
   }
-  bool start(std::uint64_t epoch) override { return cursor_.start(epoch); }
+  bool start(std::uint64_t epoch) override {
+    if (!late_look_) return cursor_.start(epoch);
+    return cursor_.start(epoch, late_look_->planned(), late_look_->looked_at());
+  }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     return cursor_.lock(epoch, expected);
   }
   bool advance(std::uint64_t epoch, const std::optional<Position>& from,
                const std::vector<Position>& done, bool next_started) override {
-    return cursor_.advance(epoch, from, done, next_started);
+    CursorRepository::Move move{from, from, {}, {}};
+    std::vector<Position> late;
+    for (const auto& position : done) {
+      move.ids.push_back(position.id);
+      if (late_look_ && late_look_->is_late(position.id)) {
+        late.push_back(position);
+      } else {
+        move.to = position;
+        move.open_ids.push_back(position.id);
+      }
+    }
+    if (!late.empty() && connection_.in_transaction()) {
+      for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
+    }
+    const bool moved = cursor_.advance(epoch, move, next_started);
+    if (moved && late_look_) late_look_->advanced(done);
+    return moved;
   }
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
     return cursor_.note_retry(epoch, failure, delay);
@@ -56,7 +106,11 @@ class PostgresSession final : public LaneSession {
     return cursor_.halt(epoch, reason, failure);
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }
-  Cursor look() override { return cursor_.look(); }
+  Cursor look() override {
+    auto cursor = cursor_.look();
+    barrier_ = cursor.barrier;
+    return cursor;
+  }
   bool wait_until(std::chrono::steady_clock::time_point deadline) override {
     connection_.rollback();
     return wake_up_.wait_until(deadline);
@@ -64,10 +118,33 @@ class PostgresSession final : public LaneSession {
   [[nodiscard]] bool hints() const override { return wake_up_.hints(); }
 
  private:
+  static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
+  static void go_before(Round& round, Round late) {
+    if (!nothing_in(late)) round = std::move(late);
+  }
+
+  /// A barrier is set with a new epoch, so a batch read before it is refused at the lock.
+  Round up_to_barrier(Round round) const {
+    if (!barrier_) return round;
+    const auto beyond = std::find_if(
+        round.records.begin(), round.records.end(),
+        [&](const auto& r) { return core::comes_after(r.position, *barrier_, order_); });
+    if (beyond == round.records.end()) return round;
+    round.records.erase(beyond, round.records.end());
+    round.unreadable.reset();
+    return round;
+  }
+
   Connection connection_;
   Table table_;
+  OrderBy order_;
+  std::optional<Position> barrier_;
   CursorRepository cursor_;
+  IdentityGuard identity_;
   PollSource poll_;
+  AuditPass audit_;
+  LateRows late_rows_;
+  std::optional<LateLook> late_look_;  ///< where late rows are delivered
   WakeUp wake_up_;
 };
 

@@ -56,7 +56,11 @@ std::string quote_identifier(std::string_view name) {
 }
 
 std::string quote_literal(std::string_view text) {
-  return doubled(text, '\'');
+  auto literal = doubled(text, '\'');
+  if (text.find('\\') == std::string_view::npos) return literal;
+  std::string escaped = "E";
+  for (const char c : literal) escaped += c == '\\' ? std::string(2, c) : std::string(1, c);
+  return escaped;
 }
 
 std::string fold_identifier(std::string_view name) {

@@ -20,7 +20,7 @@ namespace seriatim::postgres {
 /// The name SQL would understand: without its quotes, or folded to lower case.
 [[nodiscard]] std::string fold_identifier(std::string_view name);
 
-/// A text literal; standard_conforming_strings is always on here.
+/// A text literal, read the same whatever standard_conforming_strings is.
 [[nodiscard]] std::string quote_literal(std::string_view text);
 
 /// A PostgreSQL array in text form, for parameters: {"a","b"}.

@@ -47,6 +47,21 @@ std::string expression(const Columns& columns, const std::string& text) {
   throw SourceBroken(HaltReason::source_changed, what);
 }
 
+/// A policy that hides rows is no error to the server: they would be passed over.
+void resolve_policies(Connection& connection, Table& table) {
+  const auto rows = connection.run(
+      fill(sql::table_policies, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      {table.oid});
+  if (rows.empty()) broken("table " + table.name + " was dropped just now");
+  const auto& row = rows[0];
+  table.policed = row["policed"].as<bool>();
+  if (!row["hides_rows"].as<bool>()) return;
+  const auto role = row["role"].as<std::string>();
+  broken("row-level security hides rows of " + table.name + " from role " + role +
+         ": CREATE POLICY seriatim_reads_all ON " + table.name + " FOR SELECT TO " + role +
+         " USING (true)");
+}
+
 Columns::const_iterator demand_column(const Columns& columns, const std::string& text,
                                       const Table& table, std::string_view setting) {
   const auto column = find_column(columns, text);
@@ -122,6 +137,7 @@ bool Table::integer_id() const {
 Table resolve_table(Connection& connection, const SourceConfig& config) {
   Table table;
   resolve_identity(connection, config, table);
+  resolve_policies(connection, table);
   const auto columns = columns_of(connection, table.oid);
   resolve_id(columns, config, table);
   resolve_created_at(columns, config, table);
@@ -143,6 +159,7 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
   return fill(sql, {{"table", table.name},
                     {"table_text", quote_literal(table.name)},
                     {"oid", quote_literal(table.oid)},
+                    {"policed", table.policed ? "true" : "false"},
                     {"id", table.id},
                     {"id_type", table.id_type},
                     {"created_at", table.created_at},

@@ -27,6 +27,7 @@ struct Table {
   std::string mark;                ///< column, quoted; empty: none
   bool payload_is_binary = false;  ///< bytea: read as hex digits
   bool hinted = false;             ///< inserts notify channel `seriatim`
+  bool policed = false;            ///< row-level security is active, and shows us every row
   bool filtered = false;           ///< `where` leaves rows out
 
   [[nodiscard]] bool integer_id() const;

@@ -45,11 +45,10 @@ class PostgresUnderTest final : public SourceUnderTest {
   }
   void skip(const LaneId& lane, const std::string& id) override {
     set(lane,
-        "(position_at, position_id, sequence, state, attempts, crashes, reason, detail, failed_id) "
-        "= "
-        "(SELECT created_at, id::text, sequence + 1, 'running', 0, 0, NULL, NULL, NULL FROM t "
-        "WHERE "
-        "id = " +
+        "(position_at, position_id, sequence, bucket_ids, state, attempts, crashes, reason, "
+        "detail, "
+        "failed_id) = (SELECT created_at, id::text, sequence + 1, bucket_ids || id::text, "
+        "'running', 0, 0, NULL, NULL, NULL FROM t WHERE id = " +
             id + ")",
         "failed_id = '" + id + "'");
   }

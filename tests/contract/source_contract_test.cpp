@@ -298,6 +298,29 @@ void a_lost_session_frees_the_lane(SourceUnderTest& source) {
   CHECK_FALSE(first.claim());
 }
 
+void a_death_before_a_start_is_no_crash(SourceUnderTest& source) {
+  source.append("a");
+  Relay first(source, "first");
+  first.claim();
+  REQUIRE(first.session->start(1));
+  source.drop_sessions();
+  Relay second(source, "second");
+  REQUIRE(second.claim());
+  REQUIRE(second.cursor.crashes == 1);
+  CHECK(second.cursor.state == Cursor::State::retrying);
+  CHECK(second.cursor.retry_in == milliseconds{0});
+  source.drop_sessions();
+  Relay third(source, "third");
+  REQUIRE(third.claim());
+  CHECK(third.cursor.crashes == 1);
+  REQUIRE(third.session->start(3));
+  source.drop_sessions();
+  Relay fourth(source, "fourth");
+  REQUIRE(fourth.claim());
+  CHECK(fourth.cursor.crashes == 2);
+  CHECK(fourth.deliver_one());
+}
+
 void a_relay_that_lost_its_session_goes_on(SourceUnderTest& source) {
   source.append("a");
   Relay relay(source, "relay");
@@ -343,6 +366,8 @@ const std::vector<Promise> promises{
     {"a halt stays until an operator acts", a_halt_stays_until_an_operator_acts},
     {"a pause stops the lane until it is resumed", a_pause_stops_the_lane},
     {"a lost session frees the lane and counts as a crash", a_lost_session_frees_the_lane},
+    {"a holder that dies before it starts an attempt counts no crash",
+     a_death_before_a_start_is_no_crash},
     {"a relay that lost its session goes on where it was", a_relay_that_lost_its_session_goes_on},
     {"a sleeping lane is woken", a_sleeping_lane_is_woken},
 };

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
 #include "seriatim/error.hpp"
 
@@ -107,6 +108,28 @@ TEST_CASE("a row that is rolled back is waited for once and leaves a hole") {  /
   CHECK(stage.deliver() == Ids{"3"});
 }
 
+TEST_CASE("an ordinary transaction is named with its pid, for its number comes again") {
+  TestDatabase database;
+  database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, " + stamped + ")");
+  postgres::Connection connection(database.url(), {});
+  const auto table = postgres::resolve_table(connection, testing::table("public.t"));
+  const auto holder = [&] {
+    const auto found = postgres::read_lock_holders(connection, table).holders;
+    REQUIRE(found.size() == 1);
+    return found[0];
+  };
+  auto writer = database.connect();
+  writer.run("BEGIN; INSERT INTO t DEFAULT VALUES");
+  const auto number = database.value(
+      "SELECT virtualtransaction FROM pg_locks WHERE relation = 't'::regclass AND pid IS NOT NULL");
+  CHECK(holder().transaction == number + '@' + std::to_string(writer.pid()));
+  CHECK_FALSE(holder().prepared);
+  writer.run("PREPARE TRANSACTION 'named'");
+  CHECK_FALSE(contains(holder().transaction, "@"));
+  CHECK(holder().prepared);
+  database.run("ROLLBACK PREPARED 'named'");
+}
+
 TEST_CASE("rows settled before a transaction began to write are not held by it") {
   BOTH_ORDERS
   Stage stage(order);
@@ -138,6 +161,24 @@ TEST_CASE("newcomers never extend a wait") {
   CHECK(stage.deliver() == Ids{"1", "2"});
   stage["C"].run("COMMIT");
   CHECK(stage.deliver() == Ids{"3"});
+}
+
+TEST_CASE("an older transaction that wrote later than the waiting row is not said to hold it") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage.insert("B");
+  REQUIRE(stage.deliver() == Ids{"1"});
+  stage["old"].run("BEGIN; SELECT 1");
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  REQUIRE(stage.relay().poll().fenced);
+  stage.insert("old");
+  const auto round = stage.relay().poll();
+  REQUIRE(round.blockers.size() == 1);
+  CHECK(round.blockers[0].pid == stage["A"].pid());
+  stage["A"].run("COMMIT");
+  CHECK(stage.deliver() == Ids{"2", "3"});
 }
 
 TEST_CASE("readers, writers of other tables and lockers without writes hold nothing") {
@@ -245,7 +286,8 @@ TEST_CASE("writers through the parent and into a leaf both hold the tree") {
     into = stage.database.value(
         "SELECT CASE WHEN satisfies_hash_partition('t'::regclass, 2, 0, 1::bigint) THEN 't0' ELSE "
         "'t1' END");
-    stage["A"].run("INSERT INTO " + into + " (id, payload) VALUES (1, 'A')");
+    stage["A"].run("INSERT INTO " + into +
+                   " (id, payload) OVERRIDING SYSTEM VALUE VALUES (1, 'A')");
     stage["B"].run("SELECT nextval(pg_get_serial_sequence('t', 'id'))");
   } else {
     stage.insert("A");

@@ -23,10 +23,14 @@ struct TestLane {
 
   TestLane(const TestDatabase& database, const SourceConfig& table,
            std::string holder_name = "relay", LaneId lane = {"process", 0, 1})
+      : TestLane(database.url(), table, std::move(holder_name), std::move(lane)) {}
+
+  TestLane(const std::string& url, const SourceConfig& table, std::string holder_name = "relay",
+           LaneId lane = {"process", 0, 1})
       : id(std::move(lane)), holder(std::move(holder_name)) {
     config.name = id.process;
     config.lanes = id.lanes;
-    source = postgres_source(database.url(), table);
+    source = postgres_source(url, table);
     open();
   }
 
@@ -40,22 +44,24 @@ struct TestLane {
 
   Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
 
-  /// Delivers what is settled: start, lock, advance; the ids. Nothing where the lane was refused.
+  /// Delivers what is settled; the ids. Nothing where the lane was refused.
   std::vector<std::string> deliver(unsigned rows_max = 100) {
     const auto round = poll(rows_max);
-    if (round.records.empty()) return {};
-    std::vector<Position> done;
+    if (round.records.empty() || !advance(round)) return {};
     std::vector<std::string> ids;
-    for (const auto& record : round.records) {
-      done.push_back(record.position);
-      ids.push_back(record.id());
-    }
+    for (const auto& record : round.records) ids.push_back(record.id());
+    return ids;
+  }
+
+  /// Start, lock, advance over all the round brought; false where the lane was refused.
+  bool advance(const Round& round) {
+    std::vector<Position> done;
+    for (const auto& record : round.records) done.push_back(record.position);
     const bool moved = session->start(cursor.epoch) &&
                        session->lock(cursor.epoch, cursor.position) &&
                        session->advance(cursor.epoch, cursor.position, done, false);
-    if (!moved) return {};
-    cursor = session->look();
-    return ids;
+    if (moved) cursor = session->look();
+    return moved;
   }
 };
 

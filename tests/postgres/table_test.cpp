@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "postgres/lane_fixture.hpp"
+#include "postgres/least_role.hpp"
 #include "seriatim/error.hpp"
 
 using namespace seriatim;
@@ -138,6 +139,44 @@ TEST_CASE("rows of a table put in another's place are never read, though no lock
     }
   }
   CHECK(contains(halt, "was dropped, renamed or replaced"));
+}
+
+TEST_CASE("row-level security switched on at run time halts, and hides no row silently") {
+  for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+    TestDatabase database;
+    database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, " + stamped +
+                 "); INSERT INTO t DEFAULT VALUES");
+    const LeastRole role(database, "t");
+    TestLane lane(role.url(), table("t", order));
+    REQUIRE(lane.claim());
+    REQUIRE(lane.deliver() == Ids{"1"});
+    database.run(
+        "INSERT INTO t DEFAULT VALUES; INSERT INTO t DEFAULT VALUES;"
+        "ALTER TABLE t ENABLE ROW LEVEL SECURITY; CREATE POLICY part ON t USING (id <> 2)");
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::string halt;
+    while (halt.empty() && std::chrono::steady_clock::now() < deadline) {
+      try {
+        const auto read = ids_of(lane.poll());
+        REQUIRE(read.empty());
+      } catch (const SourceBroken& broken) {
+        halt = broken.what();
+      }
+    }
+    CHECK(contains(halt, "row-level security of table"));
+    std::string mend;
+    try {
+      lane.open();
+    } catch (const SourceBroken& broken) {
+      mend = broken.what();
+    }
+    CAPTURE(mend);
+    REQUIRE(contains(mend, "row-level security hides rows"));
+    database.run(mend.substr(mend.find("CREATE POLICY")));
+    lane.open();
+    REQUIRE(lane.claim());
+    CHECK(lane.deliver() == Ids{"2", "3"});
+  }
 }
 
 TEST_CASE("SELECT revoked at run time halts with its SQLSTATE") {  // FAULTS 14

@@ -1,0 +1,17 @@
+-- Where the ledger of lane $2 begins: the position and the sequence before it.
+SELECT c.ledger_start,
+       (extract(epoch FROM coalesce(l.from_at, o.at)) * 1000000)::bigint AS from_us,
+       coalesce(l.from_id, o.id) AS from_id,
+       has_table_privilege('seriatim.journal', 'SELECT') AS may_read_journal
+FROM seriatim.cursor AS c
+LEFT JOIN LATERAL (
+    SELECT from_at, from_id, true AS closed
+    FROM seriatim.ledger
+    WHERE process_name = $1 AND lane = $2::integer
+    ORDER BY number LIMIT 1
+) AS l ON true
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN l.closed THEN NULL ELSE c.bucket_at END AS at,
+           CASE WHEN l.closed THEN NULL ELSE c.bucket_id END AS id
+) AS o
+WHERE c.process_name = $1 AND c.lane = $2::integer

@@ -1,0 +1,26 @@
+-- As jump_rows_by_created_at.sql, in the order of an identity column.
+-- $1 process  $2 lane  $3 after this id  $4 up to and with this one  $5 rows a bucket
+WITH jumped AS (
+    SELECT t.{id}::text AS id, {created_at_utc} AS at, row_number() OVER (ORDER BY t.{id}) AS number
+    FROM {table} AS t
+    WHERE ($3::bigint IS NULL OR t.{id} > $3::bigint) AND t.{id} <= $4::bigint
+      AND ({where}) AND {lane_filter}
+), buckets AS (
+    SELECT max(number) AS last, count(*) AS rows, array_agg(id ORDER BY number) AS ids,
+           (array_agg(at ORDER BY number DESC))[1] AS to_at,
+           (array_agg(id ORDER BY number DESC))[1] AS to_id,
+           bit_xor(hashtextextended(id, 0)) AS hash
+    FROM jumped
+    GROUP BY (number - 1) / $5::bigint
+), noted AS (
+    INSERT INTO seriatim.ledger
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
+    SELECT c.process_name, c.lane, c.lanes, c.sequence + b.last,
+           CASE WHEN b.last > b.rows THEN lag(b.to_at) OVER previous ELSE c.position_at END,
+           CASE WHEN b.last > b.rows THEN lag(b.to_id) OVER previous ELSE c.position_id END,
+           b.to_at, b.to_id, b.rows, b.hash, b.ids
+    FROM buckets AS b
+    JOIN seriatim.cursor AS c ON c.process_name = $1 AND c.lane = $2::integer
+    WINDOW previous AS (ORDER BY b.last)
+)
+SELECT count(*) FROM jumped

@@ -1,0 +1,27 @@
+-- Rows delivered or set aside behind the cursor ($3 their times, $4 their ids) are counted in the
+-- bucket they stand in. Answers those that stood in a closed one; the others belong to the open one.
+WITH late AS (
+    SELECT u.at, u.id FROM unnest($3::timestamptz[], $4::text[]) AS u (at, id)
+), placed AS (
+    SELECT b.number, late.id
+    FROM late
+    CROSS JOIN LATERAL (
+        SELECT l.number, l.from_at, l.from_id
+        FROM seriatim.ledger AS l
+        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.to_at >= late.at
+          AND (l.to_at, l.to_id::{id_type}) >= (late.at, late.id::{id_type})
+        ORDER BY l.to_at, l.number
+        LIMIT 1
+    ) AS b
+    WHERE b.from_at IS NULL OR (b.from_at, b.from_id::{id_type}) < (late.at, late.id::{id_type})
+), sums AS (
+    SELECT number, array_agg(id) AS ids, count(*) AS rows,
+           bit_xor(hashtextextended(id, 0)) AS hash
+    FROM placed GROUP BY number
+), noted AS (
+    UPDATE seriatim.ledger AS l
+    SET rows = l.rows + s.rows, hash = l.hash # s.hash, ids = l.ids || s.ids
+    FROM sums AS s
+    WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number = s.number
+)
+SELECT id FROM placed

@@ -1,0 +1,25 @@
+-- As note_late_rows_by_created_at.sql, in the order of an identity column; $3 decides nothing.
+WITH late AS (
+    SELECT u.at, u.id FROM unnest($3::timestamptz[], $4::text[]) AS u (at, id)
+), placed AS (
+    SELECT b.number, late.id
+    FROM late
+    CROSS JOIN LATERAL (
+        SELECT l.number, l.from_id
+        FROM seriatim.ledger AS l
+        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.to_id::bigint >= late.id::bigint
+        ORDER BY l.number
+        LIMIT 1
+    ) AS b
+    WHERE b.from_id IS NULL OR b.from_id::bigint < late.id::bigint
+), sums AS (
+    SELECT number, array_agg(id) AS ids, count(*) AS rows,
+           bit_xor(hashtextextended(id, 0)) AS hash
+    FROM placed GROUP BY number
+), noted AS (
+    UPDATE seriatim.ledger AS l
+    SET rows = l.rows + s.rows, hash = l.hash # s.hash, ids = l.ids || s.ids
+    FROM sums AS s
+    WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number = s.number
+)
+SELECT id FROM placed

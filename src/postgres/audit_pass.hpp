@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "postgres/late_rows.hpp"
+
+namespace seriatim::postgres {
+
+/// The late-row audit beside delivery (DESIGN §4.4): looks again and again at what lies behind the
+/// cursor, the newest at every turn and all that still has ids in turns; seals what is old.
+///
+/// A turn comes at most once a second and looks at a few thousand rows; one that took d is followed
+/// by none for 50·d, so it costs at most 2 % of a lane's time whatever the table is like.
+class AuditPass {
+ public:
+  AuditPass(Connection& connection, const Table& table, const SourceConfig& config,
+            const LaneId& lane);
+
+  /// Why the lane must stand still, where it must. `window_start`: rows after it are not looked at,
+  /// since late ones are delivered there. Throws SourceBroken (CURSOR_AHEAD) where ids began again.
+  std::optional<Round::Unreadable> look(const std::optional<Position>& cursor,
+                                        const std::optional<Mark>& window_start);
+
+ private:
+  std::optional<Round::Unreadable> turn(const Position& cursor,
+                                        const std::optional<Mark>& window_start);
+  std::optional<Round::Unreadable> judge(const NotedRange& range, const Position& cursor);
+  void refuse_ids_begun_again(const Position& cursor);
+  void seal(const std::optional<Mark>& window_start);
+
+  Connection& connection_;
+  Table table_;
+  SourceConfig config_;
+  LaneId lane_;
+  LateRows late_rows_;
+  std::string began_again_;  ///< statement; empty in created_at order
+
+  std::chrono::steady_clock::time_point next_turn_{};
+  std::int64_t walked_ = 0;  ///< number of the last bucket this walk has looked at
+  std::optional<Position> last_cursor_;
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,197 @@
+#include "postgres/audit_report.hpp"
+
+#include <algorithm>
+
+#include "postgres/lane_rows.hpp"
+#include "postgres/late_rows.hpp"
+#include "postgres/sql_text.hpp"
+#include "postgres/table.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr unsigned buckets_at_once = 256;
+constexpr unsigned late_max = 1'000;
+
+std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
+  if (row[id].is_null()) return std::nullopt;
+  return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
+}
+
+Bound bound(const Position& position) {
+  return {position.created_at_us, position.id};
+}
+
+/// Buckets told together: sealed ones of a day, others of an hour.
+bool told_together(const BucketAudit& a, const BucketAudit& b) {
+  constexpr std::int64_t hour_us = 3'600'000'000;
+  const auto span = a.sealed ? 24 * hour_us : hour_us;
+  return a.sealed == b.sealed && !b.open && a.to.created_at_us / span == b.to.created_at_us / span;
+}
+
+class LaneAuditor {
+ public:
+  LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane)
+      : connection_(connection),
+        lane_(lane.id),
+        late_rows_(connection, table, target.source.order_by, lane.id) {
+    const bool by_id = target.source.order_by == OrderBy::id;
+    buckets_ = statement_for(by_id ? sql::audit_buckets_by_id : sql::audit_buckets_by_created_at,
+                             table, lane.id);
+    audit_.lane = lane.id.lane;
+    audit_.position = lane.cursor.position;
+    audit_.sequence = lane.cursor.sequence;
+  }
+
+  LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) {
+    read_beginning();
+    std::int64_t last = 0;
+    for (;;) {
+      const auto page = connection_.run(
+          buckets_, params({std::to_string(last), std::to_string(buckets_at_once)}));
+      for (const auto& row : page) {
+        last = row["number"].as<std::int64_t>();
+        take(row, every_bucket);
+      }
+      progress(audit_.rows);
+      if (page.size() < buckets_at_once) break;
+    }
+    compare_with_cursor();
+    return std::move(audit_);
+  }
+
+ private:
+  Params params(std::initializer_list<std::optional<std::string>> more) const {
+    Params all{lane_.process, std::to_string(lane_.lane)};
+    all.insert(all.end(), more);
+    return all;
+  }
+
+  void read_beginning() {
+    const auto row = connection_.run(sql::audit_lane, params({}))[0];
+    audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
+    audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
+    if (!row["may_read_journal"].as<bool>()) return;
+    audit_.set_aside = connection_.run(sql::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
+  }
+
+  void take(const pqxx::row& row, bool every_bucket) {
+    BucketAudit bucket;
+    bucket.number = row["number"].as<std::int64_t>();
+    bucket.sealed = row["sealed"].as<bool>();
+    bucket.open = row["open"].as<bool>();
+    bucket.from = position_from(row, "from_us", "from_id");
+    bucket.to = *position_from(row, "to_us", "to_id");
+    bucket.rows = row["rows"].as<std::uint64_t>();
+    bucket.rows_there = row["rows_there"].as<std::uint64_t>();
+    bucket.hash = row["hash"].as<std::int64_t>();
+    judge(bucket, row["hash_there"].as<std::int64_t>());
+    if (bucket.from != end_of_last_) {
+      mismatch(bucket, "does not begin where the one before it ends");
+    }
+    end_of_last_ = bucket.to;
+    add(bucket, every_bucket);
+  }
+
+  void judge(BucketAudit& bucket, std::int64_t hash_there) {
+    if (bucket.rows_there == bucket.rows && hash_there == bucket.hash) return;
+    if (bucket.sealed) return judge_sealed(bucket);
+    NotedRange range;
+    if (bucket.from) range.after = bound(*bucket.from);
+    range.up_to = bound(bucket.to);
+    range.first = range.last = bucket.open ? 0 : bucket.number;
+    const auto late = late_rows_.find(range, bucket.rows + late_max, late_max);
+    bucket.late = late.size();
+    bucket.gone =
+        bucket.rows + bucket.late - std::min(bucket.rows + bucket.late, bucket.rows_there);
+    bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
+    audit_.late_rows += late.size();
+    for (const auto& row : late) {
+      if (audit_.late.size() < LaneAudit::named_max) audit_.late.push_back(row);
+    }
+  }
+
+  /// Without ids fewer rows may be deleted ones, or deleted ones and late ones.
+  void judge_sealed(BucketAudit& bucket) {
+    if (bucket.rows_there < bucket.rows) {
+      bucket.gone = bucket.rows - bucket.rows_there;
+      bucket.verdict = BucketAudit::Verdict::thinned;
+      audit_.thinned += 1;
+      return;
+    }
+    mismatch(bucket, bucket.rows_there > bucket.rows
+                         ? "has " + std::to_string(bucket.rows_there) +
+                               " rows in the table now: more than were delivered"
+                         : std::string("has as many rows in the table now, but not the same"));
+  }
+
+  void mismatch(BucketAudit& bucket, const std::string& what) {
+    bucket.verdict = BucketAudit::Verdict::mismatch;
+    audit_.mismatches += 1;
+    if (audit_.mismatch_texts.size() >= LaneAudit::named_max) return;
+    audit_.mismatch_texts.push_back("the bucket of " + std::to_string(bucket.rows) +
+                                    " rows up to " + timestamp_text(bucket.to.created_at_us) +
+                                    " (row " + bucket.to.id + ") " + what);
+  }
+
+  void add(const BucketAudit& bucket, bool every_bucket) {
+    audit_.rows += bucket.rows;
+    audit_.bucket_count += 1;
+    audit_.gone += bucket.gone;
+    audit_.hash ^= bucket.hash;
+    auto& told = audit_.buckets;
+    if (every_bucket || told.empty() || !told_together(told.back(), bucket)) {
+      told.push_back(bucket);
+      return;
+    }
+    auto& last = told.back();
+    last.number = bucket.number;
+    last.to = bucket.to;
+    last.rows += bucket.rows;
+    last.rows_there += bucket.rows_there;
+    last.late += bucket.late;
+    last.gone += bucket.gone;
+    last.hash ^= bucket.hash;
+    last.buckets += 1;
+    last.verdict = std::max(last.verdict, bucket.verdict);
+  }
+
+  void compare_with_cursor() {
+    const auto delivered = audit_.sequence - audit_.ledger_start;
+    if (audit_.rows == delivered) return;
+    audit_.mismatches += 1;
+    audit_.mismatch_texts.push_back("the cursor counts " + std::to_string(delivered) +
+                                    " rows since the ledger began, the ledger " +
+                                    std::to_string(audit_.rows));
+  }
+
+  Connection& connection_;
+  LaneId lane_;
+  LateRows late_rows_;
+  std::string buckets_;
+  std::optional<Position> end_of_last_;
+  LaneAudit audit_;
+};
+
+}  // namespace
+
+std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target, bool every_bucket,
+                                   const std::function<void(std::uint64_t)>& progress) {
+  connection.begin(sql::begin_audit);
+  const auto table = resolve_table(connection, target.source);
+  const auto lanes = read_lanes(connection, target.process.name);
+  if (lanes.empty()) {
+    throw Error("process \"" + target.process.name +
+                "\" has no cursor in this database, so it never ran and there is nothing to audit");
+  }
+  std::vector<LaneAudit> audits;
+  for (const auto& lane : lanes) {
+    audits.push_back(LaneAuditor(connection, target, table, lane).run(every_bucket, progress));
+  }
+  connection.rollback();
+  return audits;
+}
+
+}  // namespace seriatim::postgres

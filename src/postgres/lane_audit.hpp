@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/position.hpp"
+
+namespace seriatim::postgres {
+
+/// A range of positions of a lane, what the ledger says was delivered there, and what is there now.
+struct BucketAudit {
+  enum class Verdict {
+    complete,  ///< every row there now was delivered or set aside
+    thinned,   ///< sealed, and fewer rows are there than were delivered: proves no more than that
+    late,      ///< rows are there that were neither delivered nor set aside
+    mismatch,  ///< the ledger does not fit the table, or itself
+  };
+  std::int64_t number = 0;
+  bool sealed = false;           ///< count and hash alone are left
+  bool open = false;             ///< the newest one, still growing
+  std::optional<Position> from;  ///< after it; absent: from the first row on
+  Position to;
+  std::uint64_t buckets = 1;  ///< told together here
+  std::uint64_t rows = 0;     ///< delivered or set aside
+  std::uint64_t rows_there = 0;
+  std::uint64_t late = 0;
+  std::uint64_t gone = 0;  ///< of `rows`: deleted, or moved elsewhere, since
+  std::int64_t hash = 0;   ///< of the ids of `rows`
+  Verdict verdict = Verdict::complete;
+};
+
+/// The standing proof of one lane.
+struct LaneAudit {
+  static constexpr std::size_t named_max = 10;
+
+  unsigned lane = 0;
+  std::optional<Position> position;  ///< absent: nothing was delivered yet
+  std::uint64_t sequence = 0;
+  std::uint64_t ledger_start = 0;       ///< rows delivered before there was a ledger
+  std::optional<Position> ledger_from;  ///< … up to this one
+  std::vector<BucketAudit> buckets;     ///< in order, joined by the hour (sealed: day)
+  std::uint64_t bucket_count = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t gone = 0;
+  std::int64_t hash = 0;
+  std::uint64_t thinned = 0;               ///< sealed buckets with fewer rows now
+  std::optional<std::uint64_t> set_aside;  ///< by operators; absent: the journal may not be read
+  std::uint64_t late_rows = 0;
+  std::vector<Position> late;  ///< the first of them
+  std::uint64_t mismatches = 0;
+  std::vector<std::string> mismatch_texts;  ///< the first of them
+
+  [[nodiscard]] bool sound() const { return late_rows == 0 && mismatches == 0; }
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,130 @@
+#include "postgres/late_look.hpp"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <utility>
+
+#include "postgres/sql_text.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A look is followed by none for so many times its length while there are rows to deliver: each
+/// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
+constexpr int duty_cycle = 10;
+
+std::vector<std::string> ids_from(const pqxx::field& json) {
+  std::vector<std::string> ids;
+  const auto list = boost::json::parse(json.as<std::string>());
+  for (const auto& id : list.as_array()) {
+    ids.emplace_back(id.as_string());
+  }
+  return ids;
+}
+
+}  // namespace
+
+LateLook::LateLook(Connection& connection, const Table& table, const SourceConfig& config,
+                   const LaneId& lane)
+    : connection_(connection),
+      lane_(lane),
+      lookback_(config.lookback),
+      late_rows_(connection, table, OrderBy::created_at, lane),
+      reader_(connection, table, config, lane) {}
+
+/// The window begins where ids are known: what was delivered before there was a ledger, or before
+/// its ids were given up, cannot be told from what is late.
+LateLook::Window LateLook::read_window(const Position& cursor) {
+  const auto row =
+      connection_.run(sql::delivery_window,
+                      {lane_.process, std::to_string(lane_.lane),
+                       looked_at_ ? std::optional(timestamp_text(*looked_at_)) : std::nullopt,
+                       timestamp_text(cursor.created_at_us), std::to_string(lookback_.count())})[0];
+  looked_at_ = row["looked_us"].as<Mark>();
+  window_start_ = row["start_us"].as<Mark>();
+  Window window;
+  window.planned_ids = ids_from(row["planned_ids"]);
+  window.range.first = row["first"].as<std::int64_t>();
+  window.range.last = INT64_MAX;
+  window.range.after = Bound{*window_start_, std::nullopt};
+  if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= *window_start_) {
+    window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
+  }
+  window.range.up_to = Bound{cursor.created_at_us, cursor.id};
+  return window;
+}
+
+Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
+  planned_.reset();
+  late_ids_.clear();
+  looked_ = !cursor;
+  if (!cursor) return {};
+  window_ = read_window(*cursor);
+  if (!window_.planned_ids.empty()) {
+    auto round = read(window_.planned_ids, *cursor, rows_max);
+    if (!round.records.empty() || round.unreadable) return round;
+  }
+  const bool due = !found_.empty() || Clock::now() >= next_look_;
+  return due ? look(*cursor, rows_max) : Round{};
+}
+
+Round LateLook::last(const std::optional<Position>& cursor, unsigned rows_max) {
+  return looked_ ? Round{} : look(*cursor, rows_max);
+}
+
+Round LateLook::look(const Position& cursor, unsigned rows_max) {
+  looked_ = true;
+  const auto began = Clock::now();
+  const auto late = late_rows_.find(window_.range, INT64_MAX, rows_max);
+  const auto ended = Clock::now();
+  next_look_ = ended + duty_cycle * (ended - began);
+  found_.clear();
+  std::vector<std::string> ids;
+  for (const auto& row : late) {
+    ids.push_back(row.id);
+    found_.insert(row.id);
+  }
+  const bool complete = late.size() < rows_max;
+  looked_at_soon_ = complete ? std::optional(cursor.created_at_us) : std::nullopt;
+  if (late.empty()) {
+    looked_at_ = cursor.created_at_us;
+    return {};
+  }
+  return read(ids, cursor, rows_max);
+}
+
+Round LateLook::read(const std::vector<std::string>& ids, const Position& cursor,
+                     unsigned rows_max) {
+  auto batch = reader_.read_ids(ids, cursor, rows_max);
+  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
+}
+
+/// A batch started before keeps its plan, of which this round may be the first part only.
+void LateLook::plan(const Round& round) {
+  const bool started_before = !window_.planned_ids.empty() && !round.records.empty() &&
+                              std::find(window_.planned_ids.begin(), window_.planned_ids.end(),
+                                        round.records.front().id()) != window_.planned_ids.end();
+  late_ids_.clear();
+  std::vector<std::string> ids;
+  for (const auto& record : round.records) {
+    ids.push_back(record.id());
+    if (record.late) late_ids_.insert(record.id());
+  }
+  if (started_before) {
+    planned_.reset();
+  } else {
+    planned_ = std::move(ids);
+  }
+}
+
+void LateLook::advanced(const std::vector<Position>& done) {
+  for (const auto& position : done) found_.erase(position.id);
+  if (found_.empty() && looked_at_soon_) looked_at_ = std::exchange(looked_at_soon_, std::nullopt);
+}
+
+}  // namespace seriatim::postgres

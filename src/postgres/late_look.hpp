@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "postgres/late_rows.hpp"
+#include "postgres/row_reader.hpp"
+
+namespace seriatim::postgres {
+
+/// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
+/// go out before those after it.
+///
+/// Looked at is what lies between the cursor at the last complete look, less the lookback, and the
+/// cursor: so a row that appears within the lookback is never passed by. A batch that was started
+/// is finished first and in its order, though a late row may have come: nothing overtakes a row
+/// that was attempted.
+class LateLook {
+ public:
+  LateLook(Connection& connection, const Table& table, const SourceConfig& config,
+           const LaneId& lane);
+
+  /// Before anything else: the batch that was started, else late rows where a look is due.
+  Round first(const std::optional<Position>& cursor, unsigned rows_max);
+  /// When nothing else is to do; nothing where `first` has looked.
+  Round last(const std::optional<Position>& cursor, unsigned rows_max);
+  /// The round that goes out, whoever found it.
+  void plan(const Round& round);
+
+  /// For the start of the batch: its ids, where it is a new one.
+  [[nodiscard]] const std::optional<std::vector<std::string>>& planned() const { return planned_; }
+  [[nodiscard]] const std::optional<Mark>& looked_at() const { return looked_at_; }
+  /// Rows up to here are the audit's; nothing before the first row was delivered.
+  [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
+
+  [[nodiscard]] bool is_late(const std::string& id) const { return late_ids_.contains(id); }
+  /// The rows done are committed.
+  void advanced(const std::vector<Position>& done);
+
+ private:
+  struct Window {
+    std::vector<std::string> planned_ids;
+    NotedRange range;
+  };
+  Window read_window(const Position& cursor);
+  Round look(const Position& cursor, unsigned rows_max);
+  Round read(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
+
+  Connection& connection_;
+  LaneId lane_;
+  milliseconds lookback_;
+  LateRows late_rows_;
+  RowReader reader_;
+
+  Window window_;
+  bool looked_ = false;  ///< in this poll
+  std::chrono::steady_clock::time_point next_look_{};
+  std::optional<Mark> looked_at_;       ///< the cursor at the last look whose rows all went out
+  std::optional<Mark> looked_at_soon_;  ///< … once those of `found_` have
+  std::set<std::string> found_;
+  std::optional<Mark> window_start_;
+  std::optional<std::vector<std::string>> planned_;
+  std::set<std::string> late_ids_;
+};
+
+}  // namespace seriatim::postgres

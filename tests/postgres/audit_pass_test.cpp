@@ -1,0 +1,299 @@
+// Rows that appear behind the cursor are found, whatever put them there.
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "postgres/desk.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Polls as a relay does until the audit speaks; nothing where it has nothing to say for
+/// `patience`.
+std::optional<Round::Unreadable> audited(TestLane& lane, std::chrono::milliseconds patience = 20s) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    auto round = lane.poll();
+    if (round.unreadable) return round.unreadable;
+    lane.session->wait_until(std::chrono::steady_clock::now() + 10ms);
+  }
+  return std::nullopt;
+}
+
+/// A new session looks at its first poll: nothing is found then, or the halt is at once.
+std::optional<Round::Unreadable> first_look(Desk& desk, const LaneId& id = {"process", 0, 1}) {
+  TestLane lane(desk.database, desk.target.source, "witness", id);
+  desk.database.run("UPDATE seriatim.cursor SET holder = NULL");
+  if (!lane.claim()) throw Error("not claimed");
+  return lane.poll().unreadable;
+}
+
+void deliver_all(TestLane& lane) {
+  while (!lane.deliver().empty()) {
+  }
+}
+
+constexpr const char* behind =
+    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE ";
+
+}  // namespace
+
+#define BOTH_ORDERS                    \
+  OrderBy order = OrderBy::created_at; \
+  SUBCASE("created_at order") {}       \
+  SUBCASE("id order") {                \
+    order = OrderBy::id;               \
+  }
+
+TEST_CASE("a row with an explicit place behind the cursor is found while the lane is idle") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.database.run("DELETE FROM bookings WHERE id = 2");  // before delivery: a hole
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "3"});
+  CHECK_FALSE(audited(relay, 100ms));
+  desk.database.run(std::string(behind) + "SELECT 2, created_at, '{}' FROM bookings WHERE id = 1");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  CHECK(found->reason == HaltReason::late_row);
+  CHECK(found->row_id == "2");
+  CHECK(contains(found->detail, "1 row appeared behind the cursor (row 3)"));
+  CHECK(contains(found->detail, "not delivered: 2"));
+  CHECK(contains(found->detail, "`skip`"));
+  CHECK(found->detail.size() < Outcome::reason_bytes_max);
+}
+
+TEST_CASE("while rows are delivered all the time, too") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.database.run(std::string(behind) + "VALUES (1000, clock_timestamp(), '{}')");
+  desk.database.run("SELECT setval(pg_get_serial_sequence('bookings', 'id'), 1000)");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run(std::string(behind) +
+                    "SELECT 500, created_at, '{}' FROM bookings WHERE id = 2");
+  std::optional<Round::Unreadable> found;
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!found && std::chrono::steady_clock::now() < end) {
+    desk.insert(1);
+    found = relay.poll().unreadable;
+    if (!found) deliver_all(relay);
+  }
+  REQUIRE(found);
+  CHECK(found->row_id == "500");
+}
+
+TEST_CASE("in a bucket closed long ago, by the walk over all that have ids") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.database.run(
+      "INSERT INTO bookings (id, payload) OVERRIDING SYSTEM VALUE SELECT i * 2, '{}' FROM "
+      "generate_series(2, 4000) AS i");
+  desk.database.run("SELECT setval(pg_get_serial_sequence('bookings', 'id'), 8000)");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  REQUIRE(relay.cursor.sequence >= 4000);
+  desk.database.run(std::string(behind) +
+                    "SELECT 201, created_at, '{}' FROM bookings WHERE id = 200");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  CHECK(found->row_id == "201");
+}
+
+TEST_CASE("many late rows are counted, and no more named than a person reads") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run(std::string(behind) +
+                    "SELECT i, '2020-01-01Z', '{}' FROM generate_series(2001, 2030) AS i");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  CHECK(contains(found->detail, "30 rows appeared behind the cursor"));
+  CHECK(contains(found->detail, "2001, 2002, 2003, 2004, 2005, 2006, 2007, 2008, 2009, 2010 …"));
+}
+
+TEST_CASE("rows deleted, before delivery or since, are no late rows") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 300)");
+  desk.database.run("DELETE FROM bookings WHERE id % 7 = 0");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run("DELETE FROM bookings WHERE id % 5 = 0");
+  CHECK_FALSE(first_look(desk));
+}
+
+TEST_CASE("a row whose key or time was changed after delivery is not late") {
+  Desk desk;
+  desk.target.source.key = "customer";
+  desk.target.process.lanes = 2;
+  desk.database.run("UPDATE bookings SET customer = id::text");
+  for (unsigned lane : {0U, 1U}) {
+    TestLane relay(desk.database, desk.target.source, "relay", {"process", lane, 2});
+    REQUIRE(relay.claim());
+    deliver_all(relay);
+  }
+  desk.database.run("UPDATE bookings SET customer = 'moved' WHERE id < 3");
+  desk.database.run("UPDATE bookings SET created_at = '2020-01-01Z' WHERE id = 1");
+  CHECK_FALSE(first_look(desk, {"process", 0, 2}));
+  CHECK_FALSE(first_look(desk, {"process", 1, 2}));
+}
+
+TEST_CASE("a row made to match `where` behind the cursor is found") {
+  Desk desk;
+  desk.target.source.where = "customer IS NOT NULL";
+  desk.database.run("UPDATE bookings SET customer = 'c' WHERE id <> 2");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "3"});
+  desk.database.run("UPDATE bookings SET customer = 'c' WHERE id = 2");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  CHECK(found->row_id == "2");
+}
+
+TEST_CASE("ids drawn ahead of their insert are found in id order") {  // FAULTS 6
+  Desk desk(OrderBy::id);
+  const auto drawn =
+      desk.database.value("SELECT nextval(pg_get_serial_sequence('bookings', 'id'))");
+  desk.insert(1);
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3", "5"});
+  desk.database.run(std::string(behind) + "VALUES (" + drawn + ", clock_timestamp(), '{}')");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  CHECK(found->row_id == "4");
+}
+
+TEST_CASE("retry looks again: a row stamped anew goes out in its place, an unmended one halts") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  const auto insert = std::string(behind) + "VALUES (50, '2020-01-01Z', '{}')";
+  desk.database.run(insert);
+  const auto found = audited(relay);
+  REQUIRE(found);
+  REQUIRE(relay.session->halt(relay.cursor.epoch, found->reason, {found->row_id, found->detail}));
+  CHECK(desk.cursor("state, reason, failed_id, position_id") == "halted|LATE_ROW|50|3");
+
+  desk.insert(1);  // a later row that must not go out before
+  desk.admin.retry(desk.target, alice);
+  REQUIRE(relay.poll().unreadable);
+  REQUIRE(relay.session->halt(relay.cursor.epoch, found->reason, {found->row_id, found->detail}));
+
+  desk.database.run("UPDATE bookings SET created_at = DEFAULT WHERE id = 50");
+  desk.admin.retry(desk.target, alice);
+  CHECK(relay.deliver() == Ids{"4", "50"});
+}
+
+TEST_CASE("skip sets aside exactly the late row, and the cursor stays") {
+  BOTH_ORDERS
+  Desk desk(order);
+  bool in_closed_bucket = false;
+  SUBCASE("in the open bucket") {}
+  SUBCASE("in a closed one") {
+    in_closed_bucket = true;
+  }
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 10)");
+  desk.database.run("DELETE FROM bookings WHERE id IN (5, 6)");
+  if (in_closed_bucket) {
+    desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(11, 200)");
+  }
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  const auto cursor = desk.cursor("position_at, position_id");
+  desk.database.run(
+      std::string(behind) +
+      "SELECT i, created_at, '{}' FROM bookings, generate_series(5, 6) AS i WHERE id = 4");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  REQUIRE(relay.session->halt(relay.cursor.epoch, found->reason, {found->row_id, found->detail}));
+  const auto sequence = std::stoi(desk.cursor("sequence"));
+  CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "4", alice),
+                       doctest::Contains("nothing was skipped"), Error);  // was delivered
+  CHECK(desk.admin.skip(desk.target, "5", alice).at(0) ==
+        "lane 0: skipped late row 5 (sequence " + std::to_string(sequence + 1) + ")");
+  CHECK(desk.cursor("position_at, position_id") == cursor);
+  CHECK(desk.journal("act, who, why, row_id") == "skip|alice@desk|the number is wrong|5");
+  REQUIRE(relay.claim());
+  const auto next = relay.poll().unreadable;  // the other one
+  REQUIRE(next);
+  CHECK(next->row_id == "6");
+  REQUIRE(relay.session->halt(relay.cursor.epoch, next->reason, {next->row_id, next->detail}));
+  desk.admin.skip(desk.target, "6", alice);
+  CHECK_FALSE(first_look(desk));
+  CHECK(desk.database.value("SELECT (SELECT coalesce(sum(rows), 0) FROM seriatim.ledger) + "
+                            "cardinality(bucket_ids) = sequence FROM seriatim.cursor") == "t");
+  CHECK(desk.database.value("SELECT coalesce(bool_and(rows = cardinality(ids) AND hash = (SELECT "
+                            "bit_xor(hashtextextended(id, 0)) FROM unnest(ids) AS id)), true) FROM "
+                            "seriatim.ledger") == "t");
+}
+
+TEST_CASE("ids that began again and passed the old cursor halt with CURSOR_AHEAD") {  // FAULTS 7
+  Desk desk(OrderBy::id);
+  bool hole = false;
+  SUBCASE("a row has the cursor's id") {}
+  SUBCASE("a hole is there, the ends of buckets speak") {
+    hole = true;
+  }
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 200)");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  REQUIRE(relay.cursor.position->id == "200");
+  CHECK_FALSE(first_look(desk));
+  desk.database.run("TRUNCATE bookings RESTART IDENTITY");
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(1, 250)");
+  if (hole) desk.database.run("DELETE FROM bookings WHERE id = 200");
+  CHECK_THROWS_WITH_AS(first_look(desk), doctest::Contains("began again"), SourceBroken);
+}
+
+TEST_CASE("old buckets are sealed: merged within the hour, with count and hash, without ids") {
+  Desk desk;
+  desk.target.source.audit_window = 3'600'000ms;
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 1000)");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  const auto sums = "SELECT concat_ws('|', sum(rows), bit_xor(hash)) FROM seriatim.ledger";
+  const auto before = desk.database.value(sums);
+  CHECK_FALSE(first_look(desk));
+  CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NULL") == "0");
+  desk.database.run(
+      "UPDATE seriatim.ledger SET closed_at = date_trunc('hour', closed_at) - CASE WHEN number < "
+      "300 THEN interval '5 hours' ELSE interval '3 hours' END WHERE number <= 600");
+  for (int turn = 0; turn < 4; ++turn) CHECK_FALSE(first_look(desk));
+  CHECK(desk.database.value(sums) == before);
+  CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NULL") == "2");
+  CHECK(desk.database.value("SELECT bool_and(number > 600) FROM seriatim.ledger WHERE ids IS NOT "
+                            "NULL") == "t");
+  CHECK(desk.database.value(
+            "SELECT count(*) FROM (SELECT (from_at, from_id) IS NOT DISTINCT FROM (lag(to_at) OVER "
+            "o, lag(to_id) OVER o) AS joins FROM seriatim.ledger WINDOW o AS (ORDER BY number)) AS "
+            "x WHERE NOT joins") == "0");
+}
+
+TEST_CASE("no more ids are kept than the limit, however young they are") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 300)");
+  deliver_all(relay);
+  desk.database.run("UPDATE seriatim.cursor SET sequence = sequence + 1000000 - 150");
+  CHECK_FALSE(first_look(desk));
+  CHECK(desk.database.value("SELECT max(number) < 200 FROM seriatim.ledger WHERE ids IS NULL") ==
+        "t");
+  CHECK(desk.database.value("SELECT min(number) >= 150 FROM seriatim.ledger WHERE ids IS NOT "
+                            "NULL") == "t");
+}

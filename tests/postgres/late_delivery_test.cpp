@@ -1,0 +1,246 @@
+// late_rows = "deliver": rows that appear behind the cursor, within the lookback, go out late.
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "postgres/check.hpp"
+#include "postgres/desk.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Bookings stamped by the transaction's start, as most tables are.
+struct LateDesk : Desk {
+  LateDesk() {
+    database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
+    target.source.insert_latency = 0ms;
+    target.source.late_rows = OnLateRow::deliver;
+  }
+  void insert_at(int id, const std::string& before_now) {
+    database.run("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE VALUES (" +
+                 std::to_string(id) + ", clock_timestamp() - interval '" + before_now + "', '{}')");
+  }
+  std::string planned() {
+    return database.value("SELECT array_to_string(planned_ids, ',') FROM seriatim.cursor");
+  }
+  bool sound() {
+    return admin.audit(target, true, [](std::uint64_t) {}).at(0).sound();
+  }
+};
+
+std::vector<std::pair<std::string, bool>> ids_and_late(const Round& round) {
+  std::vector<std::pair<std::string, bool>> seen;
+  for (const auto& record : round.records) seen.emplace_back(record.id(), record.late);
+  return seen;
+}
+using Seen = std::vector<std::pair<std::string, bool>>;
+
+}  // namespace
+
+TEST_CASE("a row that appears behind the cursor goes out marked as late, and the cursor stays") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  const auto cursor = desk.cursor("position_at, position_id");
+  desk.insert_at(50, "5 min");
+  desk.insert_at(40, "1 min");
+  desk.insert(1);  // after the cursor: waits for the late ones
+  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"40", true}});
+  CHECK(relay.deliver() == Ids{"50", "40"});
+  CHECK(desk.cursor("position_at, position_id") == cursor);
+  CHECK(desk.cursor("sequence") == "5");
+  CHECK(ids_and_late(relay.poll()) == Seen{{"4", false}});
+  CHECK(relay.deliver() == Ids{"4"});
+  CHECK(relay.poll().records.empty());
+  CHECK(desk.sound());
+}
+
+TEST_CASE("a late row behind the lookback halts, one within goes out") {
+  LateDesk desk;
+  desk.target.source.lookback = 60s;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  desk.insert_at(50, "30 s");
+  CHECK(relay.deliver() == Ids{"50"});
+  desk.insert_at(60, "2 min");
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  std::optional<Round::Unreadable> found;
+  while (!found && std::chrono::steady_clock::now() < end) {
+    const auto round = relay.poll();
+    CHECK(round.records.empty());
+    found = round.unreadable;
+    relay.session->wait_until(std::chrono::steady_clock::now() + 10ms);
+  }
+  REQUIRE(found);
+  CHECK(found->reason == HaltReason::late_row);
+  CHECK(found->row_id == "60");
+}
+
+TEST_CASE("a transaction that began before rows delivered since is not lost") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  auto slow = desk.database.connect("slow");
+  slow.run("BEGIN; SELECT now()");
+  desk.insert(2);
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3", "4", "5"});
+  slow.run("INSERT INTO bookings (payload) VALUES ('{}')");  // stamped before 4 and 5
+  CHECK(relay.poll().records.empty());
+  slow.run("COMMIT");
+  CHECK(ids_and_late(relay.poll()) == Seen{{"6", true}});
+  CHECK(relay.deliver() == Ids{"6"});
+}
+
+TEST_CASE("a row that was attempted comes first again, although an older late one turned up") {
+  LateDesk desk;
+  bool new_session = false;
+  SUBCASE("the same session") {}
+  SUBCASE("after a crash") {
+    new_session = true;
+  }
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver(1) == Ids{"1"});
+  REQUIRE(ids_of(relay.poll(2)) == Ids{"2", "3"});
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  CHECK(desk.planned() == "2,3");
+  desk.insert_at(50, "5 min");
+  desk.insert(1);
+  if (new_session) {
+    relay.session.reset();
+    REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
+    relay.holder = "next";
+    relay.open();
+    REQUIRE(relay.claim());
+  }
+  CHECK(ids_of(relay.poll(1)) == Ids{"2"});  // alone, as after a crash
+  CHECK(relay.deliver(1) == Ids{"2"});
+  CHECK(desk.planned() == "3");
+  CHECK(relay.deliver() == Ids{"3"});
+  const auto next = relay.deliver();  // 50, or 4 where no look is due yet
+  CHECK(relay.deliver() == (next == Ids{"50"} ? Ids{"4"} : Ids{"50"}));
+  CHECK(desk.planned().empty());
+  CHECK(desk.sound());
+}
+
+TEST_CASE("planned late rows come first again, in their order, and a deleted one is a hole") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  for (int id = 50; id < 53; ++id) desk.insert_at(id, std::to_string(60 - id) + " min");
+  desk.target.source.lookback = 3'600'000ms;
+  relay.source = postgres_source(desk.database.url(), desk.target.source);
+  relay.open();
+  REQUIRE(relay.claim());
+  REQUIRE(ids_of(relay.poll()) == Ids{"50", "51", "52"});
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  desk.insert_at(40, "20 min");
+  desk.database.run("DELETE FROM bookings WHERE id = 51");
+  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"52", true}});
+  CHECK(relay.deliver() == Ids{"50", "52"});
+  CHECK(relay.deliver() == Ids{"40"});
+  CHECK(desk.sound());
+}
+
+TEST_CASE("a late row that fails is skipped without moving the cursor") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  desk.insert_at(50, "1 min");
+  halt_at_next(relay);
+  CHECK(desk.cursor("state, failed_id") == "halted|50");
+  CHECK(desk.admin.skip(desk.target, "50", alice).at(0) ==
+        "lane 0: skipped late row 50 (sequence 4)");
+  CHECK(desk.cursor("position_id, sequence") == "3|4");
+  REQUIRE(relay.claim());
+  CHECK(relay.poll().records.empty());
+  CHECK(desk.planned().empty());
+}
+
+TEST_CASE("late rows are counted where they stand, in closed buckets and the open one") {
+  LateDesk desk;
+  desk.database.run(
+      "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 1000 + i, "
+      "clock_timestamp() - (500 - i) * interval '1 s', '{}' FROM generate_series(1, 200) AS i");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  while (!relay.deliver(16).empty()) {
+  }
+  REQUIRE(desk.cursor("sequence") == "203");
+  for (int id = 50; id < 60; ++id) desk.insert_at(id, std::to_string((id - 49) * 45) + " s");
+  for (int delivered = 0; delivered < 10;) {
+    const auto rows = relay.deliver(3).size();
+    REQUIRE(rows > 0);
+    delivered += static_cast<int>(rows);
+  }
+  CHECK(desk.sound());
+  CHECK(desk.database.value(
+            "SELECT bool_and(rows = cardinality(ids) AND rows = (SELECT count(*) FROM bookings AS "
+            "b WHERE (l.from_at IS NULL OR (b.created_at, b.id) > (l.from_at, l.from_id::bigint)) "
+            "AND (b.created_at, b.id) <= (l.to_at, l.to_id::bigint))) FROM seriatim.ledger AS l") ==
+        "t");
+}
+
+TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the holder dies") {
+  LateDesk desk;
+  desk.target.source.lookback = 60s;
+  desk.database.run("DELETE FROM bookings");
+  desk.insert_at(10, "1 hour");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"10"});  // the cursor stands an hour back …
+  CHECK(relay.poll().records.empty());
+  desk.insert_at(11, "0 s");
+  REQUIRE(ids_of(relay.poll()) == Ids{"11"});
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  desk.insert_at(12, "3630 s");  // … and these are within the lookback of it, as rows go
+  desk.insert_at(13, "3625 s");
+  const auto eleven = desk.database.value(
+      "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM bookings WHERE id = 11");
+  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(relay.session->advance(relay.cursor.epoch, relay.cursor.position,
+                                 {{std::stoll(eleven), "11"}}, false));
+  relay.session.reset();
+  REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
+  auto next = desk.relay("next");
+  REQUIRE(next.claim());
+  CHECK(next.deliver(1) == Ids{"12"});  // one found of two is no complete look
+  CHECK(ids_and_late(next.poll(1)) == Seen{{"13", true}});
+}
+
+TEST_CASE("what was delivered before there was a ledger is not delivered again") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  desk.database.run(
+      "UPDATE seriatim.cursor SET bucket_at = position_at, bucket_id = position_id, bucket_ids = "
+      "'{}', ledger_start = sequence");
+  CHECK(relay.poll().records.empty());
+}
+
+TEST_CASE("check accepts any clock where late rows are delivered, and names that way where not") {
+  LateDesk desk;
+  for (const char* change :
+       {"SET DEFAULT now()", "SET DEFAULT CURRENT_TIMESTAMP", "DROP DEFAULT"}) {
+    CAPTURE(change);
+    desk.database.run(std::string("ALTER TABLE bookings ALTER COLUMN created_at ") + change);
+    desk.target.source.late_rows = OnLateRow::deliver;
+    CHECK(postgres::refusals(postgres::check(desk.database.url(), desk.target)).empty());
+    desk.target.source.late_rows = OnLateRow::halt;
+    const auto refusals = postgres::refusals(postgres::check(desk.database.url(), desk.target));
+    CHECK(contains(refusals, "clock_timestamp()"));
+    CHECK(contains(refusals, "order_by = \"id\""));
+    CHECK(contains(refusals, "late_rows = \"deliver\""));
+  }
+  desk.target.source.late_rows = OnLateRow::deliver;
+  desk.database.run("ALTER TABLE bookings ALTER COLUMN created_at DROP NOT NULL");
+  CHECK_FALSE(postgres::refusals(postgres::check(desk.database.url(), desk.target)).empty());
+}

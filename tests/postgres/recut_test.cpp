@@ -1,0 +1,197 @@
+// FAULTS 46: the number of lanes changes while rows come and go; each key's order is kept.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "postgres/desk.hpp"
+#include "support/in_process_relay.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+constexpr int keys = 12;
+
+struct Keyed : Desk {
+  explicit Keyed(OrderBy order = OrderBy::created_at) : Desk(order) {
+    target.source.key = "customer";
+    database.run("UPDATE bookings SET customer = 'c0'");
+  }
+
+  void insert_keyed(int rows) {
+    database.run("INSERT INTO bookings (customer, payload) SELECT 'c' || n % " +
+                 std::to_string(keys) + ", '{}' FROM generate_series(1, " + std::to_string(rows) +
+                 ") AS n");
+  }
+
+  std::unique_ptr<InProcessRelay> run(unsigned lanes, DeliveryLog& log) {
+    auto config = target.process;
+    config.lanes = lanes;
+    config.batch_rows = 10;
+    config.standby_interval = milliseconds{20};
+    return std::make_unique<InProcessRelay>(postgres_source(database.url(), target.source), config,
+                                            handler_from([&log](const Record& record) {
+                                              log.add(record);
+                                              return Outcome::done();
+                                            }));
+  }
+
+  postgres::ActResult cut(unsigned lanes,
+                          const std::function<bool(const std::string&)>& wait = {}) {
+    return admin.recut(target, lanes, alice, [&](const std::string& left) {
+      std::this_thread::yield();
+      return wait ? wait(left) : true;
+    });
+  }
+
+  std::string lanes() {
+    return database.value(
+        "SELECT string_agg(lane || '/' || lanes || '@' || position_id, ' ' ORDER "
+        "BY lane) FROM seriatim.cursor");
+  }
+
+  bool all_delivered() {
+    return database.becomes_true(
+        "SELECT (SELECT coalesce(sum(rows), 0) FROM seriatim.ledger) + (SELECT "
+        "sum(cardinality(bucket_ids)) FROM seriatim.cursor) = (SELECT count(*) FROM bookings)",
+        60);
+  }
+};
+
+/// Each row once, each key in the order of its ids, and no sequence number twice in an epoch.
+void judge(const std::vector<Record>& records, int rows) {
+  std::map<std::string, long> last_id;
+  std::map<unsigned, std::pair<std::uint64_t, std::uint64_t>> last_number;  // lane: epoch, sequence
+  std::map<std::string, int> times;
+  for (const auto& record : records) {
+    CAPTURE(record.id());
+    times[record.id()] += 1;
+    auto& id = last_id[record.key.value_or("")];
+    CHECK(std::stol(record.id()) > id);
+    id = std::stol(record.id());
+    const auto number = std::make_pair(record.epoch, record.sequence);
+    auto& last = last_number[record.lane];
+    CHECK(number.first >= last.first);
+    CHECK(number.second > last.second);
+    last = number;
+  }
+  CHECK(times.size() == static_cast<std::size_t>(rows));
+  for (const auto& [id, count] : times) {
+    CAPTURE(id);
+    CHECK(count == 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lanes are cut anew under load: each key in order, each row once, no number twice") {
+  for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+    Keyed desk(order);
+    DeliveryLog log;
+    std::map<unsigned, std::unique_ptr<InProcessRelay>> relays;
+    for (const unsigned lanes : {2U, 5U, 1U, 3U}) relays[lanes] = nullptr;
+    relays[2] = desk.run(2, log);
+    REQUIRE(log.wait_for_rows(3));
+
+    std::atomic<int> rows = 3;
+    std::jthread producer([&](const std::stop_token& stop) {
+      auto session = desk.database.connect("producer");
+      while (!stop.stop_requested()) {
+        session.run("INSERT INTO bookings (customer, payload) SELECT 'c' || (random() * " +
+                    std::to_string(keys - 1) + ")::int, '{}' FROM generate_series(1, 3)");
+        rows += 3;
+      }
+    });
+    for (const unsigned lanes : {5U, 1U, 3U}) {
+      relays[lanes] = desk.run(lanes, log);  // waits until the lanes are as it is configured
+      REQUIRE(log.wait_for_rows(log.size() + 50));
+      desk.cut(lanes);
+    }
+    REQUIRE(log.wait_for_rows(log.size() + 50));
+    producer.request_stop();
+    producer.join();
+    REQUIRE(desk.all_delivered());
+    for (auto& [lanes, relay] : relays) relay->stop();
+    judge(log.records(), rows);
+    CHECK(desk.database.value("SELECT string_agg(detail->>'to', ',' ORDER BY id) FROM "
+                              "seriatim.journal WHERE act = 'lanes'") == "5,1,3");
+  }
+}
+
+TEST_CASE("no lane runs past the barrier, and none is exchanged before all have reached it") {
+  Keyed desk;
+  desk.insert_keyed(200);
+  LaneId first{"process", 0, 2};
+  LaneId second{"process", 1, 2};
+  desk.target.process.lanes = 2;
+  TestLane ahead(desk.database, desk.target.source, "relay", first);
+  TestLane behind(desk.database, desk.target.source, "relay", second);
+  REQUIRE(ahead.claim());
+  REQUIRE(behind.claim());
+  REQUIRE_FALSE(ahead.deliver(50).empty());
+  const auto barrier = ahead.cursor.position->id;
+
+  std::string told;
+  const auto result = desk.cut(3, [&](const std::string& left) {
+    const bool first_time = told.empty();
+    told = left;
+    if (first_time) CHECK_FALSE(ahead.session->lock(ahead.cursor.epoch, ahead.cursor.position));
+    REQUIRE(ahead.claim());
+    CHECK(ahead.poll().records.empty());  // nothing of its own up to the barrier is left
+    REQUIRE(behind.claim());
+    for (const auto& id : behind.deliver(7)) CHECK(std::stol(id) <= std::stol(barrier));
+    return true;
+  });
+  CHECK(contains(told, "lane 1"));
+  CHECK(contains(result.at(0), "after row " + barrier));
+  CHECK(desk.lanes() == "0/3@" + barrier + " 1/3@" + barrier + " 2/3@" + barrier);
+  CHECK_THROWS_AS(ahead.session->claim(), SourceBroken);
+}
+
+TEST_CASE("given up, the barrier is gone and the lanes are as they were") {
+  Keyed desk;
+  desk.insert_keyed(100);
+  desk.target.process.lanes = 2;
+  TestLane lane(desk.database, desk.target.source, "relay", {"process", 0, 2});
+  TestLane other(desk.database, desk.target.source, "relay", {"process", 1, 2});
+  REQUIRE(lane.claim());
+  REQUIRE(other.claim());
+  REQUIRE_FALSE(lane.deliver(20).empty());
+  const auto result = desk.cut(4, [](const std::string& left) {
+    CHECK(contains(left, "lane 1"));
+    return false;
+  });
+  CHECK(contains(result.at(0), "given up"));
+  CHECK(desk.database.value("SELECT count(*) FROM seriatim.cursor WHERE barrier_id IS NULL AND "
+                            "lanes = 2") == "2");
+  REQUIRE(lane.claim());
+  CHECK_FALSE(lane.poll().records.empty());
+}
+
+TEST_CASE("a halted lane is named while the barrier waits for it") {
+  Keyed desk;
+  desk.insert_keyed(100);
+  desk.target.process.lanes = 2;
+  TestLane lane(desk.database, desk.target.source, "relay", {"process", 0, 2});
+  TestLane halted(desk.database, desk.target.source, "relay", {"process", 1, 2});
+  REQUIRE(lane.claim());
+  REQUIRE_FALSE(lane.deliver(20).empty());
+  REQUIRE(halted.claim());
+  halt_at_next(halted);
+  desk.cut(1, [](const std::string& left) {
+    CHECK(contains(left, "halted: `retry` or `skip`"));
+    return false;
+  });
+}
+
+TEST_CASE("the same number, or several lanes without a key, are refused") {
+  Keyed desk;
+  auto lane = desk.relay();
+  REQUIRE(lane.claim());
+  CHECK_THROWS_WITH(desk.cut(1), doctest::Contains("1 lanes already"));
+  desk.target.source.key.clear();
+  CHECK_THROWS_WITH(desk.cut(2), doctest::Contains("has no key"));
+}
