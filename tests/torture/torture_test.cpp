@@ -1,72 +1,75 @@
-// Concurrent writers at their worst against the program as users run it; judged at the receiver.
-// SERIATIM_TORTURE_SECONDS (default 60) and SERIATIM_TORTURE_SEED change a run.
+// `seriatim torture` as users run it: short runs here, longer ones with SERIATIM_TORTURE_SECONDS,
+// another story with SERIATIM_TORTURE_SEED.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
-#include "support/http_receiver.hpp"
 #include "support/postgres_fixture.hpp"
-#include "support/relay_program.hpp"
-#include "torture/checker.hpp"
-#include "torture/producers.hpp"
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 namespace {
-
-constexpr const char* impatient = "backoff = { first = \"10ms\", max = \"50ms\" }\n";
 
 std::uint64_t number_from(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
   return text == nullptr ? fallback : std::stoull(text);
 }
 
-std::chrono::seconds length() {
-  return std::chrono::seconds(number_from("SERIATIM_TORTURE_SECONDS", 60));
+std::string minutes(std::uint64_t seconds) {
+  seconds = number_from("SERIATIM_TORTURE_SECONDS", seconds);
+  return std::to_string(static_cast<double>(seconds) / 60);
 }
 
-std::uint64_t seed() {
-  static const auto drawn = number_from("SERIATIM_TORTURE_SEED", std::random_device{}());
-  MESSAGE("seed ", drawn);
-  return drawn;
+std::string seed() {
+  return std::to_string(number_from("SERIATIM_TORTURE_SEED", std::random_device{}()));
 }
 
-/// Now and then the receiver fails at a row's first attempt: batches break in the middle.
-bool is_refused(const ReceivedRequest& request) {
-  return request.header("Seriatim-Attempt") == "1" &&
-         std::stoull(request.header("Seriatim-Sequence").value_or("0")) % 37 == 0;
+struct Run {
+  Ended ended;
+  boost::json::object report;
+
+  [[nodiscard]] std::int64_t number(const char* key) const { return report.at(key).as_int64(); }
+  [[nodiscard]] std::string verdict() const { return report.at("verdict").as_string().c_str(); }
+};
+
+/// With --json; what went wrong is on stderr, which is shown where a test fails.
+Run torture(std::vector<std::string> arguments, const Process::Options& options = {}) {
+  arguments.insert(arguments.begin(), {SERIATIM_PROGRAM, "torture", "--json"});
+  Process process(arguments, options);
+  Run run{process.wait(20min), {}};
+  INFO(run.ended.err);
+  REQUIRE(run.ended.code <= 1);
+  run.report = boost::json::parse(run.ended.out).as_object();
+  return run;
 }
 
-Reply answer(const ReceivedRequest& request) {
-  return Reply::with_status(is_refused(request) ? 503 : 200);
+/// A program broken on purpose takes the relays' place.
+Run torture_broken(const std::string& mutant, std::vector<std::string> arguments) {
+  Process::Options options;
+  options.environment["SERIATIM_MUTANT"] = mutant;
+  arguments.insert(arguments.end(), {"--relay-program", SERIATIM_HOOKED_PROGRAM});
+  return torture(std::move(arguments), options);
 }
 
-/// What the receiver took, in the order of arrival.
-std::vector<Delivery> deliveries(const HttpReceiver& receiver) {
-  std::vector<Delivery> all;
-  for (const auto& request : receiver.requests()) {
-    if (is_refused(request)) continue;
-    const auto key = request.header("Idempotency-Key").value_or(":");
-    all.push_back(
-        {key.substr(key.find(':') + 1),
-         std::stoull(request.header("Seriatim-Sequence").value_or("0")),
-         std::stoull(request.header("Seriatim-Epoch").value_or("0")),
-         static_cast<unsigned>(std::stoul(request.header("Seriatim-Attempt").value_or("0"))),
-         request.body});
+void check_clean(const Run& run) {
+  INFO(run.ended.err);
+  INFO(run.ended.out);
+  CHECK(run.ended.code == 0);
+  CHECK(run.verdict() == "clean");
+  CHECK(run.number("committed") > 0);
+  CHECK(run.number("delivered") == run.number("committed"));
+  for (const char* kind : {"lost", "reordered", "phantoms", "overlapping", "stale_epochs"}) {
+    CAPTURE(kind);
+    CHECK(run.number(kind) == 0);
   }
-  return all;
-}
-
-/// Every committed row has been called for: nothing is left to come.
-bool drained(TestDatabase& database, const std::string& process) {
-  return database.becomes_true(
-      "SELECT c.sequence = (SELECT count(*) FROM torture)"
-      " FROM seriatim.cursor AS c WHERE process_name = '" +
-          process + "'",
-      60);
 }
 
 }  // namespace
@@ -74,69 +77,71 @@ bool drained(TestDatabase& database, const std::string& process) {
 TEST_SUITE("torture") {
   TEST_CASE("writers overtaking each other: lost 0, repeated 0, out of order 0, in both orders") {
     TestDatabase database;
-    Producers producers({.url = database.url(), .seed = seed()});
-    HttpReceiver by_time;
-    HttpReceiver by_id;
-    by_time.reply_with(answer);
-    by_id.reply_with(answer);
-    TemporaryFolder folder;
-    RelayProgram relay(folder, "relay",
-                       database_section(database.url()) +
-                           http_process("by_time", "public.torture", "created_at", by_time.url(),
-                                        impatient, "where = \"t.writer >= 0\"\n") +
-                           http_process("by_id", "public.torture", "id", by_id.url(), impatient));
-    producers.start();
-    const auto end = Clock::now() + length();
-    wait_until(
-        "the time is over", [&] { return relay.has_ended() || Clock::now() > end; },
-        length() + 60s);
-    producers.stop();
-    REQUIRE_MESSAGE(drained(database, "by_time"), relay.log());
-    REQUIRE_MESSAGE(drained(database, "by_id"), relay.log());
-    CHECK(relay.stop().code == 0);
+    const auto run =
+        torture({"--database", database.url(), "--minutes", minutes(10), "--seed", seed()});
+    check_clean(run);
+    CHECK(run.number("repeated") == 0);
+    CHECK(run.report.at("streams").as_array().size() == 4);
+    CHECK(run.report.at("transactions").as_object().contains("two_phase"));
+    CHECK(database.value("SELECT count(*) FROM pg_namespace WHERE nspname LIKE '%torture%'") ==
+          "0");
+    CHECK(database.value("SELECT (SELECT count(*) FROM seriatim.cursor)"
+                         " + (SELECT count(*) FROM seriatim.journal)") == "0");
+  }
 
-    for (const auto& [order, receiver] :
-         {std::pair("created_at", &by_time), std::pair("id", &by_id)}) {
-      CAPTURE(order);
-      const auto verdict = judge(committed_ids(database.url(), order), deliveries(*receiver));
-      MESSAGE(order, ": ", verdict.text());
-      CHECK(verdict.committed > 0);
-      CHECK(verdict.clean_but_for_repeats());
-      CHECK(verdict.repeated.empty());
+  TEST_CASE("all faults at once: lost 0, in order, repeats within their bound") {
+    const auto run = torture(
+        {"--database", "embedded", "--all-faults", "--minutes", minutes(20), "--seed", seed()});
+    check_clean(run);
+    CHECK(run.number("repeated_beyond_bound") == 0);
+    for (const char* kind :
+         {"kill", "freeze", "restart_server", "terminate_relay_session", "net "}) {
+      CAPTURE(kind);
+      const auto& faults = run.report.at("faults").as_object();
+      CHECK(std::any_of(faults.begin(), faults.end(), [&](const auto& fault) {
+        return std::string(fault.key()).rfind(kind, 0) == 0;
+      }));
     }
   }
 
-  TEST_CASE("kill -9 of the relay every few seconds: lost 0, in order, at most one repeat a kill") {
+  TEST_CASE("several lanes keep their keys, kill -9 or not") {
     TestDatabase database;
-    Producers producers({.url = database.url(), .seed = seed() + 1});
-    HttpReceiver receiver;
-    receiver.reply_with(answer);
-    TemporaryFolder folder;
-    const auto config =
-        database_section(database.url()) +
-        http_process("p", "public.torture", "created_at", receiver.url(), impatient);
-    std::mt19937_64 random(seed());
-    producers.start();
-    const auto end = Clock::now() + length();
-    std::size_t kills = 0;
-    while (Clock::now() < end) {
-      RelayProgram relay(folder, "relay" + std::to_string(kills), config);
-      const auto more = std::uniform_int_distribution<std::size_t>(20, 200)(random);
-      const auto enough = receiver.request_count() + more;
-      REQUIRE_MESSAGE(receiver.wait_for_requests(enough, 60s), relay.log());
-      relay.kill();
-      relay.wait();
-      kills += 1;
-    }
-    producers.stop();
-    RelayProgram last(folder, "last", config);
-    REQUIRE_MESSAGE(drained(database, "p"), last.log());
-    CHECK(last.stop().code == 0);
+    const auto run = torture({"--database", database.url(), "--minutes", minutes(6), "--lanes", "3",
+                              "--order", "id", "--kill", "--seed", seed()});
+    check_clean(run);
+    CHECK(run.number("inconsistent") == 0);
+  }
 
-    const auto verdict = judge(committed_ids(database.url(), "created_at"), deliveries(receiver));
-    MESSAGE("kills ", kills, "; ", verdict.text());
-    CHECK(kills > 0);
-    CHECK(verdict.clean_but_for_repeats());
-    CHECK(verdict.repeated.size() <= kills);
+  TEST_CASE("Ctrl-C ends a run early; it is judged, and says what the server could not do") {
+    const TemporaryFolder folder;
+    const seriatim::postgres::EmbeddedServer server(
+        {folder.path() / "server", {"fsync=off", "max_prepared_transactions=0"}, {}});
+    Process process({SERIATIM_PROGRAM, "torture", "--json", "--database", server.url(), "--minutes",
+                     "60", "--seed", seed()});
+    process.wait_for_errors("s: committed", 60s);
+    process.signal(SIGINT);
+    const auto ended = process.wait(5min);
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    CHECK(ended.err.find("schema seriatim is not there: installing it") != std::string::npos);
+    const Run run{ended, boost::json::parse(ended.out).as_object()};
+    check_clean(run);
+    CHECK(run.report.at("interrupted").as_bool());
+    CHECK_FALSE(run.report.at("transactions").as_object().contains("two_phase"));
+    CHECK(ended.out.find("max_prepared_transactions is 0") != std::string::npos);
+  }
+
+  TEST_CASE("without the fence rows are lost, and the checker names them") {
+    const auto run = torture_broken(
+        "no_fence", {"--database", "embedded", "--minutes", "0.1", "--seed", seed()});
+    CHECK(run.ended.code == 1);
+    CHECK(run.verdict() == "broken");
+    CHECK(run.number("lost") > 0);
+    const auto kept = run.ended.err.substr(run.ended.err.find("logs in ") + 8);
+    const std::filesystem::path folder = kept.substr(0, kept.find('\n'));
+    const auto seed_text = std::to_string(run.number("seed"));
+    CHECK(std::filesystem::exists(folder / ("calls-torture_" + seed_text + "_plain_by_time.csv")));
+    CHECK(std::filesystem::exists(folder / "relay-0.log"));
+    if (std::filesystem::exists(folder / "relay-0.log")) std::filesystem::remove_all(folder);
   }
 }

@@ -1,0 +1,2 @@
+SELECT (SELECT count(*) FROM {table})
+       + (SELECT count(*) FROM {archive} WHERE table_name = $1)

@@ -1,0 +1,1 @@
+DELETE FROM seriatim.ledger WHERE starts_with(process_name, '{prefix}');

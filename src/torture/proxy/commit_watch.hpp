@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace seriatim::torture {
+
+/// Follows one PostgreSQL connection (protocol 3.0) and finds the COMMITs in it, asked and
+/// answered. Of TLS, or of what is not PostgreSQL, it sees nothing. A COMMIT prepared under a name
+/// beforehand, or one among several statements of a message, shows by its answer only.
+///
+/// Units: offsets into the bytes given. One that lies in earlier bytes, already told as harmless,
+/// is 0: the rest of its message is still to come, and without it nobody can read it.
+class CommitWatch {
+ public:
+  using Offsets = std::vector<std::size_t>;
+
+  /// Where messages that ask for a COMMIT begin.
+  [[nodiscard]] Offsets from_client(std::string_view bytes);
+  /// Where the answers "COMMIT" begin.
+  [[nodiscard]] Offsets from_server(std::string_view bytes);
+
+ private:
+  /// One direction: cuts the stream into messages, keeping no more than the beginning of one.
+  struct Stream {
+    bool typed = false;         ///< messages begin with a type; only the first ones do not
+    std::size_t raw_bytes = 0;  ///< single bytes that answer a request for encryption
+    std::string begun;          ///< of the current message: type, length and a little of its body
+    std::size_t length = 0;     ///< of the current message, its type included; 0: not known yet
+    std::size_t seen = 0;       ///< bytes of it that have passed
+    bool judged = false;
+  };
+
+  template <class IsCommit>
+  Offsets follow(Stream& stream, std::string_view bytes, IsCommit is_commit);
+  void read_length(Stream& stream);
+  void end_message(Stream& stream);
+
+  Stream client_;
+  Stream server_{.typed = true};
+  bool opaque_ = false;  ///< not understood: nothing is looked for any more
+};
+
+}  // namespace seriatim::torture
