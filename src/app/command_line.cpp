@@ -31,21 +31,27 @@ class Parser {
     formatter->label("REQUIRED", "");
     app_.footer(
         "Start:    seriatim init && seriatim check && seriatim run\n"
-        "At 3 a.m. seriatim status\n\n"
+        "At 3 a.m. seriatim status, seriatim why PROCESS ID\n\n"
         "`seriatim VERB --help` tells more. The configuration is ./seriatim.toml,\n"
         "$SERIATIM_CONFIG or --config FILE; see docs/configuration.md.\n\n" +
         std::string(exit_codes));
     add_setup_verbs();
     add_run();
     add_looking_verbs();
+    add_why();
+    add_audit();
     add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
             "  seriatim retry booking_sms --reason 'number corrected'");
     add_skip();
+    add_rewind();
+    add_lanes();
     add_act("pause", "Stop handing rows over, until resume", PauseVerb{},
             "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'");
     add_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
+    add_adopt();
     add_append();
     add_demo();
+    add_torture();
     add_verb<VersionVerb>("version", "Tell this program's version", "");
   }
 
@@ -166,18 +172,54 @@ class Parser {
     peek->add_flag("--payload", peek_verb->payload, "Payloads too: they may be confidential");
   }
 
+  void add_why() {
+    auto [sub, verb] = add_verb<WhyVerb>(
+        "why", "Where does this row stand, why is it not delivered, what may I do?",
+        "  seriatim why booking_sms 4711\n"
+        "  seriatim why booking_sms 4711 --json | jq -r .state\n"
+        "  seriatim why -- booking_sms -5      an id that begins with -\n\n"
+        "Exit 1 where no such row is to be seen, 3 where its lane is halted.");
+    add_process(sub, verb->process);
+    sub->add_option("ID", verb->id, "The row's id")->required()->type_name("");
+  }
+
+  void add_audit() {
+    auto [sub, verb] = add_verb<AuditVerb>(
+        "audit", "Recount everything delivered against the table: the standing proof",
+        "  seriatim audit booking_sms\n  seriatim audit booking_sms --buckets --json\n\n"
+        "Exit 1 where a row was neither delivered nor set aside, or the ledger does not fit.");
+    add_process(sub, verb->process);
+    sub->add_flag("--buckets", verb->buckets, "Each bucket, not joined by the hour");
+  }
+
   static void add_actor(CLI::App* sub, Act& act) {
     sub->add_option("--who", act.who, "Who acts, for the journal (default: user@host)")
         ->type_name("NAME");
   }
 
   template <class V>
-  void add_act(const std::string& name, const std::string& description, V values,
-               const std::string& examples) {
+  std::pair<CLI::App*, std::shared_ptr<V>> add_act(const std::string& name,
+                                                   const std::string& description, V values,
+                                                   const std::string& examples) {
     auto [sub, verb] = add_verb<V>(name, description, examples, std::move(values));
     add_process(sub, verb->act.process);
     sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
     add_actor(sub, verb->act);
+    return {sub, verb};
+  }
+
+  void add_adopt() {
+    auto [sub, verb] = add_act(
+        "adopt", "Go on where the database, the table or a process's name was changed on purpose",
+        AdoptVerb{},
+        "  seriatim adopt booking_sms --reason 'failed over to db2, ticket 17'\n"
+        "  seriatim adopt sms --from booking_sms      the process was renamed\n"
+        "  seriatim adopt sms                         … no, it is another one\n\n"
+        "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED when its cursor was kept for another\n"
+        "server, timeline, database, table or order. Rows may be missing or come again there:\n"
+        "look first, then adopt. What was noted and what is now are shown and journalled.");
+    sub->add_option("--from", verb->from, "The process's former name, whose cursor it takes over")
+        ->type_name("NAME");
   }
 
   void add_skip() {
@@ -190,6 +232,42 @@ class Parser {
     sub->add_option("--reason", verb->act.reason, "Why, for the journal")
         ->required()
         ->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_rewind() {
+    auto [sub, verb] = add_verb<RewindVerb>(
+        "rewind", "Move a process's cursor: deliver rows again, or set rows aside unseen",
+        "  seriatim rewind booking_sms --to 4711                  what would happen\n"
+        "  seriatim rewind booking_sms --to 4711 --yes --reason 'provider lost them, ticket 17'\n"
+        "  seriatim rewind model --to start --yes --reason 'rebuild'\n"
+        "  seriatim rewind booking_sms --to end --yes --reason 'backlog is void'\n\n"
+        "The row named is the next to be delivered. In id order a time means the first row\n"
+        "created then or later, by id. A jump forwards waits until no open transaction can still\n"
+        "commit a row it would pass. The ledger and the journal keep what was jumped.");
+    add_process(sub, verb->act.process);
+    sub->add_option("--to", verb->to, "Where to go on: start, end, a row's id, or a time")
+        ->required()
+        ->type_name("PLACE");
+    sub->add_flag("--yes", verb->yes, "Do it; without it only what would happen is told");
+    sub->add_option("--reason", verb->act.reason, "Why, for the journal; --yes needs it")
+        ->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_lanes() {
+    auto [sub, verb] = add_verb<LanesVerb>(
+        "lanes", "Cut a process into another number of lanes, each key's order kept",
+        "  seriatim lanes booking_sms 4 --reason 'receiver takes four at once'\n\n"
+        "Sets a barrier, waits until every lane has delivered all of its rows up to it (Ctrl-C\n"
+        "gives up and takes it away), then exchanges the lanes. Relays configured with another\n"
+        "number stand still from then on: start them with the new one before or after.");
+    add_process(sub, verb->act.process);
+    sub->add_option("N", verb->lanes, "How many")
+        ->required()
+        ->type_name("")
+        ->check(CLI::Range(1, 1'024).description(""));
+    sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
     add_actor(sub, verb->act);
   }
 
@@ -219,6 +297,71 @@ class Parser {
         ->type_name("N");
     for (const auto* common : {"--config", "--json"}) sub->remove_option(sub->get_option(common));
     sub->add_flag("--keep", verb->keep, "Leave database, configuration and logs for a look around");
+  }
+
+  void add_torture() {
+    auto [sub, verb] = add_verb<TortureVerb>(
+        "torture", "Try to make a staging server and relays lose, reorder or repeat a row",
+        "  seriatim torture --database embedded --minutes 2 --all-faults\n"
+        "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
+        "  seriatim torture --database \"$URL\" --restart-server \\\n"
+        "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
+        "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "
+        "row\n"
+        "was lost, reordered or repeated (exit 1) or --keep is given. Never point it at "
+        "production.");
+    sub->add_option("--database", verb->database,
+                    "URL, or \"embedded\" for a private server\n"
+                    "(default: the configuration's, else DATABASE_URL)")
+        ->type_name("URL");
+    const auto number = [sub = sub](const char* name, unsigned& value, unsigned max,
+                                    const std::string& description) {
+      sub->add_option(name, value, description + " (" + std::to_string(value) + ')')
+          ->check(CLI::Range(1U, max).description(""))
+          ->type_name("N");
+    };
+    sub->add_option("--minutes", verb->minutes, "How long producers and faults go on (1)")
+        ->check(CLI::Range(0.05, 1'440.0).description(""))
+        ->type_name("N");
+    sub->add_option("--seed", verb->seed, "What all is drawn from (default: another each time)")
+        ->check(CLI::Range(0.0, 1e18).description(""))
+        ->type_name("N");
+    number("--producers", verb->producers, 64, "Concurrent writers");
+    number("--relays", verb->relays, 16, "Relay programs");
+    number("--lanes", verb->lanes, 16, "Lanes of each process");
+    add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
+    add_fault_flags(sub, *verb);
+    sub->add_flag("--keep", verb->keep, "Leave the schema and logs, also of a clean run");
+    sub->add_option("--relay-program", verb->relay_program)->group("");
+  }
+
+  static void add_fault_flags(CLI::App* sub, TortureVerb& verb) {
+    sub->add_flag("--kill", verb.kill, "kill -9 of relays");
+    sub->add_flag("--freeze", verb.freeze, "SIGSTOP of relays until they are replaced, SIGCONT");
+    sub->add_flag("--terminate-backends", verb.terminate_backends,
+                  "pg_terminate_backend of relays and producers");
+    sub->add_flag("--restart-server", verb.restart_server,
+                  "Crash and restart of the server: embedded, or by --restart-command");
+    sub->add_option("--restart-command", verb.restart_command,
+                    "Shell command that crashes the server and starts it again")
+        ->type_name("COMMAND");
+    sub->add_flag("--net", verb.net,
+                  "Bad networks: latency, loss, resets, black holes, half-open\n"
+                  "connections, lost COMMIT answers, before database and receiver");
+    sub->add_flag("--all-faults", verb.all_faults, "All of these that are possible");
+  }
+
+  static void add_word(CLI::App* sub, const std::string& name, std::string& value,
+                       const std::vector<std::string>& choices) {
+    std::string description;
+    for (const auto& choice : choices) description += (description.empty() ? "" : " | ") + choice;
+    const auto check = [choices, description](const std::string& text) {
+      const bool known = std::count(choices.begin(), choices.end(), text) > 0;
+      return known ? std::string() : "must be one of " + description;
+    };
+    sub->add_option(name, value, description + " (" + value + ')')
+        ->check(CLI::Validator(check, ""))
+        ->type_name("WORD");
   }
 
   std::vector<std::string> verbs() const {

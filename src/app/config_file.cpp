@@ -70,6 +70,13 @@ std::string in_order_of_lines(const Problems& problems, const std::string& file)
 
 }  // namespace
 
+std::vector<std::string> AppConfig::names() const {
+  std::vector<std::string> names;
+  names.reserve(processes.size());
+  for (const auto& process : processes) names.push_back(process.target.process.name);
+  return names;
+}
+
 AppConfig read_config(std::string_view text, const std::string& file,
                       const ConfigSurroundings& surroundings) {
   Problems problems;

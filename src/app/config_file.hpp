@@ -36,6 +36,8 @@ struct AppConfig {
   std::string database_url;  ///< or "embedded"
   LogConfig log;
   std::vector<ConfiguredProcess> processes;
+
+  [[nodiscard]] std::vector<std::string> names() const;  ///< of all processes
 };
 
 /// What reading a file needs to know from outside.

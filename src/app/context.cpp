@@ -70,6 +70,11 @@ const std::string& Context::database_url() {
   return database_url_;
 }
 
+void Context::use_database(std::string url) {
+  secrets_.learn_from_database_url(url);
+  database_url_ = std::move(url);
+}
+
 const ConfiguredProcess& Context::process(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& process : config().processes) {

@@ -32,6 +32,8 @@ class Context {
   /// Where there is no configuration file, DATABASE_URL will do. Starts the embedded server where
   /// it is asked for; it runs as long as this object lives.
   const std::string& database_url();
+  /// This database instead of the configured one.
+  void use_database(std::string url);
 
   const ConfiguredProcess& process(const std::string& name);
   /// All when `names` is empty; at least one.

@@ -17,6 +17,7 @@ namespace {
 constexpr milliseconds stall_min{1'000};  ///< a shorter wait at the fence is ordinary traffic
 
 bool is_stall(const LaneStatus& lane) {
+  if (lane.fenced_for >= stall_min) return true;
   for (const auto& blocker : lane.blockers) {
     if (blocker.age >= stall_min) return true;
   }
@@ -60,6 +61,18 @@ std::string circumstances(const LaneStatus& lane) {
   return lane.detail.empty() ? text : text + ": " + printable(lane.detail);
 }
 
+/// Of the oldest; the message names them all.
+void add_blocker(std::vector<LogLine::Field>& fields, const Blocker& blocker) {
+  if (blocker.pid == 0) {
+    fields.emplace_back("blocker_gid", printable(blocker.gid, 200));
+  } else {
+    fields.emplace_back("blocker_pid", static_cast<std::int64_t>(blocker.pid));
+    fields.emplace_back("blocker_application", printable(blocker.application, 64));
+  }
+  fields.emplace_back("blocker_user", printable(blocker.user, 64));
+  fields.emplace_back("blocker_age_ms", static_cast<std::int64_t>(blocker.age.count()));
+}
+
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
     case LogLevel::debug: return spdlog::level::debug;
@@ -95,12 +108,16 @@ std::string describe(const Blocker& blocker) {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) inside += (inside.empty() ? "" : ", ") + printable(part, 64);
   };
-  if (blocker.ours) add("this relay");
+  if (blocker.ours) add("a session of seriatim itself");
   add(blocker.application);
   add(blocker.user);
   if (!prepared) add(blocker.state);
-  add(human_duration(blocker.age));
-  return text + " (" + inside + ')';
+  if (blocker.age > milliseconds{0}) add(human_duration(blocker.age));
+  if (blocker.statement_age > milliseconds{0}) {
+    add((blocker.state == "active" ? "in a statement for " : "last statement ") +
+        human_duration(blocker.statement_age) + (blocker.state == "active" ? "" : " ago"));
+  }
+  return inside.empty() ? text : text + " (" + inside + ')';
 }
 
 LogLine describe(const LaneStatus& lane) {
@@ -118,6 +135,10 @@ LogLine describe(const LaneStatus& lane) {
   if (lane.reason) fields.emplace_back("reason", to_string(*lane.reason));
   if (lane.row_id) fields.emplace_back("row", printable(*lane.row_id, 64));
   if (!lane.detail.empty()) fields.emplace_back("detail", printable(lane.detail));
+  if (lane.state == LaneState::fenced) {
+    fields.emplace_back("fenced_for_ms", static_cast<std::int64_t>(lane.fenced_for.count()));
+    if (!lane.blockers.empty()) add_blocker(fields, lane.blockers.front());
+  }
   if (lane.state == LaneState::retrying) {
     fields.emplace_back("attempt", static_cast<std::int64_t>(lane.attempts));
     fields.emplace_back("retry_in_ms", static_cast<std::int64_t>(lane.retry_in.count()));

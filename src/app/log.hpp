@@ -28,7 +28,8 @@ struct LogLine {
 /// Foreign text is escaped and cut. The level is for the state alone; LaneLog lowers it for flips.
 [[nodiscard]] LogLine describe(const LaneStatus& lane);
 
-/// "pid 123 (psql, alice, idle in transaction, 12 s)"
+/// "pid 123 (psql, alice, idle in transaction, 12 s, last statement 11 s ago)"; the first duration
+/// is the age of its transaction. What this role may not see is left out.
 [[nodiscard]] std::string describe(const Blocker& blocker);
 
 /// The members of a line's JSON object, without braces: `"message":"…","process":"…"`.

@@ -132,6 +132,23 @@ void read_columns(Options& section, SourceConfig& source) {
   read("mark", source.mark, true);
 }
 
+void read_late_rows(Options& section, SourceConfig& source) {
+  source.late_rows = section.choice("late_rows", 0, {"halt", "deliver"}) == 0 ? OnLateRow::halt
+                                                                              : OnLateRow::deliver;
+  if (source.late_rows == OnLateRow::deliver && source.order_by == OrderBy::id) {
+    section.problem(
+        "late_rows",
+        "\"deliver\" goes by created_at; ids drawn from a sequence are not late, so leave "
+        "it out, or set order_by = \"created_at\"");
+  }
+  if (section.has("lookback") && source.late_rows == OnLateRow::halt) {
+    section.problem("lookback",
+                    "is for late_rows = \"deliver\"; without it late rows halt the lane");
+  }
+  read_duration(section, "lookback", source.lookback, {milliseconds{1}, hours{24}});
+  read_duration(section, "audit_window", source.audit_window, {seconds{1}, hours{24 * 366}});
+}
+
 SourceConfig read_source(Options section) {
   const bool debezium = section.choice("preset", 0, {"outbox", "debezium"}) == 1;
   auto source = debezium ? debezium_preset() : SourceConfig{};
@@ -145,6 +162,7 @@ SourceConfig read_source(Options section) {
                     "\"latency\" measures created_at, so it needs order_by = \"created_at\"");
   }
   read_duration(section, "insert_latency", source.insert_latency, {milliseconds{0}, hours{1}});
+  read_late_rows(section, source);
   read_size(section, "payload_max", source.payload_max);
   read_size(section, "batch_bytes", source.batch_bytes);
   source.listen = section.flag("listen", source.listen);

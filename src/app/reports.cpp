@@ -17,6 +17,7 @@ using postgres::PeekedRow;
 
 constexpr std::size_t id_bytes_max = 64;
 constexpr std::size_t payload_bytes_max = 4'000;
+constexpr milliseconds long_call{1'000};  ///< worth a line of its own
 
 std::string lag(const LaneReport& report) {
   if (report.lag_records == 0) return "none";
@@ -30,22 +31,6 @@ std::string position(const LaneStatus& lane) {
   return lane.position ? printable(lane.position->id, id_bytes_max) : "before the first row";
 }
 
-/// "host:pid:random" without what only tells runs apart.
-std::string holder(const LaneReport& report) {
-  if (report.holder.empty()) return "nobody";
-  const auto name = printable(report.holder.substr(0, report.holder.rfind(':')), id_bytes_max);
-  return report.holder_alive ? name : name + " (gone)";
-}
-
-/// A word the shell takes as it is.
-std::string shell_word(const std::string& text) {
-  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/@%+=,";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + '\'';
-}
-
 std::string halt_explanation(const LaneStatus& lane) {
   std::string text = "halted";
   if (lane.reason) text += std::string(" ") + to_string(*lane.reason);
@@ -55,11 +40,31 @@ std::string halt_explanation(const LaneStatus& lane) {
 
 std::string halt_remedy(const LaneStatus& lane) {
   const auto process = shell_word(lane.process);
+  if (lane.reason == HaltReason::source_changed || lane.reason == HaltReason::config_changed) {
+    return "mend what it names, then: seriatim retry " + process +
+           "; or, where the change was meant: seriatim adopt --reason TEXT " + process;
+  }
   if (!lane.row_id) return "mend what it names, then: seriatim retry " + process;
   const auto id = shell_word(printable(*lane.row_id, id_bytes_max));
   const auto* guard = lane.row_id->rfind('-', 0) == 0 ? " -- " : " ";
   return "mend the row or its receiver, then: seriatim retry " + process +
          "; or set the row aside: seriatim skip --reason TEXT" + guard + process + ' ' + id;
+}
+
+/// What ends the wait for a transaction. Waiting is always right: nothing is lost by it.
+std::string remedy(const Blocker& blocker) {
+  if (blocker.pid == 0) {
+    return "end it, in the same database, with COMMIT PREPARED or ROLLBACK PREPARED";
+  }
+  const auto pid = std::to_string(blocker.pid);
+  if (blocker.ours) {
+    return "self-block: a handler, a mark or a prune of ours wrote this table and has not "
+           "committed; "
+           "if it does not end, pg_terminate_backend(" +
+           pid + ")";
+  }
+  return "it may still commit an earlier row; goes on when it ends, or now: pg_terminate_backend(" +
+         pid + "), which undoes its work";
 }
 
 /// The first line mends; others, one each, say what else would.
@@ -87,11 +92,22 @@ std::vector<std::string> explanations(const LaneStatus& lane) {
              printable(lane.detail) + "; again in " + human_duration(lane.retry_in)};
   }
   for (const auto& blocker : lane.blockers) {
-    lines.push_back("waits for " + describe(blocker) +
-                    (blocker.pid == 0 ? "; end it with COMMIT PREPARED or ROLLBACK PREPARED"
-                                      : "; rows after it could still appear"));
+    lines.push_back("waits for " + describe(blocker) + "; " + remedy(blocker));
   }
   return lines;
+}
+
+std::string short_holder(const LaneReport& report) {
+  if (report.holder.empty()) return "nobody";
+  const auto name = printable(report.holder.substr(0, report.holder.rfind(':')), id_bytes_max);
+  return report.holder_alive ? name : name + " (gone)";
+}
+
+std::string call_in_hand(const LaneReport& report) {
+  return "its handler was called with row " +
+         printable(report.next_id.value_or("?"), id_bytes_max) + ' ' +
+         human_duration(report.called_for.value_or(milliseconds{0})) + " ago, attempt " +
+         std::to_string(report.lane.attempts) + ", and has not answered yet";
 }
 
 std::string lanes_table(const LaneReports& lanes, bool terminal) {
@@ -99,8 +115,9 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
   for (const auto& report : lanes) {
     const auto& lane = report.lane;
     table.row({printable(lane.process), std::to_string(lane.lane), to_string(lane.state),
-               lag(report), position(lane), std::to_string(lane.sequence), holder(report)});
+               lag(report), position(lane), std::to_string(lane.sequence), short_holder(report)});
     for (auto& line : explanations(lane)) table.note(std::move(line));
+    if (report.called_for.value_or(milliseconds{0}) >= long_call) table.note(call_in_hand(report));
   }
   return table.text(terminal);
 }
@@ -128,6 +145,35 @@ std::string rows_table(const std::vector<PeekedRow>& rows, bool payload, bool te
     if (payload && record.payload) table.note(printable(*record.payload, payload_bytes_max));
   }
   return table.text(terminal);
+}
+
+namespace {
+
+std::string place(const std::optional<Position>& position) {
+  if (!position) return "before the first row";
+  return "after row " + printable(position->id, id_bytes_max) + " (" +
+         iso_time(position->created_at_us) + ")";
+}
+
+std::string consequence(const postgres::RewindStep& step, bool done) {
+  if (step.from == step.to) return done ? "stays" : "would stay";
+  const auto rows = std::to_string(step.rows) + (step.rows == 1 ? " row " : " rows ");
+  const std::string verb = done ? "" : "would ";
+  if (step.forward) return rows + verb + (done ? "set aside" : "be set aside, never delivered");
+  return rows + (done ? "to be delivered again" : "would be delivered again");
+}
+
+}  // namespace
+
+std::string rewind_text(const std::string& process, const std::vector<postgres::RewindStep>& steps,
+                        bool done) {
+  std::string text;
+  for (const auto& step : steps) {
+    text += process + " lane " + std::to_string(step.lane) + ": from " + place(step.from) + " to " +
+            place(step.to) + ": " + consequence(step, done) + " (sequence " +
+            std::to_string(step.sequence_from) + " -> " + std::to_string(step.sequence_to) + ")\n";
+  }
+  return done ? text : text + "nothing was changed; with --yes it is done\n";
 }
 
 }  // namespace seriatim::app

@@ -6,6 +6,7 @@
 
 #include "postgres/admin.hpp"
 #include "postgres/check.hpp"
+#include "postgres/row_report.hpp"
 
 namespace seriatim::app {
 
@@ -24,12 +25,32 @@ using Findings = std::vector<postgres::Finding>;
 /// Why a lane stands and what to do, one sentence each; none when it moves.
 [[nodiscard]] std::vector<std::string> explanations(const LaneStatus& lane);
 
+/// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
+[[nodiscard]] std::string call_in_hand(const postgres::LaneReport& report);
+/// "host:pid:random" without what only tells runs apart; "nobody".
+[[nodiscard]] std::string short_holder(const postgres::LaneReport& report);
+
+/// The answer of `why`, its next steps and its evidence.
+[[nodiscard]] std::string row_text(const postgres::RowReport& row);
+[[nodiscard]] std::string row_json(const postgres::RowReport& row);
+
 [[nodiscard]] std::string findings_text(const std::string& process, const Findings& findings);
 [[nodiscard]] std::string findings_json(const std::vector<std::pair<std::string, Findings>>& all);
 
 [[nodiscard]] std::string rows_table(const std::vector<postgres::PeekedRow>& rows, bool payload,
                                      bool terminal);
 [[nodiscard]] std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload);
+
+/// The standing proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
+[[nodiscard]] std::string audit_text(const std::vector<postgres::LaneAudit>& lanes, bool terminal);
+[[nodiscard]] std::string audit_json(const std::string& process,
+                                     const std::vector<postgres::LaneAudit>& lanes);
+
+/// What a rewind did, or, with `done` false, would do.
+[[nodiscard]] std::string rewind_text(const std::string& process,
+                                      const std::vector<postgres::RewindStep>& steps, bool done);
+[[nodiscard]] std::string rewind_json(const std::string& process,
+                                      const std::vector<postgres::RewindStep>& steps, bool done);
 
 /// `{"applied":["001_schema"],"schema_version":1}`
 [[nodiscard]] std::string init_json(const std::vector<std::string>& applied, int version);

@@ -3,6 +3,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "app/reports.hpp"
+#include "app/row_story.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app {
@@ -28,6 +29,7 @@ object to_json(const Blocker& blocker) {
           {"user", valid_utf8(blocker.user)},
           {"state", blocker.state},
           {"age_ms", blocker.age.count()},
+          {"statement_age_ms", blocker.statement_age.count()},
           {"ours", blocker.ours}};
 }
 
@@ -42,7 +44,8 @@ object to_json(const LaneStatus& lane) {
                 {"reason", lane.reason ? value(to_string(*lane.reason)) : value(nullptr)},
                 {"row", text_or_null(lane.row_id)},
                 {"detail", valid_utf8(lane.detail)},
-                {"retry_in_ms", lane.retry_in.count()}};
+                {"retry_in_ms", lane.retry_in.count()},
+                {"fenced_for_ms", lane.fenced_for.count()}};
   if (lane.position) {
     result["position"] = object{{"id", valid_utf8(lane.position->id)},
                                 {"created_at", iso_time(lane.position->created_at_us)}};
@@ -51,6 +54,18 @@ object to_json(const LaneStatus& lane) {
   for (const auto& blocker : lane.blockers) blockers.push_back(to_json(blocker));
   result["blockers"] = std::move(blockers);
   return result;
+}
+
+object to_json(const postgres::LaneReport& report) {
+  auto lane = to_json(report.lane);
+  lane["lag_records"] = report.lag_records;
+  lane["lag_ms"] = report.lag_age.count();
+  lane["next"] = text_or_null(report.next_id);
+  lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
+  lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
+  lane["holder_alive"] = report.holder_alive;
+  lane["updated_at"] = report.updated_at;
+  return lane;
 }
 
 const char* to_string(postgres::Finding::Severity severity) {
@@ -72,16 +87,7 @@ array to_json(const std::vector<std::string>& texts) {
 
 std::string lanes_json(const LaneReports& lanes) {
   array list;
-  for (const auto& report : lanes) {
-    auto lane = to_json(report.lane);
-    lane["lag_records"] = report.lag_records;
-    lane["lag_ms"] = report.lag_age.count();
-    lane["next"] = text_or_null(report.next_id);
-    lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
-    lane["holder_alive"] = report.holder_alive;
-    lane["updated_at"] = report.updated_at;
-    list.push_back(std::move(lane));
-  }
+  for (const auto& report : lanes) list.push_back(to_json(report));
   return line({{"lanes", std::move(list)}});
 }
 
@@ -120,12 +126,52 @@ std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload
   return line({{"rows", std::move(list)}});
 }
 
+std::string row_json(const RowReport& row) {
+  const auto story = tell(row);
+  object result{{"process", row.process},
+                {"id", valid_utf8(row.id)},
+                {"state", to_string(row.state)},
+                {"answer", valid_utf8(story.answer)},
+                {"next_steps", to_json(story.next_steps)},
+                {"in_table", row.in_table},
+                {"created_at", row.created_at_us ? value(iso_time(*row.created_at_us)) : nullptr},
+                {"key", text_or_null(row.key)},
+                {"rows_before", row.rows_before},
+                {"sequence", row.sequence ? value(*row.sequence) : nullptr},
+                {"lane", row.lane ? value(to_json(*row.lane)) : nullptr}};
+  object evidence;
+  for (const auto& [name, fact] : story.evidence) evidence[name] = valid_utf8(fact);
+  result["evidence"] = std::move(evidence);
+  array writers;
+  for (const auto& writer : row.writers) writers.push_back(to_json(writer));
+  result["writers"] = std::move(writers);
+  return line(result);
+}
+
 std::string init_json(const std::vector<std::string>& applied, int version) {
   return line({{"applied", to_json(applied)}, {"schema_version", version}});
 }
 
 std::string act_json(const std::string& process, const postgres::ActResult& done) {
   return line({{"process", process}, {"done", to_json(done)}});
+}
+
+std::string rewind_json(const std::string& process, const std::vector<postgres::RewindStep>& steps,
+                        bool done) {
+  const auto row = [](const std::optional<Position>& position) {
+    return position ? value(position->id) : value(nullptr);
+  };
+  array lanes;
+  for (const auto& step : steps) {
+    lanes.push_back(object{{"lane", step.lane},
+                           {"from", row(step.from)},
+                           {"to", row(step.to)},
+                           {"forward", step.forward},
+                           {"rows", step.rows},
+                           {"sequence_from", step.sequence_from},
+                           {"sequence_to", step.sequence_to}});
+  }
+  return line({{"process", process}, {"done", done}, {"lanes", std::move(lanes)}});
 }
 
 std::string append_json(const std::string& id) {

@@ -21,6 +21,9 @@ namespace seriatim::app {
 /// "3.4 KiB"
 [[nodiscard]] std::string human_bytes(std::size_t bytes);
 
+/// As a word of a command a person may paste into a shell.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// Microseconds since 1970 as "2026-01-31T08:15:00.123456Z".
 [[nodiscard]] std::string iso_time(std::int64_t microseconds);
 

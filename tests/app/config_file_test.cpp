@@ -159,6 +159,18 @@ TEST_CASE("the Debezium preset names its columns, and each may be named otherwis
   CHECK(other.processes.at(0).target.source.key == "tenant");
 }
 
+TEST_CASE("late rows are delivered where that is asked for, within a lookback") {
+  const auto plain = read(process_with("", "")).processes.at(0).target.source;
+  CHECK(plain.late_rows == OnLateRow::halt);
+  CHECK(plain.audit_window == std::chrono::hours(24));
+  const auto config =
+      read(process_with("", "late_rows = \"deliver\"\nlookback = \"2m\"\naudit_window = \"1h\""));
+  const auto& source = config.processes.at(0).target.source;
+  CHECK(source.late_rows == OnLateRow::deliver);
+  CHECK(source.lookback == std::chrono::minutes(2));
+  CHECK(source.audit_window == std::chrono::hours(1));
+}
+
 TEST_CASE("a guard of bare latency is a choice of its own") {
   const auto config = read(process_with("", "guard = \"latency\""));
   CHECK(config.processes.at(0).target.source.guard == Guard::latency);
@@ -219,6 +231,10 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
       {process_with("", "table = \"\""), "s.toml:5: process.source.table: must not be empty"},
       {process_with("", "order_by = \"time\""),
        "s.toml:5: process.source.order_by: must be one of \"created_at\", \"id\""},
+      {process_with("", "order_by = \"id\"\nlate_rows = \"deliver\""),
+       "s.toml:6: process.source.late_rows: \"deliver\" goes by created_at…"},
+      {process_with("", "lookback = \"1m\""),
+       "s.toml:5: process.source.lookback: is for late_rows = \"deliver\"…"},
       {process_with("", "order_by = \"id\"\nguard = \"latency\""),
        "s.toml:6: process.source.guard: \"latency\" measures created_at, so it needs order_by = …"},
       {process_with("", "payload_max = \"2GiB\""),

@@ -81,6 +81,30 @@ TEST_CASE("a stall names who holds the fence") {
   CHECK(describe(prepared) == "prepared transaction \"tx-1\" (1 min 1 s)");
 }
 
+TEST_CASE(
+    "a blocker's statement is told by its age, never by its text, and a session of ours as such") {
+  auto blocker = fenced(seconds{12}).blockers.front();
+  blocker.statement_age = seconds{11};
+  CHECK(describe(blocker) ==
+        "pid 123 (psql, alice, idle in transaction, 12 s, last statement 11 s ago)");
+  blocker.state = "active";
+  CHECK(describe(blocker) == "pid 123 (psql, alice, active, 12 s, in a statement for 11 s)");
+  blocker.ours = true;
+  CHECK(describe(blocker).find("(a session of seriatim itself, psql") != std::string::npos);
+  CHECK(describe(Blocker{.pid = 123}) == "pid 123");  // all else is hidden from this role
+}
+
+TEST_CASE("a stall's line has who holds it and for how long as fields") {
+  auto lane = fenced(seconds{12});
+  lane.fenced_for = seconds{7};
+  const auto value = boost::json::parse('{' + json_members(describe(lane)) + '}');
+  CHECK(value.at("fenced_for_ms").as_int64() == 7'000);
+  CHECK(value.at("blocker_pid").as_int64() == 123);
+  CHECK(value.at("blocker_application").as_string() == "psql");
+  CHECK(value.at("blocker_user").as_string() == "alice");
+  CHECK(value.at("blocker_age_ms").as_int64() == 12'000);
+}
+
 TEST_CASE("terminal escapes of a receiver are escaped and its flood is cut") {
   auto lane = halted();
   lane.detail = "\x1b[2J" + std::string(10'000, 'x') + "\n";
@@ -111,6 +135,12 @@ TEST_CASE("a wait at the fence is told once it is a stall") {
       told({lane_in(LaneState::running), fenced(milliseconds{5}), fenced(seconds{2})});
   CHECK(lines[1].first == LogLevel::debug);
   CHECK(lines[2].first == LogLevel::warn);
+}
+
+TEST_CASE("a stall is told as one although the blocker's age is hidden from this role") {
+  auto lane = fenced(milliseconds{0});
+  lane.fenced_for = seconds{2};
+  CHECK(told({lane_in(LaneState::running), lane}).back().first == LogLevel::warn);
 }
 
 TEST_CASE("a lost session is a warning, an ordinary claim is not") {

@@ -107,6 +107,24 @@ TEST_SUITE("run") {
     check_delivers(stage, options);
   }
 
+  TEST_CASE("sixteen file descriptors are enough for a webhook and its database") {
+    Stage stage;
+    HttpReceiver receiver;
+    stage.configure(
+        Stage::process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));
+    auto options = stage.options();
+    options.files_max = 16;
+    Process relay(Stage::command({"run"}), options);
+    Reply last = Reply::with_status(200);
+    last.close_after = true;  // a new connection each: none is leaked
+    receiver.reply_with(last);
+    stage.append(20);
+    wait_until("all rows are committed", [&] { return stage.sequence() == "20"; });
+    CHECK(receiver.connections_accepted() >= 20);
+    relay.signal(15);
+    CHECK(relay.wait().code == 0);
+  }
+
   TEST_CASE("too few file descriptors end cleanly or deliver, and never drop a row") {
     for (const unsigned files : {4U, 6U, 8U}) {
       CAPTURE(files);

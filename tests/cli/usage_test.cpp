@@ -32,7 +32,7 @@ TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
   CHECK(all.code == 0);
   CHECK(all.err.empty());
   for (const auto* verb : {"init", "check", "run", "status", "peek", "retry", "skip", "pause",
-                           "resume", "append", "demo", "version"}) {
+                           "resume", "append", "demo", "torture", "version"}) {
     CAPTURE(verb);
     CHECK(contains(all.out, std::string("\n  ") + verb + ' '));
     const auto one = command({verb, "--help"});
@@ -62,6 +62,14 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
       {{"run", "--log-level", "loud"}, "--log-level: must be one of debug | info | warn | error"},
       {{"run", "--log-format", "xml"}, "--log-format: must be one of text | json"},
       {{"run", "--grace", "5"}, "--grace: needs its unit"},
+      {{"torture", "--minutes", "0"}, "--minutes"},
+      {{"torture", "--minutes", "soon"}, "--minutes"},
+      {{"torture", "--relays", "0"}, "--relays"},
+      {{"torture", "--producers", "65"}, "--producers"},
+      {{"torture", "--order", "random"}, "--order: must be one of both | created_at | id"},
+      {{"torture", "--seed", "-1"}, "--seed"},
+      {{"torture", "--database", "postgresql://127.0.0.1:1/x", "--restart-server"},
+       "--restart-server needs --restart-command"},
   };
   for (const auto& [arguments, told] : cases) {
     CAPTURE(told);

@@ -9,9 +9,10 @@ Exit perform(const CheckVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
   const auto& url = context.database_url();
   std::vector<std::pair<std::string, Findings>> all;
+  const postgres::CheckOptions options{context.config().names(), false};
   bool refused = false;
   for (const auto* process : processes) {
-    all.emplace_back(process->target.process.name, postgres::check(url, process->target));
+    all.emplace_back(process->target.process.name, postgres::check(url, process->target, options));
     refused = refused || !postgres::refusals(all.back().second).empty();
   }
   if (context.json()) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "app/log.hpp"
 #include "app/redacted_handler.hpp"
@@ -28,11 +29,14 @@ milliseconds default_grace(const Processes& processes) {
   return longest + grace_slack;
 }
 
+using Refusals = std::function<std::string()>;
+
 /// What the database says against running these; empty: nothing.
-std::string refusals(const std::string& url, const Processes& processes) {
+std::string refusals(const std::string& url, const Processes& processes,
+                     const postgres::CheckOptions& options) {
   std::string text;
   for (const auto* process : processes) {
-    const auto refused = postgres::refusals(postgres::check(url, process->target));
+    const auto refused = postgres::refusals(postgres::check(url, process->target, options));
     if (!refused.empty()) text += "process " + process->target.process.name + ": " + refused + '\n';
   }
   return text;
@@ -40,12 +44,12 @@ std::string refusals(const std::string& url, const Processes& processes) {
 
 /// Waits for a database that is away (it may be starting too); draining, one try is enough. False
 /// when a stop was asked first.
-bool wait_for_database(const std::string& url, const Processes& processes, bool drain, Log& log,
+bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
                        const std::stop_token& stop) {
   std::string told;
   for (;;) {
     try {
-      const auto refused = refusals(url, processes);
+      const auto refused = refusals();
       if (!refused.empty()) throw Error("refused to start\n" + refused);
       return true;
     } catch (const SessionLost& lost) {
@@ -106,7 +110,9 @@ Exit perform(const RunVerb& verb, Context& context) {
   });
   log.info(opening(processes));
   std::vector<LaneStatus> lanes;
-  if (wait_for_database(url, processes, verb.drain, log, signals.token())) {
+  const postgres::CheckOptions options{context.config().names(), true};
+  const auto refused = [&] { return refusals(url, processes, options); };
+  if (wait_for_database(refused, verb.drain, log, signals.token())) {
     lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));

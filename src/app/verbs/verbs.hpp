@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,6 +38,14 @@ struct PeekVerb {
   unsigned rows = 10;
   bool payload = false;
 };
+struct WhyVerb {
+  std::string process;
+  std::string id;
+};
+struct AuditVerb {
+  std::string process;
+  bool buckets = false;  ///< each bucket, not by the hour
+};
 /// Who acts on what and why: for the journal.
 struct Act {
   std::string process;
@@ -50,11 +59,24 @@ struct SkipVerb {
   Act act;
   std::string id;
 };
+struct LanesVerb {
+  Act act;
+  unsigned lanes = 1;
+};
+struct RewindVerb {
+  Act act;
+  std::string to;
+  bool yes = false;
+};
 struct PauseVerb {
   Act act;
 };
 struct ResumeVerb {
   Act act;
+};
+struct AdoptVerb {
+  Act act;
+  std::optional<std::string> from;  ///< the process's former name
 };
 struct AppendVerb {
   std::string aggregate_type;
@@ -67,22 +89,47 @@ struct DemoVerb {
   unsigned seconds = 30;
   bool keep = false;
 };
+struct TortureVerb {
+  std::string database;  ///< empty: as for other verbs; "embedded": a private server
+  double minutes = 1;
+  std::optional<std::uint64_t> seed;  ///< absent: drawn
+  unsigned producers = 8;
+  unsigned relays = 3;
+  unsigned lanes = 1;
+  std::string order = "both";  ///< "created_at", "id"
+  bool kill = false;
+  bool freeze = false;
+  bool terminate_backends = false;
+  bool restart_server = false;
+  bool net = false;
+  bool all_faults = false;
+  std::string restart_command;  ///< how a server that is not ours is crashed and started
+  bool keep = false;
+  std::string relay_program;  ///< empty: this program
+};
 struct VersionVerb {};
 
-using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, RetryVerb, SkipVerb,
-                          PauseVerb, ResumeVerb, AppendVerb, DemoVerb, VersionVerb>;
+using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb,
+                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, PauseVerb, ResumeVerb,
+                          AdoptVerb, AppendVerb, DemoVerb, TortureVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
 Exit perform(const RunVerb& verb, Context& context);
 Exit perform(const StatusVerb& verb, Context& context);
 Exit perform(const PeekVerb& verb, Context& context);
+Exit perform(const WhyVerb& verb, Context& context);
+Exit perform(const AuditVerb& verb, Context& context);
 Exit perform(const RetryVerb& verb, Context& context);
 Exit perform(const SkipVerb& verb, Context& context);
+Exit perform(const LanesVerb& verb, Context& context);
+Exit perform(const RewindVerb& verb, Context& context);
 Exit perform(const PauseVerb& verb, Context& context);
 Exit perform(const ResumeVerb& verb, Context& context);
+Exit perform(const AdoptVerb& verb, Context& context);
 Exit perform(const AppendVerb& verb, Context& context);
 Exit perform(const DemoVerb& verb, Context& context);
+Exit perform(const TortureVerb& verb, Context& context);
 Exit perform(const VersionVerb& verb, Context& context);
 
 }  // namespace seriatim::app

@@ -1,0 +1,252 @@
+#include "app/row_story.hpp"
+
+#include "app/log.hpp"
+#include "app/reports.hpp"
+#include "app/text.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using postgres::LaneReport;
+using State = RowReport::State;
+
+constexpr std::size_t id_bytes_max = 64;
+
+std::string id_of(const RowReport& row) {
+  return "row " + printable(row.id, id_bytes_max);
+}
+
+std::string lane_of(const RowReport& row) {
+  return "lane " + std::to_string(row.lane->lane.lane);
+}
+
+std::string count(std::size_t number, const std::string& noun) {
+  return std::to_string(number) + ' ' + noun + (number == 1 ? "" : "s");
+}
+
+std::string by_whom(const RowReport::Act& act) {
+  return "by " + printable(act.who) + " at " + act.at +
+         (act.why.empty() ? "" : ": " + printable(act.why));
+}
+
+// --- rows that wait -----------------------------------------------------------------------------
+
+/// Why the row a lane stands at does not move.
+std::string standstill(const RowReport& row) {
+  const auto& report = *row.lane;
+  switch (report.lane.state) {
+    case LaneState::halted: return explanations(report.lane).front();
+    case LaneState::retrying: return explanations(report.lane).front();
+    case LaneState::paused:
+      return row.act ? "paused " + by_whom(*row.act) : "paused by an operator";
+    case LaneState::fenced: return "behind the fence: " + printable(report.lane.detail);
+    case LaneState::standby: return "nobody runs this process";
+    default: break;
+  }
+  if (report.called_for) return call_in_hand(report);
+  if (row.ripens_in > milliseconds{0}) {
+    return "younger than insert_latency, goes out in " + human_duration(row.ripens_in);
+  }
+  if (!report.lane.detail.empty()) return printable(report.lane.detail);
+  return "nothing holds it, goes out at the next look";
+}
+
+std::vector<std::string> ways_out(const LaneStatus& lane) {
+  const auto process = shell_word(lane.process);
+  switch (lane.state) {
+    case LaneState::halted: return {explanations(lane).back()};
+    case LaneState::paused: return {"go on with: seriatim resume " + process};
+    case LaneState::retrying: return {"try at once: seriatim retry " + process};
+    case LaneState::standby: return {"start it: seriatim run " + process};
+    case LaneState::fenced: return explanations(lane);
+    default: return {};
+  }
+}
+
+RowStory tell_next(const RowReport& row) {
+  return {id_of(row) + " is the one " + lane_of(row) + " stands at: " + standstill(row),
+          ways_out(row.lane->lane),
+          {}};
+}
+
+RowStory tell_waiting(const RowReport& row) {
+  if (!row.lane) return {id_of(row) + " cannot be read, so its lane is not known", {}, {}};
+  const auto more = row.rows_before >= LaneReport::lag_records_max ? " or more" : "";
+  auto answer =
+      id_of(row) + " waits behind " + count(row.rows_before, "row") + more + " of " + lane_of(row);
+  if (row.lane->next_id)
+    answer += ", which stands at row " + printable(*row.lane->next_id, id_bytes_max);
+  return {answer + ": " + standstill(row), ways_out(row.lane->lane), {}};
+}
+
+// --- rows behind, or outside --------------------------------------------------------------------
+
+RowStory tell_filtered(const RowReport& row) {
+  return {id_of(row) + " is left out: `where` is " + (row.matches ? "false" : "NULL") + " for it",
+          {"a row that is changed to match before the cursor reaches it is delivered; behind the "
+           "cursor insert a new one"},
+          {{"where", printable(row.where)}}};
+}
+
+RowStory tell_unplaced(const RowReport& row) {
+  const auto process = shell_word(row.process);
+  return {id_of(row) +
+              " has no place in the order, its created_at is NULL or infinite: its lane halts as "
+              "BAD_PAYLOAD once nothing else waits",
+          {"correct its created_at, or delete it, then: seriatim retry " + process},
+          {}};
+}
+
+RowStory tell_passed(const RowReport& row) {
+  return {id_of(row) +
+              " is behind the cursor, where the ledger keeps no ids: it was delivered, unless it "
+              "came there later (stamped back, or changed to match `where`)",
+          {"its receiver knows: the idempotency key is " + printable(row.process + ':' + row.id)},
+          {}};
+}
+
+RowStory tell_late(const RowReport& row) {
+  RowStory story{
+      id_of(row) + " came late: it is behind the cursor, neither delivered nor set aside", {}, {}};
+  if (row.lane->lane.state == LaneState::halted) {
+    story.answer += "; its lane is " + explanations(row.lane->lane).front();
+    story.next_steps = ways_out(row.lane->lane);
+  } else {
+    story.next_steps = {"the audit halts its lane with LATE_ROW, and then says what may be done"};
+  }
+  return story;
+}
+
+std::string deleted(const RowReport& row) {
+  return row.in_table ? "" : ", and is no longer in the table";
+}
+
+// --- a row that cannot be seen ------------------------------------------------------------------
+
+RowStory tell_absent(const RowReport& row) {
+  if (row.lane && row.lane->lane.row_id == row.id) {
+    return {id_of(row) + ", at which " + lane_of(row) + " " + to_string(row.lane->lane.state) +
+                ", is no longer in the table: it was deleted",
+            {"let the lane go on: seriatim retry " + shell_word(row.process)},
+            {}};
+  }
+  if (row.never_drawn) {
+    return {id_of(row) + " was never inserted: the table's sequence has drawn no id above " +
+                *row.last_drawn,
+            {},
+            {}};
+  }
+  if (row.writers.empty()) {
+    return {id_of(row) +
+                " is not in the table, and no open transaction writes the table: it was rolled "
+                "back, deleted, or never inserted here",
+            {},
+            {}};
+  }
+  return {id_of(row) +
+              " is not in the table: it was rolled back, deleted, never inserted, or is not "
+              "committed yet; " +
+              count(row.writers.size(), "open transaction") + " may still commit it",
+          {"ask again when they have ended"},
+          {}};
+}
+
+RowStory story_of(const RowReport& row) {
+  switch (row.state) {
+    case State::absent: return tell_absent(row);
+    case State::filtered: return tell_filtered(row);
+    case State::unplaced: return tell_unplaced(row);
+    case State::delivered: return {id_of(row) + " was delivered" + deleted(row), {}, {}};
+    case State::set_aside:
+      return {id_of(row) + " was set aside" + deleted(row) + ", " + by_whom(*row.act), {}, {}};
+    case State::passed: return tell_passed(row);
+    case State::late: return tell_late(row);
+    case State::next: return tell_next(row);
+    case State::waiting: return tell_waiting(row);
+  }
+  return {};
+}
+
+// --- evidence -----------------------------------------------------------------------------------
+
+void add_row(RowStory& story, const RowReport& row) {
+  const auto add = [&](const char* name, std::string fact) {
+    story.evidence.emplace_back(name, std::move(fact));
+  };
+  if (row.created_at_us) add("created_at", iso_time(*row.created_at_us));
+  if (row.key) add("key", printable(*row.key, id_bytes_max));
+  if (row.same_id > 1)
+    add("same_id", count(row.same_id, "row") + " share this id; the latest is told");
+  if (!row.unreadable.empty())
+    add("unreadable", printable(row.unreadable) + ": its lane halts at it");
+  if (row.sequence) add("sequence", std::to_string(*row.sequence));
+  if (row.noted) {
+    add("ledger",
+        "noted in lane " + std::to_string(row.noted->lane) +
+            (row.noted->bucket.empty() ? ", in the open bucket"
+                                       : ", in the bucket closed at " + row.noted->closed_at +
+                                             " with sequence " + row.noted->bucket));
+  }
+  if (row.last_drawn) add("last_drawn", "the sequence's last id is " + *row.last_drawn);
+  if (row.behind_cursor) add("hole", "the cursor has passed this id: it is not waited for");
+  std::string writers;
+  for (const auto& writer : row.writers)
+    writers += (writers.empty() ? "" : ", ") + describe(writer);
+  if (!writers.empty()) add("writers", std::move(writers));
+}
+
+void add_lane(RowStory& story, const LaneReport& report) {
+  const auto& lane = report.lane;
+  const auto position = lane.position ? "after row " + printable(lane.position->id, id_bytes_max) +
+                                            " of " + iso_time(lane.position->created_at_us)
+                                      : std::string("before the first row");
+  auto cursor = "lane " + std::to_string(lane.lane) + ' ' + position + ", sequence " +
+                std::to_string(lane.sequence) + ", epoch " + std::to_string(lane.epoch);
+  if (!report.updated_at.empty()) cursor += ", changed at " + report.updated_at;
+  story.evidence.emplace_back("cursor", std::move(cursor));
+  story.evidence.emplace_back("holder", short_holder(report));
+}
+
+}  // namespace
+
+const char* to_string(State state) {
+  switch (state) {
+    case State::absent: return "absent";
+    case State::filtered: return "filtered";
+    case State::unplaced: return "unplaced";
+    case State::delivered: return "delivered";
+    case State::set_aside: return "set_aside";
+    case State::passed: return "passed";
+    case State::late: return "late";
+    case State::next: return "next";
+    case State::waiting: return "waiting";
+  }
+  return "?";
+}
+
+RowStory tell(const RowReport& row) {
+  auto story = story_of(row);
+  add_row(story, row);
+  if (row.lane) add_lane(story, *row.lane);
+  if (row.act)
+    story.evidence.emplace_back("journal", "entry " + row.act->number + ", " + by_whom(*row.act));
+  if (row.journal_hidden) {
+    story.evidence.emplace_back("journal",
+                                "hidden from this role; docs/roles.sql grants it: GRANT SELECT ON "
+                                "seriatim.journal");
+  }
+  return story;
+}
+
+std::string row_text(const RowReport& row) {
+  const auto story = tell(row);
+  std::string text = printable(row.process) + ": " + story.answer + '\n';
+  for (const auto& step : story.next_steps) text += "    " + step + '\n';
+  for (const auto& [name, fact] : story.evidence) {
+    text += "  " + name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + fact + '\n';
+  }
+  return text;
+}
+
+}  // namespace seriatim::app

@@ -1,0 +1,125 @@
+// `seriatim why` as a person meets it at 3 a.m.: the answer, the next step, the evidence.
+#include <doctest/doctest.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include "cli/stage.hpp"
+
+using namespace seriatim::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Rows of the ready-made outbox into a receiver.
+struct WhyStage : Stage {
+  WhyStage() {
+    configure(process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));
+  }
+  [[nodiscard]] boost::json::value json(const std::string& id) const {
+    return boost::json::parse(seriatim({"why", "p", id, "--json"}).out);
+  }
+  HttpReceiver receiver;
+};
+
+}  // namespace
+
+TEST_SUITE("why") {
+  TEST_CASE("a halted row: what the receiver said, both ways out, and exit 3") {
+    WhyStage stage;
+    stage.receiver.push(
+        {Reply::with_status(200), Reply::with_status(422, "number not in service")});
+    stage.append(3);
+    REQUIRE(stage.seriatim({"run", "--drain"}).code == 3);
+
+    const auto halted = stage.seriatim({"why", "p", "2"});
+    CAPTURE(halted.out);
+    CHECK(halted.code == 3);
+    CHECK(contains(halted.out,
+                   "p: row 2 is the one lane 0 stands at: halted POISON at row 2: HTTP 422"));
+    CHECK(contains(halted.out,
+                   "seriatim retry p; or set the row aside: seriatim skip --reason TEXT p 2"));
+    CHECK(contains(halted.out, "cursor      lane 0 after row 1 of 20"));
+    CHECK(contains(halted.out, "sequence 1, epoch 1"));
+    CHECK(contains(halted.out, "holder      nobody"));
+    CHECK(contains(halted.out, "journal     entry "));
+
+    const auto behind = stage.seriatim({"why", "p", "3"});
+    CAPTURE(behind.out);
+    CHECK(behind.code == 3);
+    CHECK(
+        contains(behind.out, "row 3 waits behind 1 row of lane 0, which stands at row 2: halted"));
+
+    const auto json = stage.json("2");
+    CHECK(json.at("state").as_string() == "next");
+    CHECK(json.at("lane").at("state").as_string() == "halted");
+    CHECK(json.at("lane").at("reason").as_string() == "POISON");
+    CHECK(json.at("next_steps").as_array().size() == 1);
+    CHECK(json.at("rows_before").as_int64() == 0);
+
+    REQUIRE(stage.seriatim({"skip", "p", "2", "--reason", "ticket 17", "--who", "eve"}).code == 0);
+    const auto skipped = stage.seriatim({"why", "p", "2"});
+    CAPTURE(skipped.out);
+    CHECK(skipped.code == 0);
+    CHECK(contains(skipped.out, "row 2 was set aside, by eve at 20"));
+    CHECK(contains(skipped.out, ": ticket 17"));
+    CHECK(contains(stage.seriatim({"why", "p", "3"}).out, "start it: seriatim run p"));
+  }
+
+  TEST_CASE("a row whose receiver hangs: in whose call, since when, at which attempt") {
+    WhyStage stage;
+    stage.receiver.push(Reply::doing(Reply::Act::hang));
+    stage.append();
+    Process relay(Stage::command({"run"}), stage.options());
+    wait_until("the call is in hand", [&] {
+      const auto lane = stage.json("1").at("lane");
+      return !lane.at("called_for_ms").is_null() && lane.at("called_for_ms").as_int64() >= 1'000;
+    });
+    const auto why = stage.seriatim({"why", "p", "1"});
+    CAPTURE(why.out);
+    CHECK(why.code == 0);
+    CHECK(contains(why.out, "its handler was called with row 1 "));
+    CHECK(contains(why.out, "attempt 1, and has not answered yet"));
+    CHECK_FALSE(contains(why.out, "holder      nobody"));
+    CHECK(contains(stage.seriatim({"status"}).out, "its handler was called with row 1 "));
+  }
+
+  TEST_CASE("a row behind the fence: pid, application, and how to end the wait") {
+    WhyStage stage;
+    stage.append();
+    Process relay(Stage::command({"run"}), stage.options());
+    wait_until("the first row is delivered", [&] { return stage.sequence() == "1"; });
+    auto writer = stage.database.connect("billing");
+    writer.run("BEGIN; SELECT seriatim.append('booking', 'b', 'booked', '{}')");
+    stage.append();
+    const auto pid = std::to_string(writer.pid());
+    wait_until("the writer is named", [&] {
+      return contains(stage.seriatim({"why", "p", "3"}).out, "waits for pid " + pid + " (billing");
+    });
+    const auto fenced = stage.seriatim({"why", "p", "3"});
+    CHECK(contains(fenced.out, "pg_terminate_backend(" + pid + ")"));
+    const auto hidden = stage.seriatim({"why", "p", "2"});
+    CAPTURE(hidden.out);
+    CHECK(hidden.code == 1);
+    CHECK(contains(hidden.out, "1 open transaction may still commit it"));
+    CHECK(contains(hidden.out, "writers     pid " + pid));
+    CHECK(stage.json("2").at("writers").at(0).at("application").as_string() == "billing");
+    writer.run("ROLLBACK");
+    wait_until("the rest is delivered", [&] { return stage.sequence() == "2"; });
+    const auto gone = stage.seriatim({"why", "p", "2"});
+    CHECK(gone.code == 1);
+    CHECK(contains(gone.out, "no open transaction writes the table: it was rolled back"));
+    CHECK(contains(stage.seriatim({"why", "p", "3"}).out, "row 3 was delivered"));
+    CHECK(contains(stage.seriatim({"why", "p", "99"}).out, "has drawn no id above 3"));
+  }
+
+  TEST_CASE("ids of another type and processes nobody configured are refused") {
+    const WhyStage stage;
+    const auto wrong = stage.seriatim({"why", "p", "abc"});
+    CHECK(wrong.code == 1);
+    CHECK(contains(wrong.err, "\"abc\" is no id of table seriatim.outbox"));
+    CHECK(stage.seriatim({"why", "q", "1"}).code == 2);
+    CHECK(stage.seriatim({"why", "p"}).code == 2);
+    CHECK(stage.seriatim({"why", "--", "p", "-5"}).code == 1);
+  }
+}
