@@ -37,7 +37,11 @@ bool CursorStore::is_free_for(const Backend& by) const {
 
 void CursorStore::take_over(const BackendPtr& by) {
   const bool in_hand = cursor_.state == Cursor::State::running && cursor_.attempts > 0;
-  if (in_hand && !holder_.empty()) cursor_.crashes += 1;
+  if (in_hand && !holder_.empty()) {
+    cursor_.crashes += 1;
+    cursor_.state = Cursor::State::retrying;
+    retry_at_ = stage_.now();
+  }
   cursor_.epoch += 1;
   holder_ = by->holder;
   stage_.evidence.take_overs.push_back({stage_.now(), by->relay, cursor_.epoch});

@@ -12,10 +12,17 @@ void Operators::start() {
   });
 }
 
+void Operators::act_once() {
+  if (!server_.is_up() || server_.cursors().is_locked()) {
+    return stage_.scheduler.after(millisecond, [this] { act_once(); });
+  }
+  act();
+}
+
 void Operators::act() {
   if (!server_.is_up() || server_.cursors().is_locked()) return;
   const auto row = server_.cursors().row();
-  stage_.random.chance(0.5) ? pause_or_resume(row) : retry_or_skip(row);
+  stage_.one_of(2) == 0 ? pause_or_resume(row) : retry_or_skip(row);
 }
 
 void Operators::look_after() {
@@ -39,13 +46,13 @@ void Operators::pause_or_resume(const Cursor& row) {
 void Operators::retry_or_skip(const Cursor& row) {
   const bool stands = row.state == Cursor::State::halted || row.state == Cursor::State::retrying;
   if (!stands) return;
-  if (!row.row_id || stage_.random.chance(0.5)) return mend_and_retry(row);
+  if (!row.row_id || stage_.one_of(2) == 0) return mend_and_retry(row);
   skip(*row.row_id);
 }
 
 void Operators::mend_and_retry(const Cursor& row) {
   stage_.trace(stage_.now(), "operator", [] { return "retry"; });
-  if (row.row_id && stage_.random.chance(0.5)) receiver_.mend(*row.row_id);
+  if (row.row_id && stage_.one_of(2) == 0) receiver_.mend(*row.row_id);
   server_.cursors().set_state(Cursor::State::running);
 }
 

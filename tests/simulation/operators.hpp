@@ -14,6 +14,8 @@ class Operators {
 
   /// Random acts until the faults are over.
   void start();
+  /// One act, as soon as the cursor row is not locked.
+  void act_once();
   /// From now on somebody looks after a lane that stands still.
   void look_after();
 

@@ -1,5 +1,7 @@
 #include "simulation/producer.hpp"
 
+#include <algorithm>
+
 namespace seriatim::simulation {
 
 namespace {
@@ -52,7 +54,9 @@ void Producer::begin() {
   const bool enough = stage_.evidence.rows.size() >= stage_.setup.rows_max;
   if (enough || !server_.is_up()) return next(100 * millisecond);
   transaction_ = server_.table().begin();
-  inserts_left_ = static_cast<unsigned>(stage_.random.between(1, 3));
+  const auto room = stage_.setup.rows_max - stage_.evidence.rows.size();
+  inserts_left_ = static_cast<unsigned>(
+      stage_.random.between(1, std::min<std::int64_t>(3, static_cast<std::int64_t>(room))));
   depth_ = 0;
   next(pause());
 }

@@ -19,7 +19,7 @@ Receiver::Answer Receiver::take(std::size_t call, std::size_t place, const Recor
                             stage_.now() + answer.takes,
                             answer.outcome.is_done(),
                             answer.outcome.kind};
-  if (answer.outcome.kind == Outcome::Kind::unknown) attempt.accepted = stage_.random.chance(0.5);
+  if (answer.outcome.kind == Outcome::Kind::unknown) attempt.accepted = stage_.one_of(2) == 1;
   stage_.evidence.attempts.push_back(attempt);
   stage_.trace(stage_.now(), "receiver", [&] {
     return "gets row " + record.id() + " as " + std::to_string(record.sequence) + ", epoch " +

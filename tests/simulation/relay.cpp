@@ -72,6 +72,7 @@ void Relay::strike() {
   if (stage_.strikes(setup.killed)) return die(true);
   if (stage_.strikes(setup.vanished)) return die(false);
   if (stage_.strikes(setup.stopped)) stopping_ = true;
+  if (stage_.strikes(setup.act_at_step)) stage_.operator_act();
   if (is_frozen() || !stage_.strikes(setup.frozen)) return;
   frozen_until_ = stage_.now() + length_of_freeze() * millisecond;
   stage_.fault(number_, "frozen");
@@ -81,7 +82,7 @@ void Relay::strike() {
 /// patience.
 std::int64_t Relay::length_of_freeze() {
   const auto& config = stage_.setup.config;
-  switch (stage_.random.between(0, 2)) {
+  switch (stage_.one_of(3)) {
     case 0: return stage_.random.between(1, 300);
     case 1: return config.lease.count() + stage_.random.between(0, config.standby_interval.count());
     default: return stage_.random.between(5'600, 8'000);
@@ -229,7 +230,7 @@ void Relay::perform(const core::Finish&) {
 /// Answered; or lost before the server saw it, after, or while the server is still busy with it.
 void Relay::execute(Statement statement) {
   enum { answered, lost_before, lost_after, lost_meanwhile };
-  const auto fate = stage_.strikes(stage_.setup.answer_lost) ? stage_.random.between(1, 3) : 0;
+  const auto fate = stage_.strikes(stage_.setup.answer_lost) ? 1 + stage_.one_of(3) : 0;
   const bool early = fate == lost_meanwhile;
   if (early) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
   const auto busy = early ? stage_.random.between(0, 3 * second) : 0;
@@ -311,7 +312,6 @@ Round Relay::round_of(const Look& look) const {
   const auto& table = server_.table();
   const auto& setup = stage_.setup;
   const bool by_id = setup.order == OrderBy::id;
-  const Mark old_enough = by_id ? mark_max : table.draw_created_at() - setup.insert_latency;
   // In id order a run without a hole after the cursor is settled, whoever writes.
   Mark run_end = by_id && look.asked.after ? table.mark_of(*look.asked.after) : mark_min;
   Round round;
@@ -319,7 +319,7 @@ Round Relay::round_of(const Look& look) const {
     if (round.records.size() == look.asked.rows_max) break;
     const Mark mark = table.mark_of(row);
     if (run_end != mark_min && mark == run_end + 1) run_end = mark;
-    const bool settled = core::is_settled(mark, look.settled) && mark <= old_enough;
+    const bool settled = core::is_settled(mark, look.settled);
     if (!settled && mark != run_end) {
       round.fenced = true;
       break;

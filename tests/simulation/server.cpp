@@ -8,6 +8,7 @@ void Server::start() {
   flush_wal_sometimes();
   plan_crash();
   plan_termination();
+  step_clock_sometimes();
 }
 
 BackendPtr Server::connect(unsigned relay, const std::string& holder) {
@@ -53,6 +54,19 @@ void Server::flush_wal_sometimes() {
   stage_.scheduler.after(stage_.random.between(200, 600) * millisecond, [this] {
     if (up_) table_.wal.flush();
     flush_wal_sometimes();
+  });
+}
+
+/// Back and forward by no more than rows must be old.
+void Server::step_clock_sometimes() {
+  const auto step = stage_.setup.clock_step;
+  if (step == 0) return;
+  stage_.scheduler.after(stage_.random.between(1, 10) * millisecond, [this, step] {
+    const auto by =
+        table_.clock_step() < 0 ? -table_.clock_step() : -stage_.random.between(1, step);
+    table_.step_clock(by);
+    stage_.trace(stage_.now(), "server", [&] { return "clock steps by " + std::to_string(by); });
+    step_clock_sometimes();
   });
 }
 

@@ -37,6 +37,7 @@ class Server {
 
  private:
   void flush_wal_sometimes();
+  void step_clock_sometimes();
   void terminate_a_backend();
   void crash();
   void plan_crash();

@@ -26,7 +26,8 @@ enum class Sabotage {
   late_call,                ///< the driver begins a call after `not_after`
   no_lock,                  ///< the cursor row is not locked during a call
   cursor_not_reread,        ///< a lost commit answer is taken for "not committed"
-  failure_overtaken         ///< the rest of a batch is sent though a row failed
+  failure_overtaken,        ///< the rest of a batch is sent though a row failed
+  no_insert_latency         ///< rows as young as a step of the clock are read
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -46,6 +47,7 @@ struct Setup {
   // The table
   Micros clock_tick = 1;      ///< created_at is cut to this: ties
   Micros insert_latency = 0;  ///< rows younger than this are not read
+  Micros clock_step = 0;      ///< the server's clock goes back by it, forward again, and so on
   Micros scan_gap_max = 100;  ///< between the parts of a read of pg_locks
   unsigned rows_max = 60;
   Micros think_max = 3 * millisecond;  ///< between a producer's transactions
@@ -72,6 +74,9 @@ struct Setup {
   double answer_lost = 0;
 
   double crash_in_call = 0;  ///< per row: the server crashes before it is answered
+
+  double act_at_step = 0;     ///< per step of a relay: an operator acts
+  unsigned troubles_max = 0;  ///< in a space that is enumerated
 
   // Mean time between; 0 is never
   Micros backend_terminated = 0;

@@ -30,7 +30,8 @@ void Table::lock(TransactionId id, unsigned depth) {
 }
 
 Mark Table::draw_created_at() const {
-  return (clock_at_start + stage_.now()) / stage_.setup.clock_tick * stage_.setup.clock_tick;
+  return (clock_at_start + stage_.now() + clock_step_) / stage_.setup.clock_tick *
+         stage_.setup.clock_tick;
 }
 
 void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth) {
@@ -143,7 +144,10 @@ void Table::undo_unflushed() {
 
 std::optional<Mark> Table::high_mark(const std::optional<Position>& after,
                                      unsigned rows_max) const {
-  if (stage_.setup.order == OrderBy::created_at) return draw_created_at();
+  if (stage_.setup.order == OrderBy::created_at) {
+    const bool blunt = stage_.sabotaged(Sabotage::no_insert_latency);
+    return draw_created_at() - (blunt ? 0 : stage_.setup.insert_latency);
+  }
   const auto candidates = rows_after(after);
   if (candidates.empty()) return std::nullopt;
   return candidates[std::min<std::size_t>(rows_max, candidates.size()) - 1].id + 1;

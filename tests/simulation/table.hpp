@@ -41,6 +41,9 @@ class Table {
   TransactionId begin();
   void lock(TransactionId id, unsigned depth);
   Mark draw_created_at() const;
+  /// The server's clock goes back or forward.
+  void step_clock(Micros by) { clock_step_ += by; }
+  [[nodiscard]] Micros clock_step() const { return clock_step_; }
   Mark draw_id() { return next_id_++; }
   void insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth);
   void rollback_to(TransactionId id, unsigned depth);
@@ -88,6 +91,7 @@ class Table {
   std::deque<Transaction> transactions_;
   std::vector<std::pair<std::uint64_t, Row>> visible_;  ///< by position, with the commit's lsn
   Mark next_id_ = 1;
+  Micros clock_step_ = 0;
 };
 
 [[nodiscard]] inline Position position_of(const Table::Row& row) {

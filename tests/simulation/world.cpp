@@ -18,11 +18,12 @@ constexpr unsigned drains_max = 60;
 
 class World {
  public:
-  World(const Setup& setup, bool traced)
-      : stage_(setup, traced),
+  World(const Setup& setup, bool traced, testing::Choices* choices)
+      : stage_(setup, traced, choices),
         server_(stage_),
         receiver_(stage_),
         operators_(stage_, server_, receiver_) {
+    stage_.operator_act = [this] { operators_.act_once(); };
     for (unsigned i = 0; i < setup.producers; ++i) producers_.emplace_back(stage_, server_);
     for (unsigned i = 0; i < setup.relays; ++i) {
       relays_.emplace_back(stage_, server_, receiver_, i + 1);
@@ -42,6 +43,9 @@ class World {
   bool stop_all();
   bool drain();
   [[nodiscard]] bool nothing_waits() const;
+  [[nodiscard]] bool all_rows_are_there() const {
+    return stage_.evidence.rows.size() >= stage_.setup.rows_max;
+  }
   [[nodiscard]] bool nobody_runs() const;
   [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
   [[nodiscard]] std::optional<Violation> busy() const;
@@ -77,7 +81,9 @@ bool World::until(Micros time, const std::function<bool()>& fact) {
 std::optional<Violation> World::live(Micros end) {
   end_ = end;
   start();
-  pass(stage_.setup.safety_phase);
+  const bool space = stage_.choices != nullptr;  // at rest nothing new can be tried
+  until(stage_.setup.safety_phase,
+        [&] { return space && all_rows_are_there() && nothing_waits(); });
   stage_.faults_over = true;
   stage_.trace(stage_.now(), "world", [] { return std::string("the faults are over"); });
   operators_.look_after();
@@ -145,8 +151,9 @@ std::optional<Violation> World::busy() const {
 
 }  // namespace
 
-Result run(const Setup& setup) {
-  World world(setup, false);
+namespace {
+
+Result run_in(World& world) {
   Result result;
   result.violation = world.live(std::numeric_limits<Micros>::max());
   const auto& rows = world.stage().evidence.rows;
@@ -156,8 +163,20 @@ Result run(const Setup& setup) {
   return result;
 }
 
-std::string tell(const Setup& setup, Micros end) {
-  World world(setup, true);
+}  // namespace
+
+Result run(const Setup& setup) {
+  World world(setup, false, nullptr);
+  return run_in(world);
+}
+
+Result run(const Setup& setup, testing::Choices& choices) {
+  World world(setup, false, &choices);
+  return run_in(world);
+}
+
+std::string tell(const Setup& setup, Micros end, testing::Choices* choices) {
+  World world(setup, true, choices);
   (void)world.live(end);
   return world.stage().trace.text();
 }

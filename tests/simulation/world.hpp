@@ -6,6 +6,7 @@
 #include "core/mutant.hpp"
 #include "simulation/checkers.hpp"
 #include "simulation/setup.hpp"
+#include "support/choices.hpp"
 
 namespace seriatim::simulation {
 
@@ -18,7 +19,10 @@ struct Result {
 /// One seed, one story: a safety phase with faults, then a liveness phase without.
 [[nodiscard]] Result run(const Setup& setup);
 
+/// A space: of what may strike, `setup.troubles_max` in each run, wherever the choices say.
+[[nodiscard]] Result run(const Setup& setup, testing::Choices& choices);
+
 /// The same story again, told step by step up to `end`.
-[[nodiscard]] std::string tell(const Setup& setup, Micros end);
+[[nodiscard]] std::string tell(const Setup& setup, Micros end, testing::Choices* choices = nullptr);
 
 }  // namespace seriatim::simulation
