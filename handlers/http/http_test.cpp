@@ -54,6 +54,7 @@ TEST_CASE("a record is one POST with the payload's bytes and the delivery header
   CHECK(request.header("seriatim-epoch") == "3");
   CHECK(request.header("seriatim-attempt") == "2");
   CHECK(request.header("seriatim-previous-id") == "4710");
+  CHECK_FALSE(request.header("seriatim-late"));
   CHECK(request.header("traceparent") == "00-abc-def-01");
   CHECK(!request.header("private"));
   CHECK(!request.header("webhook-id"));

@@ -65,6 +65,7 @@ std::string log_line(const Record& record, bool with_payload) {
   line.number("sequence", record.sequence);
   line.text("id", std::string_view(record.id()));
   line.text("previous_id", record.previous_id);
+  if (record.late) line.raw("late", "true");
   line.number("epoch", record.epoch);
   line.number("attempt", record.attempt);
   line.text("created_at", std::string_view(rfc3339(record.position.created_at_us)));

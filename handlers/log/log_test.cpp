@@ -75,6 +75,8 @@ TEST_CASE("a record is one JSON line with everything a reader needs") {
         R"("epoch":3,"attempt":1,"created_at":"2023-11-14T22:13:20.123456Z","key":"customer-7",)"
         R"("event_type":"booking.created","headers":{"traceparent":"00-\"x\""},)"
         R"("payload":{"a":  12345678901234567890.10}})");
+  record.late = true;
+  CHECK(log_line(record, true).find(R"("previous_id":"4710","late":true,)") != std::string::npos);
 }
 
 TEST_CASE("any payload gives one line of JSON") {

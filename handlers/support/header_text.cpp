@@ -50,6 +50,7 @@ void add_delivery_headers(const Record& record, std::vector<Header>& headers) {
   headers.emplace_back("Seriatim-Sequence", std::to_string(record.sequence));
   headers.emplace_back("Seriatim-Epoch", std::to_string(record.epoch));
   headers.emplace_back("Seriatim-Attempt", std::to_string(record.attempt));
+  if (record.late) headers.emplace_back("Seriatim-Late", "true");
   if (record.previous_id) {
     headers.emplace_back("Seriatim-Previous-Id", header_encode(*record.previous_id));
   }

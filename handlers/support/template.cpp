@@ -77,6 +77,7 @@ class TemplateValues::Impl {
     if (record.key) put("key", *record.key);
     if (record.event_type) put("event_type", *record.event_type);
     if (record.previous_id) put("previous_id", *record.previous_id);
+    if (record.late) put("late", "true");
   }
 
   /// What a section looks at; null where there is none.

@@ -10,9 +10,9 @@ namespace seriatim::handlers {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> known_names = {
+constexpr std::array<std::string_view, 14> known_names = {
     "payload",  "headers", "id",      "key",         "event_type", "process", "lane",
-    "sequence", "epoch",   "attempt", "previous_id", "created_at", "."};
+    "sequence", "epoch",   "attempt", "previous_id", "created_at", "late",    "."};
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");

@@ -6,17 +6,18 @@
 #include <map>
 
 #include "seriatim/postgres.hpp"
-#include "support/commit_thief.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/temporary_folder.hpp"
+#include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;
-using testing::CommitThief;
 using testing::DeliveryLog;
 using testing::InProcessRelay;
 using testing::TestDatabase;
+using torture::FaultProxy;
+using torture::Side;
 
 namespace {
 
@@ -184,6 +185,64 @@ TEST_SUITE("faults of the database") {
     }
   }
 
+  TEST_CASE(
+      "a fetch is cancelled, deadlocked or cannot be serialised: fetched again, no row knows") {
+    // `where` calls a function of the user, so it fails inside the very statement that reads rows.
+    for (const char* failure : {"PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(20)",
+                                "RAISE EXCEPTION 'injected' USING ERRCODE = '40P01'",
+                                "RAISE EXCEPTION 'injected' USING ERRCODE = '40001'"}) {
+      CAPTURE(std::string(failure));
+      Outbox outbox(5);
+      outbox.database.run(
+          "CREATE SEQUENCE fetches;"
+          "CREATE FUNCTION fails_at_first(n bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+          "  IF nextval('fetches') <= 3 THEN " +
+          std::string(failure) + "; END IF; RETURN n > 0; END $$");
+      SourceConfig table;
+      table.table = "public.t";
+      table.where = "fails_at_first(t.id)";
+      auto config = process();
+      config.max_attempts = 1;  // were it counted, the first row would halt as poison
+      config.max_crashes = 1;
+      DeliveryLog log;
+      InProcessRelay relay(postgres_source(outbox.database.url(), table), config, into(log));
+      REQUIRE(outbox.cursor_reaches(5));
+      relay.stop();
+      CHECK(relay.status->wait_for([](const LaneStatus& s) {
+        return s.state == LaneState::claiming && s.detail.find("SQLSTATE") != std::string::npos;
+      }));
+      const auto records = log.records();
+      CHECK(repeats_of_ordered(records) == 0);
+      for (const auto& record : records) CHECK(record.attempt == 1);
+    }
+  }
+
+  TEST_CASE("the cursor's transaction loses a deadlock: the row again, not counted against it") {
+    Outbox outbox(3);
+    outbox.database.run("ALTER TABLE t ADD dispatched_at timestamptz");
+    SourceConfig table;
+    table.table = "public.t";
+    table.mark = "dispatched_at";
+    auto other = outbox.database.connect("other");
+    other.run("SET deadlock_timeout = '60s'; BEGIN; SELECT FROM t WHERE id = 2 FOR UPDATE");
+    auto config = process();
+    config.max_attempts = 1;
+    config.max_crashes = 1;
+    DeliveryLog log;
+    InProcessRelay relay(postgres_source(outbox.database.url(), table), config, into(log));
+    REQUIRE(outbox.database.becomes_true(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
+        " AND datname = current_database() AND wait_event_type = 'Lock')"));  // it marks row 2
+    other.run("UPDATE seriatim.cursor SET updated_at = updated_at");  // until the relay gave up
+    other.run("COMMIT");
+    REQUIRE(outbox.cursor_reaches(3));
+    relay.stop();
+    CHECK(relay.status->wait_for([](const LaneStatus& s) {
+      return s.state == LaneState::claiming && s.detail.find("deadlock") != std::string::npos;
+    }));
+    CHECK(repeats_of_ordered(log.records()) == 1);
+  }
+
   TEST_CASE("the connection dies inside COMMIT: the cursor is read again, whatever had happened") {
     Outbox outbox(30);
     DeliveryLog log;
@@ -204,20 +263,31 @@ TEST_SUITE("faults of the database") {
       CHECK(repeats >= 3);
       CHECK(repeats <= 5);
     }
-    SUBCASE("after the commit, its answer lost") {
-      CommitThief thief("127.0.0.1", testing::shared_server().port());
+    SUBCASE("on the network") {
+      auto side = Side::client;
+      unsigned commits_later = 1;  // the advance, or the commit before the next row's first call
+      SUBCASE("after the commit, its answer lost") {}
+      SUBCASE("before the commit, it never arrived") {
+        side = Side::server;
+      }
+      SUBCASE("the same for a commit further on") {
+        commits_later = 3;
+      }
+      FaultProxy proxy("127.0.0.1", static_cast<unsigned short>(testing::shared_server().port()));
       const auto through = with(outbox.database.url(), "host=127.0.0.1&sslmode=disable&port=" +
-                                                           std::to_string(thief.port()));
-      const auto stealing = handler_from([&](const Record& record) {
+                                                           std::to_string(proxy.port()));
+      const auto dropping = handler_from([&](const Record& record) {
         log.add(record);
-        if (record.sequence % 5 == 0) thief.steal_next();
+        if (record.sequence % 5 == 0 && record.attempt == 1) proxy.drop_commit(side, commits_later);
         return Outcome::done();
       });
-      InProcessRelay relay(Outbox::source(through), process(), stealing);
+      InProcessRelay relay(Outbox::source(through), process(), dropping);
       REQUIRE(outbox.cursor_reaches(30));
       relay.stop();
-      CHECK(thief.stolen() >= 5);
-      CHECK(repeats_of_ordered(log.records()) == 0);  // it looked before it repeated
+      CHECK(proxy.counts().dropped >= 5);
+      // It looked before it repeated: only what the server had not committed came again.
+      const auto repeats = repeats_of_ordered(log.records());
+      CHECK(repeats == (side == Side::server ? proxy.counts().dropped : 0));
     }
   }
 

@@ -5,15 +5,17 @@
 namespace seriatim::testing {
 
 RelayProgram::RelayProgram(const TemporaryFolder& folder, const std::string& name,
-                           const std::string& toml)
+                           const std::string& toml, const Hooks& hooks)
     : log_(folder.path() / (name + ".log")) {
   const auto config = folder.path() / (name + ".toml");
   std::ofstream(config) << toml;
   Process::Options options;
   options.out_file = (folder.path() / (name + ".out")).string();
   options.err_file = log_.string();
+  options.environment = hooks;
+  const auto* program = hooks.empty() ? SERIATIM_PROGRAM : SERIATIM_HOOKED_PROGRAM;
   process_ = std::make_unique<Process>(
-      std::vector<std::string>{SERIATIM_PROGRAM, "run", "--config", config.string()}, options);
+      std::vector<std::string>{program, "run", "--config", config.string()}, options);
 }
 
 Ended RelayProgram::stop() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,8 +14,13 @@ namespace seriatim::testing {
 /// file. Killed by the destructor.
 class RelayProgram {
  public:
-  /// `toml` is the whole configuration; the log goes to `folder`/`name`.log.
-  RelayProgram(const TemporaryFolder& folder, const std::string& name, const std::string& toml);
+  /// Variables that break, kill or freeze `seriatim_hooked` (hooks.cpp).
+  using Hooks = std::map<std::string, std::string>;
+
+  /// `toml` is the whole configuration; the log goes to `folder`/`name`.log. With hooks it is
+  /// `seriatim_hooked` that runs.
+  RelayProgram(const TemporaryFolder& folder, const std::string& name, const std::string& toml,
+               const Hooks& hooks = {});
 
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
   void kill() { process_->signal(9); }
