@@ -2,6 +2,7 @@
 --   psql -d DATABASE -v role=relay -v table=public.bookings -f docs/roles.sql
 GRANT USAGE ON SCHEMA seriatim TO :"role";
 GRANT SELECT, INSERT, UPDATE ON seriatim.cursor TO :"role";
-GRANT INSERT ON seriatim.journal TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.ledger TO :"role";
+GRANT SELECT, INSERT ON seriatim.journal TO :"role";
 GRANT SELECT ON seriatim.migration, seriatim.lanes TO :"role";
 GRANT SELECT ON :table TO :"role";
