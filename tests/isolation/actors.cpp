@@ -122,14 +122,14 @@ void Gates::set(bool first_closed, bool second_closed) {
 
 void Gates::pass(std::size_t gate) {
   std::unique_lock guard(mutex_);
-  waiting_ = closed_.at(gate);
+  reached_ = gate;
   opened_.wait(guard, [&] { return !closed_.at(gate); });
-  waiting_ = false;
+  reached_.reset();
 }
 
 bool Gates::somebody_waits() const {
   const std::scoped_lock guard(mutex_);
-  return waiting_;
+  return reached_ && closed_.at(*reached_);
 }
 
 }  // namespace seriatim::isolation

@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,8 +98,8 @@ class Gates {
   void open_first() { set(false, true); }
   void open_second() { set(false, false); }
 
-  void pass(std::size_t gate);  ///< by the relay's thread: waits while it is closed
-  [[nodiscard]] bool somebody_waits() const;
+  void pass(std::size_t gate);                ///< by the relay's thread: waits while it is closed
+  [[nodiscard]] bool somebody_waits() const;  ///< at a gate that is still closed
 
  private:
   void set(bool first_closed, bool second_closed);
@@ -106,7 +107,7 @@ class Gates {
   mutable std::mutex mutex_;
   std::condition_variable opened_;
   std::array<bool, 2> closed_{};
-  bool waiting_ = false;
+  std::optional<std::size_t> reached_;  ///< the gate the relay stands at, open or not
 };
 
 }  // namespace seriatim::isolation
