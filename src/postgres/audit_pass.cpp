@@ -13,8 +13,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds audit_interval{1};
 constexpr int duty_cycle = 50;  ///< a turn is followed by so many times its length
-constexpr std::chrono::milliseconds turn_max{
-    10};  ///< no further step of a turn is begun after this
+/// No further step of a turn is begun after this.
+constexpr std::chrono::milliseconds turn_max{5};
 constexpr std::uint64_t step_rows = 1'000;
 constexpr unsigned late_max = 1'000;  ///< counted no further
 

@@ -155,17 +155,16 @@ auto Connection::guarded(F&& work) {
 
 namespace {
 
-pqxx::result send(pqxx::connection& connection, std::string_view sql, const Params& params) {
-  pqxx::nontransaction work(connection);
-  if (params.empty()) return work.exec(std::string(sql));
+/// Hands the parameters to `send` as libpqxx takes them.
+pqxx::result with_values(const Params& params, auto&& send) {
 #if PQXX_VERSION_MAJOR >= 7
   pqxx::params values;
   for (const auto& param : params) values.append(param);
-  return work.exec_params(std::string(sql), values);
+  return send(values);
 #else
   std::vector<const char*> values;
   for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
-  return work.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(values));
+  return send(pqxx::prepare::make_dynamic_params(values));
 #endif
 }
 
@@ -173,7 +172,17 @@ pqxx::result send(pqxx::connection& connection, std::string_view sql, const Para
 
 pqxx::result Connection::execute(std::string_view sql, const Params& params) {
   const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-  return send(*connection_, sql, params);
+  pqxx::nontransaction work(*connection_);
+  if (params.empty()) return work.exec(std::string(sql));
+  return with_values(
+      params, [&](const auto& values) { return work.exec_params(std::string(sql), values); });
+}
+
+const std::string& Connection::prepared(std::string_view sql) {
+  if (const auto known = prepared_.find(sql); known != prepared_.end()) return known->second;
+  const auto name = "seriatim_" + std::to_string(prepared_.size() + 1);
+  connection_->prepare(name, std::string(sql));
+  return prepared_.emplace(sql, name).first->second;
 }
 
 pqxx::result Connection::run(std::string_view sql, const Params& params) {
@@ -181,6 +190,17 @@ pqxx::result Connection::run(std::string_view sql, const Params& params) {
   auto result = guarded([&] { return execute(sql, params); });
   scope.end();
   return result;
+}
+
+pqxx::result Connection::run_prepared(std::string_view sql, const Params& params) {
+  if (!direct_) return run(sql, params);
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const auto& name = prepared(sql);
+    pqxx::nontransaction work(*connection_);
+    return with_values(params,
+                       [&](const auto& values) { return work.exec_prepared(name, values); });
+  });
 }
 
 pqxx::result Connection::begin(std::string_view first_statement) {

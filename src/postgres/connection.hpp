@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <pqxx/pqxx>
@@ -49,6 +51,10 @@ class Connection {
   /// One statement, in the open transaction or in one of its own.
   pqxx::result run(std::string_view sql, const Params& params = {});
 
+  /// The same, for a statement of every round: parsed and planned once a session, so its plan must
+  /// not hang on the parameters. Through a pooler it is a plain statement.
+  pqxx::result run_prepared(std::string_view sql, const Params& params);
+
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
@@ -94,6 +100,7 @@ class Connection {
   template <class F>
   auto guarded(F&& work);
   pqxx::result execute(std::string_view sql, const Params& params);
+  const std::string& prepared(std::string_view sql);
   void apply_settings(const Options& options);
   void tell_network_bounds();
   void watch_silence(const std::string& url, const Options& options);
@@ -104,6 +111,7 @@ class Connection {
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
+  std::map<std::string, std::string, std::less<>> prepared_;  ///< statement → its name
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

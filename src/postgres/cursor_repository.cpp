@@ -146,10 +146,11 @@ bool CursorRepository::start(std::uint64_t epoch, std::optional<std::vector<std:
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
   return !connection_
-              .run(sql::start_attempt,
-                   lane_and({expected(epoch), lease_text(),
-                             planned ? std::optional(array_text(*planned)) : std::nullopt,
-                             looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt}))
+              .run_prepared(
+                  sql::start_attempt,
+                  lane_and({expected(epoch), lease_text(),
+                            planned ? std::optional(array_text(*planned)) : std::nullopt,
+                            looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt}))
               .empty();
 }
 
@@ -171,7 +172,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, bool next_
                           std::to_string(move.ids.size()), next_started ? "1" : "0", lease_text(),
                           array_text(move.open_ids)});
   if (keeps_plan_) params.push_back(move.ids.back());
-  const auto moved = connection_.run(advance_, params);
+  const auto moved = connection_.run_prepared(advance_, params);
   if (moved.empty()) {
     connection_.rollback();
     return false;

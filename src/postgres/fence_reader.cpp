@@ -33,7 +33,7 @@ std::string transaction_of(const pqxx::row& row) {
 LockHolders read_lock_holders(Connection& connection, const Table& table) {
   LockHolders found;
   core::crash_point("before", "locks");
-  const auto rows = connection.run(sql::lock_holders, {table.name, table.oid});
+  const auto rows = connection.run_prepared(sql::lock_holders, {table.name, table.oid});
   core::crash_point("after", "locks");
   for (const auto& row : rows) {
     if (!row["same_table"].as<bool>()) {

@@ -138,3 +138,16 @@ TEST_CASE("a failed statement ends its transaction and leaves the connection usa
   CHECK_FALSE(connection.in_transaction());
   CHECK(connection.run("SELECT 7")[0][0].as<int>() == 7);
 }
+
+TEST_CASE("a statement of every round is parsed once a session, and fails as any other") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  for (const auto* number : {"7", "8"}) {
+    CHECK(connection.run_prepared("SELECT $1::int", {number})[0][0].as<std::string>() == number);
+  }
+  CHECK(connection.run("SELECT count(*) FROM pg_prepared_statements")[0][0].as<int>() == 1);
+  connection.begin("SELECT 1");
+  CHECK_THROWS_AS(connection.run_prepared("SELECT $1::int", {"seven"}), SourceBroken);
+  CHECK_FALSE(connection.in_transaction());
+  CHECK(connection.run_prepared("SELECT $1::int", {"9"})[0][0].as<int>() == 9);
+}
