@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +10,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "house/string_literals.hpp"
 
 namespace fs = std::filesystem;
 
@@ -74,16 +77,53 @@ std::vector<std::string> trespasses(const fs::path& room, const std::set<std::st
   return found;
 }
 
-/// The first piece of a statement inside a string literal. Whole statements an operator is advised
-/// to run (GRANT, ALTER, setval) are messages, not SQL of ours.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+/// `words` follow each other, at once or with anything between.
+bool has_words(const std::vector<std::string>& all, std::vector<std::string> words, bool at_once) {
+  if (at_once) return std::search(all.begin(), all.end(), words.begin(), words.end()) != all.end();
+  auto at = all.begin();
+  for (const auto& word : words) {
+    at = std::find(at, all.end(), word);
+    if (at++ == all.end()) return false;
+  }
+  return true;
+}
+
+/// Whole statements an operator is advised to run (GRANT, ALTER, setval) are messages, not SQL of
+/// ours.
+bool is_sql(const std::string& literal) {
+  const auto words = words_of(literal);
+  if (has_words(words, {"SELECT", "FROM"}, false) || has_words(words, {"UPDATE", "SET"}, false)) {
+    return true;
+  }
+  for (const auto& phrase : std::vector<std::vector<std::string>>{{"INSERT", "INTO"},
+                                                                  {"DELETE", "FROM"},
+                                                                  {"FOR", "UPDATE"},
+                                                                  {"FOR", "SHARE"},
+                                                                  {"FOR", "NO", "KEY", "UPDATE"},
+                                                                  {"FOR", "KEY", "SHARE"}}) {
+    if (has_words(words, phrase, true)) return true;
+  }
+  return false;
+}
+
+/// The first string literal that holds a statement.
 std::string sql_in_strings(const std::string& code) {
-  static const std::regex escaped_quote(R"re(\\")re");
-  static const std::regex seam(R"re("\s*")re");  // "adjacent " "literals" are one
-  static const std::regex statement(
-      R"re("[^"]*\b(SELECT\b[^"]*\bFROM\b|INSERT\s+INTO\b|UPDATE\b[^"]*\bSET\b|DELETE\s+FROM\b|FOR\s+(NO\s+KEY\s+)?UPDATE\b|FOR\s+(KEY\s+)?SHARE\b)[^"]*")re");
-  const auto text = std::regex_replace(std::regex_replace(code, escaped_quote, ""), seam, "");
-  std::smatch match;
-  return std::regex_search(text, match, statement) ? match.str() : "";
+  for (const auto& literal : seriatim::testing::string_literals(code)) {
+    if (is_sql(literal)) return literal;
+  }
+  return "";
 }
 
 std::string lines(const std::vector<std::string>& all) {
@@ -150,6 +190,7 @@ TEST_SUITE("the house") {
   TEST_CASE("SQL lives in sql/, never in C++ strings") {
     for (const char* room : {"src", "include", "handlers"}) {
       for (const auto& file : sources_below(room)) {
+        if (file.string().ends_with("_test.cpp")) continue;
         CAPTURE(file.string());
         CHECK(sql_in_strings(text_of(file)) == "");
       }
@@ -160,7 +201,8 @@ TEST_SUITE("the house") {
     for (const char* code : {R"(run("SELECT 1 FROM t", x))", "run(\"SELECT a \"\n    \"FROM t\")",
                              R"(x = "DELETE FROM t";)", R"(x = "INSERT INTO t VALUES";)",
                              R"(x = "UPDATE \"t\" SET a = 1";)", R"(x = " FOR UPDATE OF c";)",
-                             R"(x = "FOR NO KEY UPDATE";)", R"(x = "FOR SHARE NOWAIT";)"}) {
+                             R"(x = "FOR NO KEY UPDATE";)", R"(x = "FOR SHARE NOWAIT";)",
+                             "x = 1'000; y = 'c'; z = \"SELECT a \" /* b */ R\"q(FROM t)q\";"}) {
       CAPTURE(code);
       CHECK(sql_in_strings(code) != "");
     }
@@ -168,6 +210,7 @@ TEST_SUITE("the house") {
          {R"(x = "GRANT SELECT ON " + table + " TO " + role;)",
           R"(x = "GRANT UPDATE (" + column + ") ON " + table;)",
           R"(x = "a role with SELECT on the table";)", R"(x = "SELECT setval(" + name;)",
+          R"(// x = "SELECT a FROM t")", R"(x = '"'; y = z; w = "SELECT"; v = "FROM";)",
           R"(x = "CREATE POLICY p ON " + t + " FOR SELECT TO " + role;)"}) {
       CAPTURE(code);
       CHECK(sql_in_strings(code) == "");
