@@ -84,7 +84,8 @@ class LaneSession {
   /// Count a started attempt at the row after the cursor, durably: when this returns true every
   /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
   /// ours at `epoch`, or an operator changed its state.
-  virtual bool start(std::uint64_t epoch) = 0;
+  /// `again`: the attempt counted last was never made, so this start is it and counts no other.
+  virtual bool start(std::uint64_t epoch, bool again = false) = 0;
 
   /// Open the transaction that holds the cursor row (ending one left open). False (and no
   /// transaction) when the row is locked by another, or no longer says `epoch`, `expected` and an

@@ -2,9 +2,9 @@
 -- are durable with it, those of synchronous_commit = off producers included. A role may have
 -- switched waiting off, so it is switched on for this transaction.
 -- $5, $6 late_rows = 'deliver': the batch in its order, and how far late rows were looked for; NULL: as
--- they are.
+-- they are.  $7 attempts to count: 0 where the last one counted was never made
 UPDATE seriatim.cursor
-SET attempts = attempts + 1, state = 'running', next_attempt_at = NULL,
+SET attempts = attempts + $7::integer, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
     planned_ids = coalesce($5::text[], planned_ids),
     looked_at = coalesce($6::timestamptz, looked_at),

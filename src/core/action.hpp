@@ -21,6 +21,7 @@ struct PollSource {      ///< → Polled
 };
 struct StartBatch {  ///< → Started: the durability commit
   std::uint64_t epoch = 0;
+  bool again = false;  ///< the attempt counted last was never made: count no other
 };
 struct LockCursor {  ///< → Locked; ends any transaction left open first
   std::uint64_t epoch = 0;

@@ -49,8 +49,7 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   session_failures_ = 0;
   holder_ = event.claim.granted;
   claimed_at_ = moment.now;
-  cursor_ = event.claim.cursor;
-  mirror_cursor();
+  read_cursor(event.claim.cursor);
   if (!holder_) {
     enter(LaneState::standby, held_by(event.claim));
     return stand_by(moment);
@@ -83,8 +82,7 @@ Action Lane::stand_by(const Moment& moment) {
 Action Lane::handle(Looked& event, const Moment& moment) {
   const bool replaced = event.cursor.epoch != cursor_.epoch;
   if (replaced && !mutant(Mutant::no_epoch)) return refused(moment);
-  cursor_ = event.cursor;
-  mirror_cursor();
+  read_cursor(event.cursor);
   return follow_cursor(moment);
 }
 
@@ -133,7 +131,10 @@ Action Lane::handle(Polled& event, const Moment& moment) {
     return halt(HaltReason::crashes, round_.records.front().id(), crashes_text(cursor_.crashes));
   }
   enter(LaneState::running);
-  return StartBatch{cursor_.epoch};
+  const bool again = uncalled();
+  if (!again) cursor_.attempts += 1;
+  uncalled_ = cursor_.sequence + 1;
+  return StartBatch{cursor_.epoch, again};
 }
 
 Action Lane::nothing_to_do(const Moment& moment) {
@@ -154,11 +155,12 @@ Action Lane::nothing_to_do(const Moment& moment) {
 }
 
 Action Lane::handle(Started& event, const Moment& moment) {
-  if (!event.ours) return refused(moment);
-  cursor_.attempts += 1;
+  if (!event.ours) {
+    uncalled_.reset();  // nothing was counted
+    return refused(moment);
+  }
   cursor_.state = Cursor::State::running;
   mirror_cursor();
-  started_ = true;
   number_records();
   return lock(moment);
 }
@@ -212,7 +214,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
   auto& [done, next] = event.outcome;
   ensure(done <= calling_ && (done < calling_ || !next),
          "a handler answered for rows it was not given");
-  started_ = false;
+  uncalled_.reset();
   calling_ = done;
   failure_ = std::move(next);
   if (done == 0) {
@@ -224,8 +226,9 @@ Action Lane::handle(Called& event, const Moment& moment) {
     advance.done.push_back(round_.records[i].position);
   }
   const bool more = next_ + done < round_.records.size();
-  started_ = !failure_ && more && !moment.stopping && !renewal_due(moment);
-  advance.next_started = failure_ || started_;
+  const bool go_on = !failure_ && more && !moment.stopping && !renewal_due(moment);
+  if (go_on) uncalled_ = cursor_.sequence + done + 1;
+  advance.next_started = failure_ || go_on;
   cursor_.attempts = advance.next_started ? 1 : 0;
   return advance;
 }
@@ -248,7 +251,7 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (moment.stopping) return leave();
-  if (started_) return lock(moment);
+  if (uncalled()) return lock(moment);
   if (renewal_due(moment)) return ClaimLane{};
   return poll();
 }
@@ -305,18 +308,19 @@ Action Lane::handle(Woken&, const Moment& moment) {
   return LookAtCursor{};
 }
 
-/// The row said no: another holder, an operator, or a lock held by one. Look again soon.
+/// The row said no: another holder, an operator, or a lock held by one. Look again soon; or let go,
+/// which does nothing where the lane is another's.
 Action Lane::refused(const Moment& moment) {
   failure_.reset();
-  holder_ = started_ = false;
   enter(LaneState::claiming);
   if (moment.stopping) return leave();
+  holder_ = false;
   wake_at_ = moment.now + refused_pause;
   return rest(moment);
 }
 
 Action Lane::handle(SessionEnded& event, const Moment& moment) {
-  session_ = holder_ = started_ = false;
+  session_ = holder_ = false;
   failure_.reset();
   enter(LaneState::claiming, event.detail);
   if (moment.stopping) return leave();
@@ -328,6 +332,7 @@ Action Lane::handle(SessionEnded& event, const Moment& moment) {
 Action Lane::handle(SourceFailed& event, const Moment& moment) {
   const bool halting = cursor_.state == Cursor::State::halted;
   stale_ = true;
+  uncalled_.reset();
   if (holder_ && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): stand still here and try again slowly.
   holder_ = false;
@@ -347,7 +352,7 @@ Action Lane::leave() {
     }
     return Finish{};
   }
-  return ReleaseLane{cursor_.epoch, std::exchange(started_, false)};
+  return ReleaseLane{cursor_.epoch, uncalled()};
 }
 
 Action Lane::handle(Released&, const Moment&) {
@@ -370,6 +375,16 @@ void Lane::enter(LaneState state, std::string detail) {
   if (state == LaneState::retrying) status_.retry_in = cursor_.retry_in;
   const bool at_a_row = state == LaneState::halted || state == LaneState::retrying;
   status_.row_id = at_a_row ? cursor_.row_id : std::nullopt;
+}
+
+/// An attempt counted and not made is still ours to make where nobody acted since: every change of
+/// holder and every move of the cursor shows.
+void Lane::read_cursor(const Cursor& cursor) {
+  const bool untouched = cursor.epoch == cursor_.epoch && cursor.attempts == cursor_.attempts &&
+                         uncalled_ == cursor.sequence + 1;
+  if (!untouched) uncalled_.reset();
+  cursor_ = cursor;
+  mirror_cursor();
 }
 
 void Lane::mirror_cursor() {

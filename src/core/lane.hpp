@@ -72,6 +72,8 @@ class Lane {
   Action leave();
   void enter(LaneState, std::string detail = {});
   void mirror_cursor();
+  void read_cursor(const Cursor&);
+  [[nodiscard]] bool uncalled() const { return uncalled_ == cursor_.sequence + 1; }
   void number_records();
   [[nodiscard]] bool renewal_due(const Moment&) const;
   [[nodiscard]] bool more_rows() const { return next_ < round_.records.size(); }
@@ -86,9 +88,10 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;            ///< first record of round_ not yet delivered
-  std::size_t calling_ = 0;         ///< records in the call or advance in hand
-  bool started_ = false;            ///< attempts counts a call that was not made yet
+  std::size_t next_ = 0;     ///< first record of round_ not yet delivered
+  std::size_t calling_ = 0;  ///< records in the call or advance in hand
+  /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
+  std::optional<std::uint64_t> uncalled_;
   std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed
   unsigned solo_rows_ = 0;          ///< rows still delivered one by one after an unclean end
   unsigned session_failures_ = 0;

@@ -141,7 +141,8 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
-bool CursorRepository::start(std::uint64_t epoch, std::optional<std::vector<std::string>> planned,
+bool CursorRepository::start(std::uint64_t epoch, bool again,
+                             std::optional<std::vector<std::string>> planned,
                              std::optional<Mark> looked_at) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
@@ -150,7 +151,8 @@ bool CursorRepository::start(std::uint64_t epoch, std::optional<std::vector<std:
                   sql::start_attempt,
                   lane_and({expected(epoch), lease_text(),
                             planned ? std::optional(array_text(*planned)) : std::nullopt,
-                            looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt}))
+                            looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
+                            again ? "0" : "1"}))
               .empty();
 }
 

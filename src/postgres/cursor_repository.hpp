@@ -21,7 +21,8 @@ class CursorRepository {
 
   Claim claim();
   /// `planned`, `looked_at`: what late_rows = "deliver" keeps beside the cursor; absent: as it is.
-  bool start(std::uint64_t epoch, std::optional<std::vector<std::string>> planned = std::nullopt,
+  bool start(std::uint64_t epoch, bool again,
+             std::optional<std::vector<std::string>> planned = std::nullopt,
              std::optional<Mark> looked_at = std::nullopt);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.

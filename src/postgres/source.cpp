@@ -72,9 +72,9 @@ class PostgresSession final : public LaneSession {
     if (late_look_) late_look_->plan(round);
     return round;
   }
-  bool start(std::uint64_t epoch) override {
-    if (!late_look_) return cursor_.start(epoch);
-    return cursor_.start(epoch, late_look_->planned(), late_look_->looked_at());
+  bool start(std::uint64_t epoch, bool again) override {
+    if (!late_look_) return cursor_.start(epoch, again);
+    return cursor_.start(epoch, again, late_look_->planned(), late_look_->looked_at());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     return cursor_.lock(epoch, expected);

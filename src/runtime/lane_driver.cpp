@@ -96,7 +96,7 @@ core::Event LaneDriver::carry_out(const core::PollSource& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::StartBatch& action) {
-  return core::Started{session_->start(action.epoch)};
+  return core::Started{session_->start(action.epoch, action.again)};
 }
 
 core::Event LaneDriver::carry_out(const core::LockCursor& action) {

@@ -143,11 +143,11 @@ class MemorySession final : public LaneSession {
     return round;
   }
 
-  bool start(std::uint64_t epoch) override {
+  bool start(std::uint64_t epoch, bool again) override {
     const auto guard = enter();
     auto& lane = own();
     if (!active(lane, epoch) || locked_by_other(lane)) return false;
-    lane.cursor.attempts += 1;
+    if (!again) lane.cursor.attempts += 1;
     lane.cursor.state = Cursor::State::running;
     return true;
   }

@@ -225,6 +225,20 @@ void attempts_are_counted(SourceUnderTest& source) {
   CHECK(relay.session->look().attempts == 0);
 }
 
+void an_attempt_not_made_is_not_counted_again(SourceUnderTest& source) {
+  source.append("a");
+  Relay relay(source, "relay");
+  relay.claim();
+  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.session->start(1, true));
+  CHECK(relay.session->look().attempts == 1);
+  source.pause(lane_id);
+  CHECK_FALSE(relay.session->start(1, true));
+  source.resume(lane_id);
+  CHECK(relay.session->look().attempts == 1);
+  CHECK(relay.session->look().state == Cursor::State::running);
+}
+
 void a_retry_is_kept(SourceUnderTest& source) {
   const auto id = source.append("a");
   Relay relay(source, "relay");
@@ -362,6 +376,7 @@ const std::vector<Promise> promises{
     {"no advance without the lock, or from elsewhere", no_advance_without_lock_or_from_elsewhere},
     {"a locked lane is not claimed", a_locked_lane_is_not_claimed},
     {"attempts are counted", attempts_are_counted},
+    {"an attempt that was not made is not counted again", an_attempt_not_made_is_not_counted_again},
     {"a retry is kept until it is due or an operator acts", a_retry_is_kept},
     {"a halt stays until an operator acts", a_halt_stays_until_an_operator_acts},
     {"a pause stops the lane until it is resumed", a_pause_stops_the_lane},

@@ -39,7 +39,7 @@ class Fenced final : public Source {
       return round;
     }
     Claim claim() override { return inner_->claim(); }
-    bool start(std::uint64_t) override { return false; }
+    bool start(std::uint64_t, bool) override { return false; }
     bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
     bool advance(std::uint64_t, const std::optional<Position>&, const std::vector<Position>&,
                  bool) override {

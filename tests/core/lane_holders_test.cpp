@@ -64,6 +64,101 @@ TEST_SUITE("lane: holders") {
     story.expect<ClaimLane>();
   }
 
+  TEST_CASE(
+      "an attempt that was counted and not made is not counted again while the lane is ours") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7", "8"})});
+    CHECK_FALSE(story.expect<StartBatch>().again);
+    Cursor now{.epoch = 1, .attempts = 1};
+    SUBCASE("the lock was refused") {
+      story.tell(Started{});
+      story.tell(Locked{false});
+    }
+    SUBCASE("the session was lost before the call") {
+      story.tell(Started{});
+      story.tell(SessionEnded{"no answer to the lock"});
+    }
+    SUBCASE("the answer to the start was lost, and the start was not") {
+      story.tell(SessionEnded{"no answer to COMMIT"});
+    }
+    SUBCASE("the answer to an advance was lost, and the next row counted by it") {
+      story.tell(Started{});
+      story.tell(Locked{});
+      story.tell(done(1));
+      CHECK(story.expect<AdvanceCursor>().next_started);
+      story.tell(SessionEnded{"no answer to COMMIT"});
+      now.position = Position{1'000, "7"};
+      now.sequence = 1;
+    }
+    SUBCASE("and a pause came between") {
+      story.tell(Started{});
+      story.tell(Locked{false});
+      story.claimed_again({.epoch = 1, .state = Cursor::State::paused, .attempts = 1});
+      CHECK(story.status().state == LaneState::paused);
+      story.pass(1s);
+      story.tell(Woken{});
+      story.expect<LookAtCursor>();
+      story.tell(Looked{now});
+    }
+    if (!std::holds_alternative<PollSource>(story.action())) story.claimed_again(now);
+    story.tell(Polled{Story::round({"8"})});
+    CHECK(story.expect<StartBatch>().again);
+    story.tell(Started{});
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().records[0].attempt == 1);
+    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    story.tell(Noted{});
+    CHECK(story.status().attempts == 1);
+    story.pass(1h);
+    story.tell(Woken{});
+    story.expect<ClaimLane>();
+    now.state = Cursor::State::retrying;
+    story.tell(Claimed{{true, now, "us"}});
+    story.tell(Polled{Story::round({"8"})});
+    CHECK_FALSE(story.expect<StartBatch>().again);  // this one was made
+  }
+
+  TEST_CASE("an attempt that may have been made is counted") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7", "8"})});
+    story.tell(Started{});
+    SUBCASE("another held the lane since") {
+      story.tell(Locked{false});
+      story.claimed_again({.epoch = 3, .attempts = 1});
+    }
+    SUBCASE("a start since did not count it") {
+      story.tell(Locked{false});
+      story.claimed_again({.epoch = 1, .attempts = 2});
+    }
+    SUBCASE("the call was made and its advance lost") {
+      story.tell(Locked{});
+      story.tell(done(1));
+      CHECK(story.expect<AdvanceCursor>().next_started);
+      story.tell(SessionEnded{"no answer to COMMIT"});
+      story.claimed_again({.epoch = 1, .attempts = 1});
+    }
+    SUBCASE("the call was made and its advance refused") {
+      story.tell(Locked{});
+      story.tell(done(1));
+      story.tell(Advanced{false});
+      story.claimed_again({.epoch = 1, .attempts = 1});
+    }
+    story.tell(Polled{Story::round({"7"})});
+    CHECK_FALSE(story.expect<StartBatch>().again);
+  }
+
+  TEST_CASE("a start that was refused has counted nothing") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7"})});
+    story.tell(Started{false});
+    story.claimed_again({.epoch = 1, .attempts = 1});  // as before our start
+    story.tell(Polled{Story::round({"7"})});
+    CHECK_FALSE(story.expect<StartBatch>().again);
+  }
+
   TEST_CASE("a call not begun in time is not begun: the lock is taken anew") {
     Story story;
     story.calling({"7"});
@@ -284,6 +379,27 @@ TEST_SUITE("lane: waiting and leaving") {
     story.ask_to_stop();
     story.tell(Locked{});
     CHECK(story.expect<ReleaseLane>().untouched);
+  }
+
+  TEST_CASE("a stop at a refused lock takes the started attempt back, and lets the lane go") {
+    Story story;
+    story.claimed({});
+    story.tell(Polled{Story::round({"7"})});
+    story.tell(Started{});
+    story.ask_to_stop();
+    story.tell(Locked{false});
+    CHECK(story.expect<ReleaseLane>().untouched);
+    story.tell(Released{});
+    story.expect<Finish>();
+  }
+
+  TEST_CASE("a stop at a refused advance takes nothing back: the call was made") {
+    Story story;
+    story.calling({"7", "8"});
+    story.tell(done(1));
+    story.ask_to_stop();
+    story.tell(Advanced{false});
+    CHECK_FALSE(story.expect<ReleaseLane>().untouched);
   }
 
   TEST_CASE("draining ends when nothing committed is left, not at the first fence") {

@@ -33,6 +33,7 @@ class Story {
   milliseconds wait() const {
     return std::chrono::ceil<milliseconds>(expect<WaitUntil>().deadline - now_);
   }
+  const Action& action() const { return action_; }
   const LaneStatus& status() const { return lane_.status(); }
   Time now() const { return now_; }
 
@@ -42,6 +43,14 @@ class Story {
     tell(Opened{});
     expect<ClaimLane>();
     if (cursor.epoch == 0) cursor.epoch = 1;
+    tell(Claimed{{true, cursor, "us"}});
+  }
+  /// The wait is over, and the lane, opened anew where it must be, reads this in its row.
+  void claimed_again(const Cursor& cursor) {
+    pass(wait());
+    tell(Woken{});
+    if (std::holds_alternative<OpenSession>(action_)) tell(Opened{});
+    expect<ClaimLane>();
     tell(Claimed{{true, cursor, "us"}});
   }
   /// Claimed, polled and locked: the first call of `rows` is the action in hand.

@@ -65,10 +65,10 @@ bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
          (epoch == cursor_.epoch || stage_.sabotaged(Sabotage::no_epoch_check));
 }
 
-bool CursorStore::start(const Backend& by, std::uint64_t epoch) {
+bool CursorStore::start(const Backend& by, std::uint64_t epoch, bool again) {
   if (!is_ours(by, epoch)) return false;
   table_.wal.commit(!stage_.sabotaged(Sabotage::no_durability_commit));
-  cursor_.attempts += 1;
+  if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
   return true;
 }

@@ -26,7 +26,7 @@ class CursorStore {
   CursorStore(Stage& stage, Table& table) : stage_(stage), table_(table) {}
 
   Claim claim(const BackendPtr& by);
-  bool start(const Backend& by, std::uint64_t epoch);
+  bool start(const Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
   bool advance(const Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
                const std::vector<Position>& done, bool next_started);

@@ -159,7 +159,7 @@ void Relay::perform(const core::LookAtCursor&) {
 
 void Relay::perform(const core::StartBatch& a) {
   execute([this, a](const BackendPtr& b) {
-    return core::Started{server_.cursors().start(*b, a.epoch)};
+    return core::Started{server_.cursors().start(*b, a.epoch, a.again)};
   });
 }
 
