@@ -110,6 +110,18 @@ std::string call_in_hand(const LaneReport& report) {
          std::to_string(report.lane.attempts) + ", and has not answered yet";
 }
 
+std::string barrier_in_force(const LaneReport::Barrier& barrier) {
+  auto text = "the barrier at row " + printable(barrier.position.id, id_bytes_max);
+  if (!barrier.who.empty()) text += ", set by " + printable(barrier.who) + " at " + barrier.since;
+  return text;
+}
+
+std::string barrier_remedy(const LaneReport& report) {
+  return "`seriatim lanes` exchanges the lanes once all have delivered up to there; if it was "
+         "interrupted, run it again, or take the barrier away: seriatim lanes " +
+         shell_word(report.lane.process) + ' ' + std::to_string(report.barrier->lanes);
+}
+
 std::string lanes_table(const LaneReports& lanes, bool terminal) {
   Table table({"PROCESS", "LANE", "STATE", "LAG", "AT ROW", "SEQUENCE", "HOLDER"});
   for (const auto& report : lanes) {
@@ -117,6 +129,10 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     table.row({printable(lane.process), std::to_string(lane.lane), to_string(lane.state),
                lag(report), position(lane), std::to_string(lane.sequence), short_holder(report)});
     for (auto& line : explanations(lane)) table.note(std::move(line));
+    if (const auto& barrier = report.barrier) {
+      table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
+                 barrier_in_force(*barrier) + "; " + barrier_remedy(report));
+    }
     if (report.called_for.value_or(milliseconds{0}) >= long_call) table.note(call_in_hand(report));
   }
   return table.text(terminal);

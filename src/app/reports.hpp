@@ -27,6 +27,9 @@ using Findings = std::vector<postgres::Finding>;
 
 /// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
 [[nodiscard]] std::string call_in_hand(const postgres::LaneReport& report);
+/// "the barrier at row 4711, set by alice@desk at …", and what takes it away.
+[[nodiscard]] std::string barrier_in_force(const postgres::LaneReport::Barrier& barrier);
+[[nodiscard]] std::string barrier_remedy(const postgres::LaneReport& report);
 /// "host:pid:random" without what only tells runs apart; "nobody".
 [[nodiscard]] std::string short_holder(const postgres::LaneReport& report);
 

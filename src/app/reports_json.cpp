@@ -56,6 +56,17 @@ object to_json(const LaneStatus& lane) {
   return result;
 }
 
+value to_json(const std::optional<postgres::LaneReport::Barrier>& barrier) {
+  if (!barrier) return nullptr;
+  const auto known = [](const std::string& text) {
+    return text.empty() ? value(nullptr) : value(valid_utf8(text));
+  };
+  return object{{"row", valid_utf8(barrier->position.id)},
+                {"reached", barrier->reached},
+                {"since", known(barrier->since)},
+                {"who", known(barrier->who)}};
+}
+
 object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
   lane["lag_records"] = report.lag_records;
@@ -64,6 +75,7 @@ object to_json(const postgres::LaneReport& report) {
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
   lane["holder_alive"] = report.holder_alive;
+  lane["barrier"] = to_json(report.barrier);
   lane["updated_at"] = report.updated_at;
   return lane;
 }

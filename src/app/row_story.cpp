@@ -45,6 +45,8 @@ std::string standstill(const RowReport& row) {
     default: break;
   }
   if (report.called_for) return call_in_hand(report);
+  if (report.barrier && report.barrier->reached)
+    return "behind " + barrier_in_force(*report.barrier);
   if (row.ripens_in > milliseconds{0}) {
     return "younger than insert_latency, goes out in " + human_duration(row.ripens_in);
   }
@@ -52,7 +54,8 @@ std::string standstill(const RowReport& row) {
   return "nothing holds it, goes out at the next look";
 }
 
-std::vector<std::string> ways_out(const LaneStatus& lane) {
+std::vector<std::string> ways_out(const LaneReport& report) {
+  const auto& lane = report.lane;
   const auto process = shell_word(lane.process);
   switch (lane.state) {
     case LaneState::halted: return {explanations(lane).back()};
@@ -60,13 +63,15 @@ std::vector<std::string> ways_out(const LaneStatus& lane) {
     case LaneState::retrying: return {"try at once: seriatim retry " + process};
     case LaneState::standby: return {"start it: seriatim run " + process};
     case LaneState::fenced: return explanations(lane);
-    default: return {};
+    default: break;
   }
+  if (report.barrier && report.barrier->reached) return {barrier_remedy(report)};
+  return {};
 }
 
 RowStory tell_next(const RowReport& row) {
   return {id_of(row) + " is the one " + lane_of(row) + " stands at: " + standstill(row),
-          ways_out(row.lane->lane),
+          ways_out(*row.lane),
           {}};
 }
 
@@ -77,7 +82,7 @@ RowStory tell_waiting(const RowReport& row) {
       id_of(row) + " waits behind " + count(row.rows_before, "row") + more + " of " + lane_of(row);
   if (row.lane->next_id)
     answer += ", which stands at row " + printable(*row.lane->next_id, id_bytes_max);
-  return {answer + ": " + standstill(row), ways_out(row.lane->lane), {}};
+  return {answer + ": " + standstill(row), ways_out(*row.lane), {}};
 }
 
 // --- rows behind, or outside --------------------------------------------------------------------
@@ -111,7 +116,7 @@ RowStory tell_late(const RowReport& row) {
       id_of(row) + " came late: it is behind the cursor, neither delivered nor set aside", {}, {}};
   if (row.lane->lane.state == LaneState::halted) {
     story.answer += "; its lane is " + explanations(row.lane->lane).front();
-    story.next_steps = ways_out(row.lane->lane);
+    story.next_steps = ways_out(*row.lane);
   } else {
     story.next_steps = {"the audit halts its lane with LATE_ROW, and then says what may be done"};
   }
@@ -206,6 +211,10 @@ void add_lane(RowStory& story, const LaneReport& report) {
   if (!report.updated_at.empty()) cursor += ", changed at " + report.updated_at;
   story.evidence.emplace_back("cursor", std::move(cursor));
   story.evidence.emplace_back("holder", short_holder(report));
+  if (report.barrier)
+    story.evidence.emplace_back("barrier", "no row goes out beyond " +
+                                               barrier_in_force(*report.barrier) + "; " +
+                                               barrier_remedy(report));
 }
 
 }  // namespace

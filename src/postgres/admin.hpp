@@ -35,6 +35,16 @@ struct LaneReport {
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
 
+  /// The lanes are being cut anew: no row after it is handed over.
+  struct Barrier {
+    Position position;
+    unsigned lanes = 0;    ///< as many as there are until then
+    bool reached = false;  ///< the lane has nothing left up to it, and rows behind it
+    std::string since;     ///< ISO 8601 UTC; empty: this role may not read the journal
+    std::string who;       ///< … likewise
+  };
+  std::optional<Barrier> barrier;
+
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
 

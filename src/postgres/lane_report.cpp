@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "core/fence.hpp"
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/poll_source.hpp"
@@ -47,6 +48,7 @@ LaneReport report_from(const LaneRow& row) {
   report.holder = row.holder_alive ? row.holder : "";
   report.holder_alive = row.holder_alive;
   report.updated_at = row.updated_at;
+  if (row.cursor.barrier) report.barrier = {*row.cursor.barrier, row.id.lanes, false, {}, {}};
   return report;
 }
 
@@ -92,8 +94,9 @@ class Reporter {
       report.lag_age = age_of(*first);
       report.next_id = first->id;
     }
+    if (report.barrier) look_at_barrier(report, first);
     if (report.lane.state != LaneState::running) return;
-    if (!first) {
+    if (!first || (report.barrier && report.barrier->reached)) {
       report.lane.state = LaneState::idle;
       return;
     }
@@ -103,6 +106,21 @@ class Reporter {
   }
 
  private:
+  void look_at_barrier(LaneReport& report, const std::optional<WaitingRows::Row>& first) {
+    auto& barrier = *report.barrier;
+    barrier.reached = first && core::comes_after({first->created_at_us.value_or(0), first->id},
+                                                 barrier.position, target_.source.order_by);
+    try {
+      const auto set = connection_.run(
+          sql::latest_act,
+          {report.lane.process, "barrier", std::to_string(report.lane.lane), std::nullopt});
+      if (set.empty()) return;
+      barrier.since = set[0]["at"].as<std::string>();
+      barrier.who = set[0]["who"].as<std::string>();
+    } catch (const SourceBroken&) {  // this role may write the journal, and not read it
+    }
+  }
+
   std::optional<milliseconds> call_in_hand(const LaneId& lane) {
     const auto row = connection_.run(sql::call_in_hand, {lane.process, std::to_string(lane.lane)});
     if (row.empty()) return std::nullopt;

@@ -22,9 +22,52 @@ struct WhyStage : Stage {
   HttpReceiver receiver;
 };
 
+/// Rows of two keys, one a lane; the first lane stands at the barrier.
+void leave_a_barrier(Stage& stage) {
+  stage.configure(Stage::process("kind = \"log\"", "lanes = 2", "key = \"aggregate_id\""));
+  stage.database.run(
+      "INSERT INTO seriatim.outbox (aggregate_type, aggregate_id, event_type)"
+      " SELECT 'b', 'k' || n, 't' FROM generate_series(1, 40) AS n");
+  REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
+  stage.database.run(
+      "UPDATE seriatim.cursor SET barrier_at = position_at, barrier_id = position_id");
+  stage.database.run(
+      "INSERT INTO seriatim.journal (process_name, lane, act, who)"
+      " VALUES ('p', 0, 'barrier', 'eve@desk'), ('p', 1, 'barrier', 'eve@desk')");
+  stage.database.run(
+      "INSERT INTO seriatim.outbox (aggregate_type, aggregate_id, event_type)"
+      " SELECT 'b', 'k' || n, 't' FROM generate_series(1, 40) AS n");
+}
+
 }  // namespace
 
 TEST_SUITE("why") {
+  TEST_CASE("rows behind a barrier that was left: since when, by whom, and what takes it away") {
+    Stage stage;
+    leave_a_barrier(stage);
+    Process relay(Stage::command({"run"}), stage.options());
+    REQUIRE(stage.database.becomes_true(
+        "SELECT count(*) = 2 FROM seriatim.lanes WHERE state = 'running'"));
+    const auto next = stage.database.value("SELECT min(id) FROM seriatim.outbox WHERE id > 40");
+    const auto why = stage.seriatim({"why", "p", next});
+    CAPTURE(why.out);
+    CHECK(contains(why.out, "stands at: behind the barrier at row "));
+    CHECK(contains(why.out, ", set by eve@desk at 20"));
+    CHECK(contains(why.out, "or take the barrier away: seriatim lanes p 2\n"));
+
+    const auto status = stage.seriatim({"status"});
+    CAPTURE(status.out);
+    CHECK(contains(status.out, "its rows wait behind the barrier at row "));
+    CHECK(contains(status.out, "seriatim lanes p 2\n"));
+    const auto json = boost::json::parse(stage.seriatim({"status", "--json"}).out);
+    CHECK(json.at("lanes").at(0).at("barrier").at("reached").as_bool());
+    CHECK(json.at("lanes").at(0).at("barrier").at("who").as_string() == "eve@desk");
+
+    REQUIRE(stage.seriatim({"lanes", "p", "2"}).code == 0);
+    CHECK(stage.database.becomes_true(
+        "SELECT bool_and(barrier_id IS NULL) AND sum(sequence) = 80 FROM seriatim.cursor"));
+  }
+
   TEST_CASE("a halted row: what the receiver said, both ways out, and exit 3") {
     WhyStage stage;
     stage.receiver.push(

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "postgres/desk.hpp"
+#include "postgres/row_report.hpp"
 #include "support/in_process_relay.hpp"
 
 using namespace seriatim;
@@ -185,6 +186,34 @@ TEST_CASE("a halted lane is named while the barrier waits for it") {
     CHECK(contains(left, "halted: `retry` or `skip`"));
     return false;
   });
+}
+
+TEST_CASE("a barrier left by an interrupted command is told, with those who wait behind it") {
+  Keyed desk;
+  desk.insert_keyed(100);
+  desk.target.process.lanes = 2;
+  TestLane ahead(desk.database, desk.target.source, "relay", {"process", 0, 2});
+  TestLane behind(desk.database, desk.target.source, "relay", {"process", 1, 2});
+  REQUIRE(ahead.claim());
+  REQUIRE(behind.claim());
+  REQUIRE_FALSE(ahead.deliver(20).empty());
+  const auto barrier = ahead.cursor.position->id;
+  CHECK_FALSE(desk.admin.status(desk.target).at(0).barrier);
+  CHECK_THROWS_AS(desk.cut(3, [](const std::string&) -> bool { throw Error("killed"); }), Error);
+
+  const auto reports = desk.admin.status(desk.target);
+  const auto& reached = reports.at(0).barrier.value();
+  CHECK(reached.reached);
+  CHECK(reached.position.id == barrier);
+  CHECK(reached.lanes == 2);
+  CHECK(reached.who == "alice@desk");
+  CHECK(reached.since.find('T') == 10);
+  CHECK(reports[0].lane.state == LaneState::idle);
+  CHECK_FALSE(reports.at(1).barrier.value().reached);
+  CHECK(desk.admin.why(desk.target, *reports[0].next_id).lane.value().barrier.value().reached);
+
+  desk.cut(2);
+  CHECK_FALSE(desk.admin.status(desk.target).at(0).barrier);
 }
 
 TEST_CASE("the same number, or several lanes without a key, are refused") {
