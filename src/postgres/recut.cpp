@@ -68,14 +68,17 @@ class Recut {
     return text;
   }
 
-  /// Nothing when a lane has rows left after all.
+  /// Nothing when a lane has rows left after all, or began where there was nothing to set a barrier
+  /// at: then there is now.
   std::optional<ActResult> cut() {
     const auto lanes = lock_lanes(connection_, target_.process.name);
     const bool moved = std::any_of(lanes.begin(), lanes.end(), [&](const auto& lane) {
-      return lane.cursor.barrier != barrier_ || rows_left(lane) > 0;
+      const bool began = lane.cursor.position || lane.cursor.attempts > 0;
+      return lane.cursor.barrier != barrier_ || rows_left(lane) > 0 || (!barrier_ && began);
     });
     if (moved) {
       connection_.rollback();
+      if (!barrier_) set_barrier();
       return std::nullopt;
     }
     connection_.run(sql::recut_lanes, {target_.process.name, std::to_string(lanes_), at(barrier_),

@@ -216,6 +216,28 @@ TEST_CASE("a barrier left by an interrupted command is told, with those who wait
   CHECK_FALSE(desk.admin.status(desk.target).at(0).barrier);
 }
 
+TEST_CASE("a first row delivered while lanes that never moved are cut is not delivered again") {
+  Keyed desk;
+  desk.target.process.lanes = 2;
+  TestLane first(desk.database, desk.target.source, "relay", {"process", 0, 2});
+  TestLane second(desk.database, desk.target.source, "relay", {"process", 1, 2});
+  REQUIRE(first.claim());
+  REQUIRE(second.claim());
+  desk.database.run(R"(
+      CREATE FUNCTION deliver() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        UPDATE seriatim.cursor SET sequence = 1, bucket_ids = '{1}', position_id = '1',
+            position_at = (SELECT created_at FROM bookings WHERE id = 1)
+        WHERE lane = 0 AND position_id IS NULL;
+        RETURN NULL;
+      END $$;
+      CREATE CONSTRAINT TRIGGER first_row AFTER INSERT ON seriatim.journal
+          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.act LIKE 'barrier%')
+          EXECUTE FUNCTION deliver())");
+  CHECK(contains(desk.cut(1).at(0), "after row 1"));
+  CHECK(desk.lanes() == "0/1@1");
+  CHECK(desk.database.value("SELECT string_agg(ids::text, ' ') FROM seriatim.ledger") == "{1}");
+}
+
 TEST_CASE("the same number, or several lanes without a key, are refused") {
   Keyed desk;
   auto lane = desk.relay();
