@@ -90,9 +90,9 @@ std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPla
 }
 
 std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& place,
-                                      const Actor& actor) {
+                                      const Actor& actor, milliseconds settle_max) {
   auto connection = act_connection(url_, target);
-  return rewind_lanes(connection, target, place, actor);
+  return rewind_lanes(connection, target, place, actor, settle_max);
 }
 
 ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,

@@ -114,10 +114,12 @@ class Admin {
   /// Go on with a database, table or order that is not what the cursor was kept for. `from`: the
   /// former name of the process, whose cursor it takes over.
   ActResult adopt(const Target& target, const std::optional<std::string>& from, const Actor& actor);
-  /// Moves every lane's cursor. Refuses an empty reason. `plan_rewind` changes nothing.
+  /// Moves every lane's cursor. Refuses an empty reason. A jump forwards waits at most `settle_max`
+  /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
   std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
   std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place,
-                                 const Actor& actor);
+                                 const Actor& actor,
+                                 milliseconds settle_max = milliseconds{10'000});
 
   /// Cuts the process into `lanes` lanes behind a barrier; see recut.hpp for what `keep_waiting` is
   /// told and decides. The target is as configured now: its key decides the new lanes.

@@ -20,8 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a jump forwards waits for transactions that could still commit a row it would pass.
-constexpr std::chrono::seconds settle_max{10};
 constexpr milliseconds settle_interval{50};
 
 Mark mark_of(const Position& position, OrderBy order) {
@@ -49,7 +47,7 @@ std::string writers(const LockHolders& holders) {
 
 /// Returns once no row at or below `last` can still be committed.
 void wait_until_settled(Connection& connection, const Target& target, const Table& table,
-                        const Position& last) {
+                        const Position& last, milliseconds settle_max) {
   const auto order = target.source.order_by;
   const Mark mark = mark_of(last, order);
   core::Fence fence(mark_min);
@@ -104,9 +102,9 @@ class Rewind {
                 broken.what() + "; nothing was changed: --to start, end, a row's id or a time");
   }
 
-  void settle(const std::vector<RewindStep>& steps) {
+  void settle(const std::vector<RewindStep>& steps, milliseconds settle_max) {
     for (const auto& step : steps) {
-      if (step.forward) wait_until_settled(connection_, target_, table_, *step.to);
+      if (step.forward) wait_until_settled(connection_, target_, table_, *step.to, settle_max);
     }
   }
 
@@ -217,13 +215,14 @@ std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target
 }
 
 std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
-                                     const RewindPlace& place, const Actor& actor) {
+                                     const RewindPlace& place, const Actor& actor,
+                                     milliseconds settle_max) {
   if (!stored_reason(actor)) {
     throw Error("rewind needs a reason for the journal; nothing was changed: --reason \"…\"");
   }
   Rewind rewind(connection, target, place);
   const auto planned = rewind.plan(read_lanes(connection, target.process.name));
-  rewind.settle(planned);
+  rewind.settle(planned, settle_max);
   const auto lanes = lock_lanes(connection, target.process.name);
   if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
   std::vector<RewindStep> done;

@@ -14,6 +14,7 @@ namespace seriatim::postgres {
 /// One transaction under the cursor rows' locks, journalled. Forwards it first waits until no open
 /// transaction can still commit a row that would be jumped unseen.
 std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
-                                     const RewindPlace& place, const Actor& actor);
+                                     const RewindPlace& place, const Actor& actor,
+                                     milliseconds settle_max);
 
 }  // namespace seriatim::postgres

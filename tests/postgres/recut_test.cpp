@@ -101,6 +101,10 @@ TEST_CASE("lanes are cut anew under load: each key in order, each row once, no n
     std::jthread producer([&](const std::stop_token& stop) {
       auto session = desk.database.connect("producer");
       while (!stop.stop_requested()) {
+        if (static_cast<std::size_t>(rows) > log.size() + 300) {  // a backlog, not a mountain
+          std::this_thread::yield();
+          continue;
+        }
         session.run("INSERT INTO bookings (customer, payload) SELECT 'c' || (random() * " +
                     std::to_string(keys - 1) + ")::int, '{}' FROM generate_series(1, 3)");
         rows += 3;

@@ -156,7 +156,7 @@ TEST_CASE("a jump forwards waits for transactions that could still commit a row 
     writer.run("BEGIN; INSERT INTO bookings (payload) VALUES ('{}')");
     desk.insert(1);
     try {
-      desk.admin.rewind(desk.target, row("12"), alice);
+      desk.admin.rewind(desk.target, row("12"), alice, milliseconds{200});
       FAIL("it did not wait");
     } catch (const Error& refused) {
       CHECK(contains(refused.what(), "slow producer"));

@@ -2,9 +2,9 @@
 
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,29 +22,28 @@ class DeliveryLog {
   void add(const Record& record) {
     const std::scoped_lock guard(mutex_);
     records_.push_back(record);
+    ids_.insert(record.id());
     changed_.notify_all();
   }
   [[nodiscard]] std::vector<Record> records() const {
     const std::scoped_lock guard(mutex_);
     return records_;
   }
-  [[nodiscard]] std::size_t size() const { return records().size(); }
+  [[nodiscard]] std::size_t size() const {
+    const std::scoped_lock guard(mutex_);
+    return records_.size();
+  }
   /// False when there were not so many distinct rows in time.
   bool wait_for_rows(std::size_t count) {
     std::unique_lock guard(mutex_);
-    return changed_.wait_for(guard, patience, [&] { return distinct() >= count; });
+    return changed_.wait_for(guard, patience, [&] { return ids_.size() >= count; });
   }
 
  private:
-  std::size_t distinct() const {
-    std::map<std::string, int> seen;
-    for (const auto& record : records_) seen[record.id()] += 1;
-    return seen.size();
-  }
-
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Record> records_;
+  std::set<std::string> ids_;
 };
 
 /// The last status of each lane, as an observer saw it.
