@@ -1,108 +1,57 @@
 #include "simulation/checkers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/lane.hpp"
+#include "simulation/judge.hpp"
 
 namespace seriatim::simulation {
 
 namespace {
 
-using Attempt = Evidence::Attempt;
-
 Micros micros(milliseconds time) {
   return std::chrono::microseconds(time).count();
 }
 
-class Judge {
- public:
-  Judge(const Setup& setup, const Evidence& evidence) : setup_(setup), seen_(evidence) {
-    rank_durable_rows();
-  }
+constexpr Micros at_the_end = std::numeric_limits<Micros>::max();
+constexpr Micros audit_interval = second;
+/// Turns of the audit that find a row behind the cursor, beside one for each bucket of the ledger.
+constexpr std::size_t turns_to_spare = 3;
+constexpr std::size_t rows_a_bucket_min = 4;
 
-  std::optional<Violation> verdict(bool at_rest) {
-    walk_through_time();
-    check_durability();
-    check_identity();
-    check_overlaps();
-    check_first_successes();
-    check_repeats();
-    check_holders();
-    if (!first_ && at_rest) check_nothing_lost();
-    return first_;
-  }
-
- private:
-  /// One thing seen, in the order in which things of one instant count.
-  struct Moment {
-    enum class Kind { accepted, skipped, moved, begun };
-    Micros at;
-    Kind kind;
-    std::size_t index;
-    bool operator<(const Moment& other) const {
-      return std::tie(at, kind, index) < std::tie(other.at, other.kind, other.index);
-    }
-  };
-
-  void rank_durable_rows();
-  std::vector<Moment> moments() const;
-  void walk_through_time();
-  void on_handled(std::size_t rank);
-  void on_moved(const Evidence::Move& move);
-  void on_begun(const Attempt& attempt);
-
-  void check_durability();
-  void check_identity();
-  void check_overlaps();
-  void check_first_successes();
-  void check_repeats();
-  void check_holders();
-  void check_holder_of(const Attempt& attempt);
-  void check_nothing_lost();
-
-  void breach(const char* rule, Micros at, const std::string& text) {
-    if (!first_ || at < first_->at) first_ = Violation{rule, at, text};
-  }
-  const Evidence::Call& call_of(const Attempt& a) const { return seen_.calls[a.call]; }
-  std::optional<std::size_t> rank_of_id(std::int64_t id) const;
-  std::optional<std::size_t> rank_of(const Attempt& attempt) const;
-  std::uint64_t epoch_at(Micros when) const;
-  Micros lock_before(const Evidence::Call& call) const;
-  bool fault_between(Micros from, Micros to) const;
-  bool session_of_ended(const Evidence::Call& call, Micros to) const;
-  std::string name(const Attempt& attempt) const;
-
-  const Setup& setup_;
-  const Evidence& seen_;
-  std::vector<std::size_t> durable_;                ///< rows in declared order
-  std::map<std::size_t, std::size_t> rank_of_row_;  ///< place in durable_
-  std::map<std::int64_t, std::size_t> rank_of_id_;
-  std::vector<bool> handled_;  ///< by rank: accepted or skipped
-  std::size_t prefix_ = 0;     ///< all ranks below it are handled
-  std::uint64_t cursor_sequence_ = 0;
-  std::optional<Violation> first_;
-};
+}  // namespace
 
 // --- what is known about rows and holders --------------------------------------------------------
 
+std::pair<std::int64_t, std::int64_t> Judge::key(std::int64_t created_at, std::int64_t id) const {
+  return setup_.order == OrderBy::id ? std::pair(id, id) : std::pair(created_at, id);
+}
+
 void Judge::rank_durable_rows() {
-  const auto key = [&](std::size_t row) {
-    const auto& r = seen_.rows[row];
-    return setup_.order == OrderBy::id ? std::pair(r.id, r.id) : std::pair(r.created_at, r.id);
-  };
   for (std::size_t row = 0; row < seen_.rows.size(); ++row) {
     if (seen_.rows[row].committed && !seen_.rows[row].lost_at) durable_.push_back(row);
   }
   std::sort(durable_.begin(), durable_.end(),
-            [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+            [&](std::size_t a, std::size_t b) { return key_of(a) < key_of(b); });
   for (std::size_t rank = 0; rank < durable_.size(); ++rank) {
     rank_of_row_[durable_[rank]] = rank;
     rank_of_id_[seen_.rows[durable_[rank]].id] = rank;
+    if (row_at(rank).astray) astray_.push_back(rank);
   }
-  handled_.assign(durable_.size(), false);
+  fate_.assign(durable_.size(), {});
+  extend_prefixes();
+}
+
+/// How many rows stand at or before a place.
+std::size_t Judge::ranks_up_to(const std::optional<Position>& place) const {
+  if (!place) return 0;
+  const auto end = key(place->created_at_us, std::stoll(place->id));
+  const auto within = [&](std::size_t row) { return key_of(row) <= end; };
+  return static_cast<std::size_t>(std::partition_point(durable_.begin(), durable_.end(), within) -
+                                  durable_.begin());
 }
 
 std::optional<std::size_t> Judge::rank_of_id(std::int64_t id) const {
@@ -144,79 +93,34 @@ bool Judge::session_of_ended(const Evidence::Call& call, Micros to) const {
   });
 }
 
+bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
+  return std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
+    return move.back && move.row_epoch >= epoch && move.row_epoch < later;
+  });
+}
+
+/// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
+/// one astray came before it.
+bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
+  const auto from = call_of(attempt).epoch;
+  const auto to = call_of(later).epoch;
+  const bool by_act = std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
+    const bool renumbers = move.by == Evidence::Move::By::rewind || move.to == move.from;
+    return move.by != Evidence::Move::By::holder && renumbers && move.row_epoch >= from &&
+           move.row_epoch < to;
+  });
+  const auto rank = rank_of(later);
+  return by_act || std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
+           const auto& handled = fate_[astray].handled_at;
+           return rank && astray < *rank && handled && *handled >= attempt.begin &&
+                  *handled <= later.begin;
+         });
+}
+
 std::string Judge::name(const Attempt& attempt) const {
   return "row " + attempt.id + " (sequence " + std::to_string(attempt.sequence) + ", relay " +
          std::to_string(call_of(attempt).relay) + ", epoch " +
          std::to_string(call_of(attempt).epoch) + ")";
-}
-
-// --- order, failures and the cursor: one walk through time (P2, P4, P6) --------------------------
-
-std::vector<Judge::Moment> Judge::moments() const {
-  std::vector<Moment> all;
-  for (std::size_t i = 0; i < seen_.attempts.size(); ++i) {
-    all.push_back({seen_.attempts[i].begin, Moment::Kind::begun, i});
-    if (seen_.attempts[i].accepted)
-      all.push_back({seen_.attempts[i].end, Moment::Kind::accepted, i});
-  }
-  for (std::size_t i = 0; i < seen_.skips.size(); ++i)
-    all.push_back({seen_.skips[i].at, Moment::Kind::skipped, i});
-  for (std::size_t i = 0; i < seen_.moves.size(); ++i)
-    all.push_back({seen_.moves[i].at, Moment::Kind::moved, i});
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-void Judge::walk_through_time() {
-  for (const auto& moment : moments()) {
-    switch (moment.kind) {
-      case Moment::Kind::accepted:
-        if (const auto rank = rank_of(seen_.attempts[moment.index])) on_handled(*rank);
-        break;
-      case Moment::Kind::skipped:
-        if (const auto rank = rank_of_id(seen_.skips[moment.index].id)) on_handled(*rank);
-        break;
-      case Moment::Kind::moved: on_moved(seen_.moves[moment.index]); break;
-      case Moment::Kind::begun: on_begun(seen_.attempts[moment.index]); break;
-    }
-  }
-}
-
-void Judge::on_handled(std::size_t rank) {
-  handled_[rank] = true;
-  while (prefix_ < handled_.size() && handled_[prefix_]) ++prefix_;
-}
-
-void Judge::on_moved(const Evidence::Move& move) {
-  const auto to = rank_of_id(move.to);
-  const auto from = move.from ? rank_of_id(*move.from) : std::nullopt;
-  const auto what = "the cursor moved to " + std::to_string(move.to);
-  if (!to) return breach("P6", move.at, what + ", which is no durable row");
-  if (from && *to <= *from) breach("P6", move.at, what + ": not forwards");
-  if (prefix_ <= *to) breach("P6", move.at, what + " before all up to it was delivered");
-  if (move.sequence != *to + 1) {
-    breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
-  }
-  cursor_sequence_ = move.sequence;
-}
-
-void Judge::on_begun(const Attempt& attempt) {
-  const auto rank = rank_of(attempt);
-  if (!rank) return;  // not durable: check_durability speaks
-  if (prefix_ < *rank) {
-    const auto missing = std::to_string(seen_.rows[durable_[prefix_]].id);
-    const bool tried =
-        std::any_of(seen_.attempts.begin(), seen_.attempts.end(),
-                    [&](const Attempt& a) { return a.id == missing && a.begin < attempt.begin; });
-    breach(tried ? "P4" : "P2", attempt.begin, name(attempt) + " overtakes row " + missing);
-  }
-  const bool current = call_of(attempt).epoch == epoch_at(attempt.begin);
-  if (current && attempt.sequence <= cursor_sequence_) {
-    breach("P3", attempt.begin, name(attempt) + " is sent though the cursor has passed it");
-  }
-  if (current && attempt.sequence > cursor_sequence_ + setup_.config.commit_every) {
-    breach("P3", attempt.begin, name(attempt) + " is more than commit_every after the cursor");
-  }
 }
 
 // --- P7, and what an id stands for (P3) ----------------------------------------------------------
@@ -229,46 +133,7 @@ void Judge::check_durability() {
   }
 }
 
-void Judge::check_identity() {
-  std::map<std::string, std::string> bytes_of;
-  for (const auto& attempt : seen_.attempts) {
-    if (bytes_of.try_emplace(attempt.id, attempt.bytes).first->second != attempt.bytes) {
-      breach("P3", attempt.begin, name(attempt) + " is repeated with other bytes");
-    }
-    const auto rank = rank_of(attempt);
-    if (rank && attempt.sequence != *rank + 1) {
-      breach("P3", attempt.begin,
-             name(attempt) + " should have sequence " + std::to_string(*rank + 1));
-    }
-  }
-}
-
-// --- P2: order and overlap -----------------------------------------------------------------------
-
-void Judge::check_first_successes() {
-  std::vector<const Attempt*> accepted;
-  for (const auto& attempt : seen_.attempts) {
-    if (attempt.accepted && rank_of(attempt)) accepted.push_back(&attempt);
-  }
-  std::stable_sort(accepted.begin(), accepted.end(),
-                   [](const Attempt* a, const Attempt* b) { return a->end < b->end; });
-  std::vector<bool> before(durable_.size());
-  std::size_t next = 0;
-  // A call of a dead holder may still end well after an operator set its row aside.
-  const auto set_aside = [&](const Attempt& a) {
-    return std::any_of(seen_.skips.begin(), seen_.skips.end(), [&](const auto& skip) {
-      return skip.at <= a.end && std::to_string(skip.id) == a.id;
-    });
-  };
-  for (const auto* attempt : accepted) {
-    const auto rank = *rank_of(*attempt);
-    if (before[rank] || set_aside(*attempt)) continue;
-    before[rank] = true;
-    if (rank < next) breach("P2", attempt->end, name(*attempt) + " succeeded after a later row");
-    next = rank + 1;
-  }
-}
-
+// --- P2: overlap ---------------------------------------------------------------------------------
 /// Two calls at once: only where the server had let go of the elder's lock.
 void Judge::check_overlaps() {
   std::vector<const Attempt*> under_way;
@@ -290,13 +155,16 @@ void Judge::check_overlaps() {
 void Judge::check_repeats() {
   std::map<std::string, const Attempt*> accepted;
   for (const auto& attempt : seen_.attempts) {
-    if (setup_.profile != Profile::everything && attempt.number != 1) {
+    if (undisturbed() && attempt.number != 1) {
       breach(
           "P3", attempt.begin,
           name(attempt) + " is attempt " + std::to_string(attempt.number) + " at the first call");
     }
     const auto earlier = accepted.find(attempt.id);
-    if (earlier != accepted.end() && earlier->second->end <= attempt.begin) {
+    const bool repeats =
+        earlier != accepted.end() && earlier->second->end <= attempt.begin &&
+        !gone_back_between(call_of(*earlier->second).epoch, call_of(attempt).epoch);
+    if (repeats) {
       const auto since =
           std::min(lock_before(call_of(*earlier->second)), lock_before(call_of(attempt)));
       if (!fault_between(since, attempt.begin)) {
@@ -318,8 +186,9 @@ void Judge::check_holders() {
                  std::to_string(move.row_epoch));
     }
   }
-  const bool well = setup_.profile != Profile::everything;
-  if (well && seen_.take_overs.size() > seen_.releases.size() + 1) {
+  const auto changes = std::count_if(seen_.take_overs.begin(), seen_.take_overs.end(),
+                                     [](const auto& t) { return t.relay != 0; });
+  if (undisturbed() && static_cast<std::size_t>(changes) > seen_.releases.size() + 1) {
     breach("P5", seen_.take_overs.back().at, "the lane changed hands though its holder was well");
   }
 }
@@ -341,17 +210,48 @@ void Judge::check_holder_of(const Attempt& attempt) {
   }
 }
 
+// --- P9: what cannot be seen beforehand halts, and nothing else does -----------------------------
+
+/// Where nothing fails, a row behind the cursor is found within a turn of the audit for each bucket
+/// there may be; a halt or another holder begins the count anew.
+void Judge::check_audit() {
+  if (setup_.faults) return;
+  for (const auto rank : astray_) {
+    if (fate_[rank].passed_at) check_audit_of(rank);
+  }
+}
+
+void Judge::check_audit_of(std::size_t rank) {
+  const auto acts = std::count_if(seen_.moves.begin(), seen_.moves.end(), [](const auto& move) {
+    return move.by != Evidence::Move::By::holder;
+  });
+  const auto turns_max =
+      durable_.size() / rows_a_bucket_min + static_cast<std::size_t>(acts) + turns_to_spare;
+  const auto& fate = fate_[rank];
+  auto since = std::max(*fate.passed_at, row_at(rank).visible_at);
+  std::size_t turns = 0;
+  const auto begins_anew = [&](const auto& seen, Micros until) {
+    return std::any_of(seen.begin(), seen.end(),
+                       [&](const auto& e) { return e.at > since && e.at <= until; });
+  };
+  for (const auto at : seen_.polls) {
+    if (fate.handled_at && at >= *fate.handled_at) return;
+    if (at < since + 2 * audit_interval) continue;
+    turns = begins_anew(seen_.halts, at) || begins_anew(seen_.take_overs, at) ? 0 : turns + 1;
+    since = at;
+    if (turns <= turns_max) continue;
+    return breach("P9", at, "row " + id_at(rank) + " behind the cursor was not found");
+  }
+}
+
 // --- P1 ------------------------------------------------------------------------------------------
 
 void Judge::check_nothing_lost() {
   for (std::size_t rank = 0; rank < durable_.size(); ++rank) {
-    if (handled_[rank]) continue;
-    const auto id = std::to_string(seen_.rows[durable_[rank]].id);
-    return breach("P1", 0, "row " + id + " was neither delivered nor skipped");
+    if (fate_[rank].handled_at) continue;
+    return breach("P1", at_the_end, "row " + id_at(rank) + " was neither delivered nor skipped");
   }
 }
-
-}  // namespace
 
 std::optional<Violation> judge(const Setup& setup, const Evidence& evidence, bool at_rest) {
   return Judge(setup, evidence).verdict(at_rest);

@@ -10,6 +10,16 @@ Micros micros(milliseconds time) {
   return std::chrono::microseconds(time).count();
 }
 
+std::int64_t id_of(const Position& position) {
+  return std::stoll(position.id);
+}
+
+std::vector<std::int64_t> ids_of(const std::vector<Position>& rows) {
+  std::vector<std::int64_t> ids;
+  for (const auto& row : rows) ids.push_back(id_of(row));
+  return ids;
+}
+
 bool is_active(Cursor::State state) {
   return state == Cursor::State::running || state == Cursor::State::retrying;
 }
@@ -92,27 +102,48 @@ bool CursorStore::advance(const Backend& by, std::uint64_t epoch,
   const bool ours = is_ours(by, epoch) && as_expected;
   unlock(by);
   if (!ours) return false;
-  move_to(done.back(), done.size(), epoch);
+  write_down({.by = Evidence::Move::By::holder,
+              .at = stage_.now(),
+              .from = cursor_.position,
+              .to = done.back(),
+              .sequence_before = cursor_.sequence,
+              .sequence = cursor_.sequence + done.size(),
+              .mover_epoch = epoch,
+              .row_epoch = cursor_.epoch,
+              .done = ids_of(done),
+              .back = false});
+  cursor_.position = done.back();
+  begin_anew();
   cursor_.attempts = next_started ? 1 : 0;
+  note(done);
   table_.wal.commit(true);
   return true;
 }
 
-void CursorStore::move_to(const Position& to, std::uint64_t rows, std::uint64_t mover_epoch) {
-  Evidence::Move move{
-      stage_.now(), std::nullopt, std::stoll(to.id), cursor_.sequence, cursor_.sequence + rows,
-      mover_epoch,  cursor_.epoch};
-  if (cursor_.position) move.from = std::stoll(cursor_.position->id);
-  stage_.evidence.moves.push_back(move);
-  stage_.trace(stage_.now(), "cursor", [&] {
-    return "moves to " + to.id + ", sequence " + std::to_string(move.sequence) + ", epoch " +
-           std::to_string(mover_epoch);
+void CursorStore::note(const std::vector<Position>& done) {
+  const auto cursor = *cursor_.position;
+  if (!stage_.sabotaged(Sabotage::ledger_after_commit)) return ledger_.note(done, cursor);
+  stage_.scheduler.after(millisecond, [this, done, cursor, by = holder_backend_.lock()] {
+    if (by && by->alive) ledger_.note(done, cursor);
   });
-  Cursor moved;
-  moved.position = to;
-  moved.sequence = move.sequence;
-  moved.epoch = cursor_.epoch;
-  cursor_ = moved;
+}
+
+void CursorStore::write_down(Evidence::Move move) {
+  cursor_.sequence = move.sequence;
+  stage_.trace(stage_.now(), "cursor", [&] {
+    return "moves to " + (move.to ? move.to->id : "the start") + ", sequence " +
+           std::to_string(move.sequence) + ", epoch " + std::to_string(move.mover_epoch);
+  });
+  stage_.evidence.moves.push_back(std::move(move));
+}
+
+/// Nothing is known of the row after the cursor.
+void CursorStore::begin_anew() {
+  Cursor fresh;
+  fresh.position = cursor_.position;
+  fresh.sequence = cursor_.sequence;
+  fresh.epoch = cursor_.epoch;
+  cursor_ = fresh;
 }
 
 // --- failures ------------------------------------------------------------------------------------
@@ -140,6 +171,7 @@ bool CursorStore::halt(const Backend& by, std::uint64_t epoch, HaltReason reason
   if (!note(by, epoch, failure)) return false;
   cursor_.state = Cursor::State::halted;
   cursor_.reason = reason;
+  stage_.evidence.halts.push_back({stage_.now(), reason, failure.row_id});
   stage_.trace(stage_.now(), "cursor", [&] {
     return std::string("halts: ") + seriatim::to_string(reason) + " at " + failure.row_id + ": " +
            failure.detail;
@@ -176,11 +208,75 @@ void CursorStore::set_state(Cursor::State state) {
   cursor_.crashes = 0;
 }
 
+// --- acts on rows: whatever a holder was about to do is refused ----------------------------------
+
 void CursorStore::skip(const Position& row) {
-  stage_.evidence.skips.push_back({stage_.now(), std::stoll(row.id)});
-  move_to(row, 1, cursor_.epoch);
-  cursor_.epoch += 1;  // whatever a holder was about to do with the row is refused
+  stage_.evidence.skips.push_back({stage_.now(), id_of(row)});
+  act(Evidence::Move::By::skip, row, {row}, cursor_.sequence + 1);
+  ledger_.note({row}, row);
+}
+
+void CursorStore::skip_late(const Position& row) {
+  const auto to = stage_.sabotaged(Sabotage::late_row_moves_cursor) ? row : *cursor_.position;
+  stage_.evidence.skips.push_back({stage_.now(), id_of(row)});
+  act(Evidence::Move::By::skip, to, {row}, cursor_.sequence + 1);
+  if (!stage_.sabotaged(Sabotage::late_row_not_noted)) ledger_.note_late(row);
+}
+
+void CursorStore::jump(const Position& to) {
+  std::vector<Position> passed;
+  for (const auto& row : table_.rows_between(cursor_.position, to)) {
+    passed.push_back(position_of(row));
+  }
+  const auto from = cursor_.position;
+  act(Evidence::Move::By::rewind, to, passed, cursor_.sequence + passed.size());
+  if (!stage_.sabotaged(Sabotage::jump_not_noted)) ledger_.jump(passed, from);
+}
+
+void CursorStore::go_back(const std::optional<Position>& to) {
+  const auto again = table_.rows_between(to, *cursor_.position).size();
+  act(Evidence::Move::By::rewind, to, {},
+      cursor_.sequence - std::min<std::uint64_t>(cursor_.sequence, again));
+  ledger_.cut(to);
+}
+
+void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
+                      const std::vector<Position>& done, std::uint64_t sequence) {
+  write_down({.by = by,
+              .at = stage_.now(),
+              .from = cursor_.position,
+              .to = to,
+              .sequence_before = cursor_.sequence,
+              .sequence = sequence,
+              .mover_epoch = cursor_.epoch,
+              .row_epoch = cursor_.epoch,
+              .done = ids_of(done),
+              .back = by == Evidence::Move::By::rewind && done.empty()});
+  const bool paused = cursor_.state == Cursor::State::paused;
+  cursor_.position = to;
+  begin_anew();
+  if (paused) cursor_.state = Cursor::State::paused;
+  table_.wal.commit(true);
+  if (by == Evidence::Move::By::rewind && stage_.sabotaged(Sabotage::rewind_keeps_epoch)) return;
+  cursor_.epoch += 1;
   stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
+}
+
+// --- the audit -----------------------------------------------------------------------------------
+
+std::optional<Table::Row> CursorStore::late_row(const NotedRange& range) const {
+  for (const auto& row : table_.rows_between(range.after, range.up_to)) {
+    const auto id = std::to_string(row.id);
+    if (!range.ids.contains(id) && !ledger_.has(id)) return row;
+  }
+  return std::nullopt;
+}
+
+std::optional<Table::Row> CursorStore::late_row(const std::string& id) const {
+  const auto row = table_.row(id);
+  if (!row || !cursor_.position || ledger_.has(id)) return std::nullopt;
+  const bool ahead = core::comes_after(position_of(*row), *cursor_.position, stage_.setup.order);
+  return ahead ? std::nullopt : row;
 }
 
 }  // namespace seriatim::simulation

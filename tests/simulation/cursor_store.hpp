@@ -4,6 +4,7 @@
 #include <string>
 
 #include "seriatim/source.hpp"
+#include "simulation/ledger.hpp"
 #include "simulation/stage.hpp"
 #include "simulation/table.hpp"
 
@@ -14,8 +15,14 @@ struct Backend {
   unsigned relay = 0;
   std::string holder;  ///< the relay's name, unique per run
   bool alive = true;
-  unsigned locks_taken = 0;          ///< tells one lock transaction from the next
-  std::optional<core::Fence> fence;  ///< kept by the client, lives as long as the session
+  unsigned locks_taken = 0;  ///< tells one lock transaction from the next
+
+  // Kept by the client, lives as long as the session:
+  std::optional<core::Fence> fence;
+  Mark fence_from = mark_min;  ///< the cursor it began at
+  Mark latest_clock = mark_min;
+  Micros next_audit = 0;
+  std::size_t buckets_walked = 0;
 };
 using BackendPtr = std::shared_ptr<Backend>;
 
@@ -23,7 +30,7 @@ using BackendPtr = std::shared_ptr<Backend>;
 /// instant. What the row says is never lost: all its commits are synchronous.
 class CursorStore {
  public:
-  CursorStore(Stage& stage, Table& table) : stage_(stage), table_(table) {}
+  CursorStore(Stage& stage, Table& table) : stage_(stage), table_(table), ledger_(stage) {}
 
   Claim claim(const BackendPtr& by);
   bool start(const Backend& by, std::uint64_t epoch, bool again);
@@ -45,6 +52,19 @@ class CursorStore {
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);
   void skip(const Position& row);
+  /// Sets a row behind the cursor aside.
+  void skip_late(const Position& row);
+  /// Onto that row, setting aside all up to it.
+  void jump(const Position& to);
+  /// Back to that place: what comes after it is delivered again.
+  void go_back(const std::optional<Position>& to);
+
+  // The audit.
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  /// The first visible row of the range that is neither noted for it nor anywhere else.
+  [[nodiscard]] std::optional<Table::Row> late_row(const NotedRange& range) const;
+  /// … of that name, behind the cursor.
+  [[nodiscard]] std::optional<Table::Row> late_row(const std::string& id) const;
 
  private:
   [[nodiscard]] bool is_free_for(const Backend& by) const;
@@ -52,10 +72,15 @@ class CursorStore {
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
   bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
-  void move_to(const Position& to, std::uint64_t rows, std::uint64_t mover_epoch);
+  void note(const std::vector<Position>& done);
+  void write_down(Evidence::Move move);
+  void begin_anew();
+  void act(Evidence::Move::By by, const std::optional<Position>& to,
+           const std::vector<Position>& done, std::uint64_t sequence);
 
   Stage& stage_;
   Table& table_;
+  Ledger ledger_;
   Cursor cursor_;
   std::string holder_;  ///< empty: released
   std::weak_ptr<Backend> holder_backend_;

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "seriatim/error.hpp"
 #include "seriatim/outcome.hpp"
+#include "seriatim/position.hpp"
 #include "simulation/scheduler.hpp"
 
 namespace seriatim::simulation {
@@ -17,6 +19,11 @@ struct Evidence {
     std::int64_t id = 0;
     bool committed = false;         ///< became visible
     std::optional<Micros> lost_at;  ///< a crash of the server undid it
+    /// Its place was not drawn under the writer's lock from a clock that had not gone back: no
+    /// fence can know of it.
+    bool astray = false;
+    Micros visible_at = 0;
+    std::optional<Micros> moved_at;  ///< a person gave it another place
   };
   struct Call {
     unsigned relay = 0;
@@ -35,17 +42,32 @@ struct Evidence {
     Micros end = 0;         ///< the receiver answered
     bool accepted = false;  ///< at `end`
     Outcome::Kind answer = Outcome::Kind::done;
+    bool late = false;  ///< Seriatim-Late
   };
+  /// A change of the cursor's position or sequence: by its holder, or by an operator's act.
   struct Move {
+    enum class By { holder, skip, rewind };
+    By by = By::holder;
     Micros at = 0;
-    std::optional<std::int64_t> from;  ///< ids
-    std::int64_t to = 0;
+    std::optional<Position> from, to;
     std::uint64_t sequence_before = 0;
     std::uint64_t sequence = 0;
     std::uint64_t mover_epoch = 0;
     std::uint64_t row_epoch = 0;
+    std::vector<std::int64_t> done;  ///< delivered, or set aside by the act
+    bool back = false;               ///< the act says it goes back
   };
-  /// A new epoch: a new holder, or an operator's skip (relay 0).
+  struct Halt {
+    Micros at = 0;
+    HaltReason reason = HaltReason::poison;
+    std::string row_id;
+  };
+  /// The server's clock was set: it shows `shows` from now on.
+  struct ClockSet {
+    Micros at = 0;
+    std::int64_t shows = 0;
+  };
+  /// A new epoch: a new holder, or an operator's act (relay 0).
   struct TakeOver {
     Micros at = 0;
     unsigned relay = 0;
@@ -75,6 +97,10 @@ struct Evidence {
   std::vector<TakeOver> take_overs;
   std::vector<Lock> locks;
   std::vector<Skip> skips;
+  std::vector<Skip> removals;  ///< a person deleted the row
+  std::vector<Halt> halts;
+  std::vector<Micros> polls;
+  std::vector<ClockSet> clock;
   std::vector<Fault> faults;
   std::vector<Micros> releases;
 };

@@ -20,6 +20,7 @@ Setup three_rows(unsigned troubles) {
   Setup setup;
   setup.seed = 1;
   setup.profile = Profile::everything;
+  setup.faults = true;
   setup.relays = 2;
   setup.producers = 1;
   setup.rows_max = 3;

@@ -23,11 +23,13 @@ Result run_broken(Setup setup, const Broken& broken) {
   return result;
 }
 
-/// Seeds are tried until one is caught by one of `rules`; unbroken, that seed holds.
+/// Seeds are tried until one is caught by one of `rules`; unbroken, that seed holds. `change` makes
+/// something of what was drawn.
 void must_be_caught(const Broken& broken, Profile profile, std::uint64_t seeds_max,
-                    const std::string& rules) {
+                    const std::string& rules, void (*change)(Setup&) = nullptr) {
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
-    const auto setup = draw_setup(seed, profile);
+    auto setup = draw_setup(seed, profile);
+    if (change != nullptr) change(setup);
     const auto caught = run_broken(setup, broken).violation;
     if (!caught) continue;
     CAPTURE(seed);
@@ -40,6 +42,23 @@ void must_be_caught(const Broken& broken, Profile profile, std::uint64_t seeds_m
     return;
   }
   FAIL("not caught within ", seeds_max, " seeds");
+}
+
+/// Nothing but the server's clock puts rows behind the cursor.
+void clocks_alone(Setup& setup) {
+  setup.astray = 0;
+  setup.rewinds = false;
+  setup.clock_tick = 1;
+  setup.clock_leap = 2 * second;
+}
+
+/// Who mend and skip at once, among long transactions.
+void busy_people(Setup& setup) {
+  setup.astray = 0.2;
+  setup.clock_leap = 0;
+  setup.rewinds = false;
+  setup.long_transaction = 0.5;
+  setup.operator_act = 30 * millisecond;
 }
 
 }  // namespace
@@ -58,7 +77,7 @@ TEST_SUITE("mutants of the fence") {
     must_be_caught({.mutant = Mutant::no_late_inheritance}, Profile::producers, 3'000, "P2 P1");
   }
   TEST_CASE("ties dropped at the cursor are lost") {
-    must_be_caught({.mutant = Mutant::ties_dropped}, Profile::producers, 200, "P1 P2 P4");
+    must_be_caught({.mutant = Mutant::ties_dropped}, Profile::producers, 200, "P1 P2 P4 P9");
   }
 }
 
@@ -86,5 +105,39 @@ TEST_SUITE("mutants of the driver and the store") {
   }
   TEST_CASE("a batch that goes on after a failed row overtakes it") {
     must_be_caught({.sabotage = Sabotage::failure_overtaken}, Profile::everything, 200, "P4");
+  }
+}
+
+TEST_SUITE("mutants of the audit and of operators' acts") {
+  TEST_CASE("without the audit a row behind the cursor is lost in silence") {
+    must_be_caught({.sabotage = Sabotage::no_audit}, Profile::meddling, 20, "P1 P9");
+  }
+  TEST_CASE("without the audit a clock set back loses rows in silence") {
+    must_be_caught({.sabotage = Sabotage::no_audit}, Profile::meddling, 100, "P1 P9", clocks_alone);
+  }
+  TEST_CASE("an audit of the newest rows alone loses one put further back") {
+    must_be_caught({.sabotage = Sabotage::newest_audited}, Profile::meddling, 200, "P1 P9");
+  }
+  TEST_CASE("ids noted after the cursor's commit, not with it, are taken for late") {
+    must_be_caught({.sabotage = Sabotage::ledger_after_commit}, Profile::meddling, 500, "P9");
+  }
+  TEST_CASE("a late row set aside but not noted halts the lane again") {
+    must_be_caught({.sabotage = Sabotage::late_row_not_noted}, Profile::meddling, 100, "P6 P9");
+  }
+  TEST_CASE("a late row set aside must not take the cursor with it") {
+    must_be_caught({.sabotage = Sabotage::late_row_moves_cursor}, Profile::meddling, 100, "P6");
+  }
+  TEST_CASE("a row given a new place and skipped there untried takes the cursor past others") {
+    must_be_caught({.sabotage = Sabotage::late_row_counts_as_tried}, Profile::meddling, 500, "P6",
+                   busy_people);
+  }
+  TEST_CASE("a jump that does not wait for open transactions passes their rows") {
+    must_be_caught({.sabotage = Sabotage::jump_not_settled}, Profile::meddling, 200, "P6");
+  }
+  TEST_CASE("a jump that is not in the ledger halts the lane at what it set aside") {
+    must_be_caught({.sabotage = Sabotage::jump_not_noted}, Profile::meddling, 100, "P9");
+  }
+  TEST_CASE("a rewind that leaves a holder's epoch valid lets it send what it has in hand") {
+    must_be_caught({.sabotage = Sabotage::rewind_keeps_epoch}, Profile::meddling, 500, "P2 P3 P6");
   }
 }

@@ -2,6 +2,23 @@
 
 namespace seriatim::simulation {
 
+namespace {
+
+constexpr Micros settle_interval = 50 * millisecond;
+constexpr Micros settle_max = 10 * second;
+
+}  // namespace
+
+/// A rewind forwards in the making.
+struct Operators::Jump {
+  BackendPtr backend;
+  Position to;
+  Micros deadline = 0;
+  core::Fence fence{mark_min};
+  Mark f = mark_min;
+  std::vector<core::Holder> holders;
+};
+
 void Operators::start() {
   const auto mean = stage_.setup.operator_act;
   if (mean == 0) return;
@@ -22,6 +39,7 @@ void Operators::act_once() {
 void Operators::act() {
   if (!server_.is_up() || server_.cursors().is_locked()) return;
   const auto row = server_.cursors().row();
+  if (stage_.setup.rewinds && stage_.one_of(3) == 0) return rewind(row);
   stage_.one_of(2) == 0 ? pause_or_resume(row) : retry_or_skip(row);
 }
 
@@ -47,22 +65,99 @@ void Operators::retry_or_skip(const Cursor& row) {
   const bool stands = row.state == Cursor::State::halted || row.state == Cursor::State::retrying;
   if (!stands) return;
   if (!row.row_id || stage_.one_of(2) == 0) return mend_and_retry(row);
-  skip(*row.row_id);
+  skip(row);
 }
 
 void Operators::mend_and_retry(const Cursor& row) {
-  stage_.trace(stage_.now(), "operator", [] { return "retry"; });
   if (row.row_id && stage_.one_of(2) == 0) receiver_.mend(*row.row_id);
+  if (row.reason == HaltReason::late_row && stage_.one_of(2) == 0) {
+    stage_.trace(stage_.now(), "operator", [&] { return "gives a new place to " + *row.row_id; });
+    if (server_.cursors().late_row(*row.row_id)) server_.table().give_new_place(*row.row_id);
+    if (stage_.one_of(3) == 0) return;  // and forgets to say so
+  }
+  stage_.trace(stage_.now(), "operator", [] { return "retry"; });
   server_.cursors().set_state(Cursor::State::running);
 }
 
-/// Only the row the lane stands at, and only by its name.
-void Operators::skip(const std::string& row_id) {
-  const auto& cursors = server_.cursors();
-  const auto waiting = server_.table().rows_after(cursors.row().position);
-  if (waiting.empty() || std::to_string(waiting.front().id) != row_id) return;
-  stage_.trace(stage_.now(), "operator", [&] { return "skip " + row_id; });
-  server_.cursors().skip(position_of(waiting.front()));
+/// By its name: the row the lane stands at, if it was tried there and so was settled, or one that
+/// appeared behind the cursor.
+void Operators::skip(const Cursor& row) {
+  auto& cursors = server_.cursors();
+  stage_.trace(stage_.now(), "operator", [&] { return "skip " + *row.row_id; });
+  if (const auto late = cursors.late_row(*row.row_id)) return cursors.skip_late(position_of(*late));
+  const auto waiting = server_.table().rows_after(row.position);
+  if (waiting.empty() || std::to_string(waiting.front().id) != *row.row_id) return;
+  // A late row that was given a new place was not tried there.
+  const bool tried = row.reason != HaltReason::late_row;
+  if (!tried && !stage_.sabotaged(Sabotage::late_row_counts_as_tried)) return;
+  cursors.skip(position_of(waiting.front()));
+}
+
+// --- rewind --------------------------------------------------------------------------------------
+
+void Operators::rewind(const Cursor& row) {
+  if (row.position && stage_.one_of(2) == 0) return go_back(*row.position);
+  const auto waiting = server_.table().rows_after(row.position);
+  if (waiting.empty()) return;
+  const auto last = static_cast<std::int64_t>(waiting.size()) - 1;
+  auto jump = std::make_shared<Jump>();
+  jump->backend = server_.connect(0, "operator");
+  jump->to = position_of(waiting[static_cast<std::size_t>(stage_.random.between(0, last))]);
+  jump->deadline = stage_.now() + settle_max;
+  jump_when_settled(jump);
+}
+
+void Operators::go_back(const Position& from) {
+  const auto behind = server_.table().rows_between(std::nullopt, from);
+  if (behind.empty()) return;
+  const auto kept = stage_.random.between(0, static_cast<std::int64_t>(behind.size()) - 1);
+  auto to = kept == 0 ? std::nullopt
+                      : std::optional(position_of(behind[static_cast<std::size_t>(kept) - 1]));
+  stage_.trace(stage_.now(), "operator",
+               [&] { return "rewind, back to " + (to ? to->id : std::string("the start")); });
+  server_.cursors().go_back(to);
+}
+
+void Operators::next(Micros delay, const JumpPtr& jump, void (Operators::*step)(const JumpPtr&)) {
+  stage_.scheduler.after(delay, [this, jump, step] {
+    if (jump->backend->alive) (this->*step)(jump);
+  });
+}
+
+void Operators::jump_when_settled(const JumpPtr& jump) {
+  const auto& table = server_.table();
+  const bool by_id = stage_.setup.order == OrderBy::id;
+  jump->f = by_id ? table.mark_of(jump->to) + 1 : *table.high_mark(std::nullopt, 1);
+  next(100, jump, &Operators::read_locks);
+}
+
+void Operators::read_locks(const JumpPtr& jump) {
+  jump->holders = server_.table().fast_path_holders();
+  stage_.scheduler.after(stage_.random.between(1, stage_.setup.scan_gap_max), [this, jump] {
+    if (!jump->backend->alive) return;
+    const auto shared = server_.table().shared_holders();
+    jump->holders.insert(jump->holders.end(), shared.begin(), shared.end());
+    const auto settled = jump->fence.settle(jump->f, jump->holders);
+    const bool enough = core::is_settled(server_.table().mark_of(jump->to), settled) ||
+                        stage_.sabotaged(Sabotage::jump_not_settled);
+    if (enough) return next(100, jump, &Operators::jump);
+    if (stage_.now() > jump->deadline) return server_.close(jump->backend);
+    next(settle_interval, jump, &Operators::jump_when_settled);
+  });
+}
+
+/// A lane that has passed the place meanwhile stays.
+void Operators::jump(const JumpPtr& jump) {
+  auto& cursors = server_.cursors();
+  if (cursors.is_locked()) return next(millisecond, jump, &Operators::jump);
+  const auto from = cursors.row().position;
+  const auto row = server_.table().row(jump->to.id);
+  if (!row || position_of(*row) != jump->to) return server_.close(jump->backend);
+  if (!from || core::comes_after(jump->to, *from, stage_.setup.order)) {
+    stage_.trace(stage_.now(), "operator", [&] { return "rewind, forward to " + jump->to.id; });
+    cursors.jump(jump->to);
+  }
+  server_.close(jump->backend);
 }
 
 }  // namespace seriatim::simulation

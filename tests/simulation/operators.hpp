@@ -1,12 +1,14 @@
 #pragma once
 
+#include <memory>
+
 #include "simulation/receiver.hpp"
 #include "simulation/server.hpp"
 
 namespace seriatim::simulation {
 
-/// People at the command line: pause, resume, retry, skip, each a transaction of its own that
-/// waits for the cursor row and looks at it before it writes.
+/// People at the command line: pause, resume, retry, skip and rewind, each a transaction of its own
+/// that waits for the cursor row and looks at it before it writes.
 class Operators {
  public:
   Operators(Stage& stage, Server& server, Receiver& receiver)
@@ -20,11 +22,22 @@ class Operators {
   void look_after();
 
  private:
+  struct Jump;
+  using JumpPtr = std::shared_ptr<Jump>;
+
   void act();
   void pause_or_resume(const Cursor& row);
   void retry_or_skip(const Cursor& row);
   void mend_and_retry(const Cursor& row);
-  void skip(const std::string& row_id);
+  void skip(const Cursor& row);
+  void rewind(const Cursor& row);
+  void go_back(const Position& from);
+
+  // Forwards only once no row at or before the place can still be committed.
+  void jump_when_settled(const JumpPtr& jump);
+  void read_locks(const JumpPtr& jump);
+  void jump(const JumpPtr& jump);
+  void next(Micros delay, const JumpPtr& jump, void (Operators::*step)(const JumpPtr&));
 
   Stage& stage_;
   Server& server_;

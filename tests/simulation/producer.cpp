@@ -76,16 +76,33 @@ void Producer::savepoint_or_insert() {
 /// The lock is held before any default is evaluated; time may pass between all of them.
 void Producer::insert() {
   --inserts_left_;
+  if (stage_.strikes(stage_.setup.astray)) return insert_astray();
   server_.table().lock(*transaction_, depth_);
   in_transaction(moment(stage_), [this] {
     const Mark created_at = server_.table().draw_created_at();
-    in_transaction(moment(stage_), [this, created_at] {
-      const Mark id = server_.table().draw_id();
-      in_transaction(moment(stage_), [this, created_at, id] {
-        server_.table().insert(*transaction_, created_at, id, depth_);
-        next(pause());
-      });
+    const bool astray = server_.table().clock_is_behind();
+    in_transaction(moment(stage_), [this, created_at, astray] {
+      write(created_at, server_.table().draw_id(), astray);
     });
+  });
+}
+
+/// An explicit old created_at, an id drawn long before its insert: nobody holds a lock meanwhile.
+void Producer::insert_astray() {
+  const Mark created_at =
+      server_.table().draw_created_at() - stage_.random.between(0, stage_.setup.astray_max);
+  const Mark id = server_.table().draw_id();
+  in_transaction(stage_.random.between(millisecond, stage_.setup.astray_max),
+                 [this, created_at, id] {
+                   server_.table().lock(*transaction_, depth_);
+                   write(created_at, id, true);
+                 });
+}
+
+void Producer::write(Mark created_at, Mark id, bool astray) {
+  in_transaction(moment(stage_), [this, created_at, id, astray] {
+    server_.table().insert(*transaction_, created_at, id, depth_, astray);
+    next(pause());
   });
 }
 

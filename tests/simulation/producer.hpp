@@ -18,6 +18,8 @@ class Producer {
   void begin();
   void savepoint_or_insert();
   void insert();
+  void insert_astray();
+  void write(Mark created_at, Mark id, bool astray);
   void end();
   void commit();
   void prepare();

@@ -18,7 +18,8 @@ Receiver::Answer Receiver::take(std::size_t call, std::size_t place, const Recor
                             stage_.now(),
                             stage_.now() + answer.takes,
                             answer.outcome.is_done(),
-                            answer.outcome.kind};
+                            answer.outcome.kind,
+                            record.late};
   if (answer.outcome.kind == Outcome::Kind::unknown) attempt.accepted = stage_.one_of(2) == 1;
   stage_.evidence.attempts.push_back(attempt);
   stage_.trace(stage_.now(), "receiver", [&] {
@@ -53,7 +54,7 @@ Receiver::Answer Receiver::decide(const Record& record) {
 Micros Receiver::duration() {
   if (!stage_.strikes(stage_.setup.slow)) return stage_.random.between(50, 3 * millisecond);
   const auto& setup = stage_.setup;
-  if (setup.profile == Profile::everything) {
+  if (setup.faults) {
     return stage_.random.between(10, stage_.random.chance(0.1) ? 7'000 : 450) * millisecond;
   }
   return stage_.random.between(10, setup.config.lease.count() / 2) * millisecond;

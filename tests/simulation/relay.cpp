@@ -5,6 +5,12 @@
 
 namespace seriatim::simulation {
 
+namespace {
+
+constexpr Micros audit_interval = second;
+
+}  // namespace
+
 /// A poll in the making.
 struct Relay::Look {
   unsigned life = 0;
@@ -134,6 +140,7 @@ void Relay::count_action() {
 
 void Relay::perform(const core::OpenSession&) {
   later(latency(), [this] {
+    server_.close(backend_);  // where the lane wants another than the one it has
     backend_ = server_.connect(number_, name_);
     if (!backend_) return session_ended();
     lane_->set_hints(stage_.setup.hints);
@@ -274,12 +281,64 @@ void Relay::perform(const core::PollSource& a) {
   auto look = std::make_shared<Look>();
   *look = {life_, backend_, a, mark_min, mark_min, {}};
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
-  at_server(latency(), look, [this, look] {
-    const auto f = server_.table().high_mark(look->asked.after, look->asked.rows_max);
-    if (!f) return reply(look->life, core::Polled{});
-    look->f = *f;
-    at_server(latency(), look, [this, look] { read_locks(look); });
+  at_server(latency(), look, [this, look] { audit(look); });
+}
+
+void Relay::audit(const LookPtr& look) {
+  stage_.evidence.polls.push_back(stage_.now());
+  const auto& after = look->asked.after;
+  const bool due = after && stage_.now() >= look->backend->next_audit;
+  if (!due || stage_.sabotaged(Sabotage::no_audit)) return read_mark(look);
+  const auto newest = server_.cursors().ledger().newest(*after);
+  look_behind(look, newest, [this, look] { audit_next_bucket(look); });
+}
+
+void Relay::audit_next_bucket(const LookPtr& look) {
+  auto& backend = *look->backend;
+  const auto older = server_.cursors().ledger().closed(backend.buckets_walked);
+  const auto turn_over = [this, look, &backend] {
+    backend.next_audit = stage_.now() + audit_interval;
+    read_mark(look);
+  };
+  if (!older || stage_.sabotaged(Sabotage::newest_audited)) {
+    backend.buckets_walked = 0;
+    return turn_over();
+  }
+  look_behind(look, *older, [&backend, turn_over] {
+    backend.buckets_walked += 1;
+    turn_over();
   });
+}
+
+/// A row that was neither delivered nor set aside halts the lane; else `step` comes next.
+void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step) {
+  at_server(latency(), look, [this, look, range, step = std::move(step)] {
+    const auto late = server_.cursors().late_row(range);
+    if (!late) return step();
+    Round round;
+    round.unreadable = {std::to_string(late->id), HaltReason::late_row, "appeared behind"};
+    reply(look->life, core::Polled{std::move(round)});
+  });
+}
+
+void Relay::read_mark(const LookPtr& look) {
+  if (clock_went_back(*look)) {
+    return reply(look->life, core::SourceFailed{HaltReason::clock_back, "the clock went back"});
+  }
+  const auto f = server_.table().high_mark(look->asked.after, look->asked.rows_max);
+  if (!f) return reply(look->life, core::Polled{});
+  look->f = *f;
+  at_server(latency(), look, [this, look] { read_locks(look); });
+}
+
+/// By more than rows must be old since this session last looked, or to before the cursor.
+bool Relay::clock_went_back(const Look& look) const {
+  if (stage_.setup.order == OrderBy::id) return false;
+  const Mark clock = server_.table().clock();
+  auto& latest = look.backend->latest_clock;
+  if (latest != mark_min && clock < latest - stage_.setup.insert_latency) return true;
+  latest = std::max(latest, clock);
+  return look.asked.after && look.asked.after->created_at_us > clock;
 }
 
 /// pg_locks reads the backends' fast-path slots, then the shared table.
@@ -290,7 +349,11 @@ void Relay::read_locks(const LookPtr& look) {
     look->holders.insert(look->holders.end(), shared.begin(), shared.end());
     auto& fence = look->backend->fence;
     const auto& after = look->asked.after;
-    if (!fence) fence.emplace(after ? server_.table().mark_of(*after) : mark_min);
+    const Mark cursor = after ? server_.table().mark_of(*after) : mark_min;
+    if (!fence || cursor < look->backend->fence_from) {
+      fence.emplace(cursor);
+      look->backend->fence_from = cursor;
+    }
     look->settled = fence->settle(look->f, look->holders);
     at_server(latency(), look, [this, look] { read_rows(look); });
   });

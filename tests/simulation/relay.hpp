@@ -68,8 +68,14 @@ class Relay {
   void session_ended();
   void wake();
 
-  // A poll is three statements, and the second reads in two parts: others act in between.
+  // A poll is three statements, and the second reads in two parts: others act in between. Once a
+  // second the audit comes first: the newest rows behind the cursor, then one older bucket.
   void at_server(Micros delay, const LookPtr& look, Step step);
+  void audit(const LookPtr& look);
+  void look_behind(const LookPtr& look, const NotedRange& range, Step step);
+  void audit_next_bucket(const LookPtr& look);
+  void read_mark(const LookPtr& look);
+  [[nodiscard]] bool clock_went_back(const Look& look) const;
   void read_locks(const LookPtr& look);
   void read_rows(const LookPtr& look);
   Round round_of(const Look& look) const;

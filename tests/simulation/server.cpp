@@ -9,6 +9,7 @@ void Server::start() {
   plan_crash();
   plan_termination();
   step_clock_sometimes();
+  set_clock_wrong_sometimes();
 }
 
 BackendPtr Server::connect(unsigned relay, const std::string& holder) {
@@ -65,8 +66,18 @@ void Server::step_clock_sometimes() {
     const auto by =
         table_.clock_step() < 0 ? -table_.clock_step() : -stage_.random.between(1, step);
     table_.step_clock(by);
-    stage_.trace(stage_.now(), "server", [&] { return "clock steps by " + std::to_string(by); });
     step_clock_sometimes();
+  });
+}
+
+/// As people and time daemons do it: forward or back, by more than rows must be old.
+void Server::set_clock_wrong_sometimes() {
+  const auto leap = stage_.setup.clock_leap;
+  if (leap == 0) return;
+  stage_.scheduler.after(stage_.random.between(100, 2'000) * millisecond, [this, leap] {
+    if (stage_.faults_over) return;
+    table_.step_clock(stage_.random.between(-leap, leap));
+    set_clock_wrong_sometimes();
   });
 }
 

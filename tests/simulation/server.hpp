@@ -38,6 +38,7 @@ class Server {
  private:
   void flush_wal_sometimes();
   void step_clock_sometimes();
+  void set_clock_wrong_sometimes();
   void terminate_a_backend();
   void crash();
   void plan_crash();

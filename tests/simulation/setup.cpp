@@ -51,6 +51,7 @@ void draw_receiver(Setup& setup, Random& random) {
 }
 
 void draw_faults(Setup& setup, Random& random) {
+  setup.faults = true;
   setup.safety_phase = 20 * second;
   setup.think_max = random.between(3, 1'200) * millisecond;
   setup.async_commit = sometimes(random, 1.0);
@@ -64,6 +65,25 @@ void draw_faults(Setup& setup, Random& random) {
   setup.operator_act = random.chance(0.5) ? random.between(100, 4'000) * millisecond : 0;
 }
 
+/// What no fence can know of, alone in every other seed. Not all is delivered by `--drain`: the
+/// audit takes its time.
+void draw_meddling(Setup& setup, Random& random) {
+  if (random.chance(0.5)) {
+    draw_receiver(setup, random);
+    draw_faults(setup, random);
+  } else {
+    setup.safety_phase = 8 * second;
+    setup.think_max = random.between(3, 400) * millisecond;
+  }
+  setup.drain_at_end = false;
+  setup.astray = sometimes(random, 0.3);
+  setup.astray_max = random.between(10, 3'000) * millisecond;
+  setup.clock_leap = random.chance(0.5) ? random.between(20, 5'000) * millisecond : 0;
+  if (setup.clock_leap > 0) setup.clock_tick = 1;
+  setup.rewinds = random.chance(0.5);
+  setup.operator_act = random.between(100, 2'000) * millisecond;
+}
+
 }  // namespace
 
 const char* to_string(Profile profile) {
@@ -71,6 +91,7 @@ const char* to_string(Profile profile) {
     case Profile::calm: return "calm";
     case Profile::producers: return "producers";
     case Profile::everything: return "everything";
+    case Profile::meddling: return "meddling";
   }
   return "?";
 }
@@ -93,6 +114,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
     draw_receiver(setup, random);
     draw_faults(setup, random);
   }
+  if (profile == Profile::meddling) draw_meddling(setup, random);
   return setup;
 }
 
@@ -104,7 +126,9 @@ std::string describe(const Setup& setup) {
          std::to_string(config.batch_rows) + ", commit_every " +
          std::to_string(config.commit_every) + ", max_attempts " +
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
-         " µs" + (setup.drain_at_end ? ", drain" : "");
+         " µs" + (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
+         (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
+         (setup.rewinds ? ", rewinds" : "");
 }
 
 }  // namespace seriatim::simulation

@@ -11,23 +11,34 @@ namespace seriatim::simulation {
 
 /// How much of the world misbehaves.
 enum class Profile {
-  calm,       ///< nothing fails; producers still overlap, relays still start and stop
-  producers,  ///< … rollbacks, savepoints, two-phase commits, long transactions, coarse clocks
-  everything  ///< … failing receivers, dying and frozen relays, lost answers, crashes, operators
+  calm,        ///< nothing fails; producers still overlap, relays still start and stop
+  producers,   ///< … rollbacks, savepoints, two-phase commits, long transactions, coarse clocks
+  everything,  ///< … failing receivers, dying and frozen relays, lost answers, crashes, operators
+  meddling  ///< … rows put behind the cursor, clocks set, operators who rewind; faults in every
+            ///< other
 };
 [[nodiscard]] const char* to_string(Profile profile);
 
 /// Ways to break the simulated driver or store on purpose: the checkers must notice each.
 enum class Sabotage {
   none,
-  no_epoch_check,           ///< the store does not compare epochs
-  advance_before_delivery,  ///< the cursor moves, then the handler is called
-  no_durability_commit,     ///< the first call does not wait for the producers' commits to be safe
-  late_call,                ///< the driver begins a call after `not_after`
-  no_lock,                  ///< the cursor row is not locked during a call
-  cursor_not_reread,        ///< a lost commit answer is taken for "not committed"
-  failure_overtaken,        ///< the rest of a batch is sent though a row failed
-  no_insert_latency         ///< rows as young as a step of the clock are read
+  no_epoch_check,            ///< the store does not compare epochs
+  advance_before_delivery,   ///< the cursor moves, then the handler is called
+  no_durability_commit,      ///< the first call does not wait for the producers' commits to be safe
+  late_call,                 ///< the driver begins a call after `not_after`
+  no_lock,                   ///< the cursor row is not locked during a call
+  cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
+  failure_overtaken,         ///< the rest of a batch is sent though a row failed
+  no_insert_latency,         ///< rows as young as a step of the clock are read
+  no_audit,                  ///< nobody looks behind the cursor
+  newest_audited,            ///< … but at the newest bucket
+  ledger_after_commit,       ///< ids are noted after the cursor's commit, unless its session ends
+  late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
+  late_row_not_noted,        ///< a late row set aside is not in the ledger
+  late_row_moves_cursor,     ///< … and takes the cursor with it
+  jump_not_settled,          ///< a rewind forwards does not wait for open transactions
+  jump_not_noted,            ///< … does not put what it passes into the ledger
+  rewind_keeps_epoch         ///< a rewind leaves what a holder has in hand valid
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -48,6 +59,7 @@ struct Setup {
   Micros clock_tick = 1;      ///< created_at is cut to this: ties
   Micros insert_latency = 0;  ///< rows younger than this are not read
   Micros clock_step = 0;      ///< the server's clock goes back by it, forward again, and so on
+  Micros clock_leap = 0;      ///< … and at times is set wrong by so much, with no regard to rows
   Micros scan_gap_max = 100;  ///< between the parts of a read of pg_locks
   unsigned rows_max = 60;
   Micros think_max = 3 * millisecond;  ///< between a producer's transactions
@@ -57,6 +69,8 @@ struct Setup {
   double prepare = 0;
   double async_commit = 0;
   double bad_payload = 0;
+  double astray = 0;               ///< per row: its place is not drawn under the lock
+  Micros astray_max = 2 * second;  ///< … but so long before, or made up as far back
 
   // The receiver, per row
   double retry_later = 0;
@@ -82,6 +96,9 @@ struct Setup {
   Micros backend_terminated = 0;
   Micros server_crash = 0;
   Micros operator_act = 0;
+
+  bool rewinds = false;  ///< operators rewind too
+  bool faults = false;   ///< relays, receivers or the server fail: rows may be repeated
 };
 
 [[nodiscard]] Setup draw_setup(std::uint64_t seed, Profile profile);

@@ -7,26 +7,30 @@ using namespace seriatim::simulation;
 
 namespace {
 
-/// Answers how many rows were committed.
-std::size_t check_seed(std::uint64_t seed, Profile profile) {
+Result check_seed(std::uint64_t seed, Profile profile) {
   const auto setup = draw_setup(seed, profile);
   CAPTURE(seed);
   const SeedInHand in_hand(seed);
   const auto result = run(setup);
   if (result.violation) FAIL(story(setup, *result.violation));
   CHECK(result.rows > 0);
-  return result.rows;
+  return result;
 }
 
-void check_seeds(Profile profile, std::uint64_t count) {
+Result::Meddled check_seeds(Profile profile, std::uint64_t count) {
   if (const auto one = number_from_environment("SERIATIM_SIM_SEED", 0)) {
-    check_seed(one, profile);
-    return;
+    return check_seed(one, profile).meddled;
   }
   const auto seeds = number_from_environment("SERIATIM_SIM_SEEDS", count);
   std::size_t rows = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) rows += check_seed(seed, profile);
+  Result::Meddled meddled;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto result = check_seed(seed, profile);
+    rows += result.rows;
+    meddled += result.meddled;
+  }
   MESSAGE(std::string(to_string(profile)), ": ", seeds, " schedules, ", rows, " committed rows");
+  return meddled;
 }
 
 }  // namespace
@@ -44,5 +48,19 @@ TEST_SUITE("simulation") {
 
   TEST_CASE("P1 to P7 hold when everything fails, and all is delivered once it no longer does") {
     check_seeds(Profile::everything, 2'000);
+  }
+
+  // P9: what no fence can know of. A row behind the cursor halts the lane within a turn of the
+  // audit for each bucket of the ledger; nothing else does.
+  TEST_CASE("rows put behind the cursor, clocks set wrong and rewinds lose nothing in silence") {
+    const auto all = check_seeds(Profile::meddling, 1'000);
+    MESSAGE(all.late_halts, " LATE_ROW, ", all.clock_halts, " CLOCK_BACK, ", all.late_skips,
+            " late rows skipped, ", all.moved_rows, " given a new place, ", all.jumps,
+            " rewinds forwards, ", all.times_back, " back");
+    if (number_from_environment("SERIATIM_SIM_SEED", 0) != 0) return;
+    for (const auto count : {all.late_halts, all.clock_halts, all.late_skips, all.moved_rows,
+                             all.jumps, all.times_back}) {
+      CHECK(count > 0);  // it was not for lack of trying
+    }
   }
 }

@@ -11,6 +11,10 @@ constexpr Mark clock_at_start = 1'000'000;
 
 }  // namespace
 
+Table::Table(Stage& stage) : stage_(stage) {
+  stage_.evidence.clock.push_back({stage_.now(), clock()});
+}
+
 // --- what a transaction does ---------------------------------------------------------------------
 
 Table::TransactionId Table::begin() {
@@ -29,19 +33,34 @@ void Table::lock(TransactionId id, unsigned depth) {
   stage_.trace(stage_.now(), "table", [&] { return transaction.name + " locks"; });
 }
 
-Mark Table::draw_created_at() const {
-  return (clock_at_start + stage_.now() + clock_step_) / stage_.setup.clock_tick *
-         stage_.setup.clock_tick;
+Mark Table::clock() const {
+  return clock_at_start + stage_.now() + clock_step_;
 }
 
-void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth) {
+Mark Table::draw_created_at() const {
+  return clock() / stage_.setup.clock_tick * stage_.setup.clock_tick;
+}
+
+void Table::step_clock(Micros by) {
+  latest_clock_ = std::max(latest_clock_, clock());
+  clock_step_ += by;
+  stage_.evidence.clock.push_back({stage_.now(), clock()});
+  stage_.trace(stage_.now(), "server", [&] { return "clock steps by " + std::to_string(by); });
+}
+
+bool Table::clock_is_behind() const {
+  return stage_.setup.order == OrderBy::created_at &&
+         clock() + stage_.setup.insert_latency < latest_clock_;
+}
+
+void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth, bool astray) {
   const Row row{stage_.evidence.rows.size(), created_at, row_id, depth,
                 stage_.strikes(stage_.setup.bad_payload)};
-  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt});
+  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt, astray, 0, {}});
   transactions_[id].rows.push_back(row);
   stage_.trace(stage_.now(), "table", [&] {
     return transactions_[id].name + " inserts (" + std::to_string(created_at) + ", " +
-           std::to_string(row_id) + ")";
+           std::to_string(row_id) + ")" + (astray ? ", astray" : "");
   });
 }
 
@@ -86,11 +105,16 @@ void Table::show(TransactionId id) {
   for (const auto& row : transaction.rows) {
     visible_.emplace_back(transaction.lsn, row);
     stage_.evidence.rows[row.number].committed = true;
+    stage_.evidence.rows[row.number].visible_at = stage_.now();
   }
+  sort_visible();
+  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " is visible"; });
+}
+
+void Table::sort_visible() {
   std::sort(visible_.begin(), visible_.end(), [&](const auto& a, const auto& b) {
     return std::pair(mark_of(a.second), a.second.id) < std::pair(mark_of(b.second), b.second.id);
   });
-  stage_.trace(stage_.now(), "table", [&] { return transaction.name + " is visible"; });
 }
 
 void Table::let_go(TransactionId id) {
@@ -108,6 +132,29 @@ std::size_t Table::open_transactions() const {
   return static_cast<std::size_t>(
       std::count_if(transactions_.begin(), transactions_.end(),
                     [](const Transaction& t) { return t.state != Transaction::State::ended; }));
+}
+
+// --- what a person does to a row -----------------------------------------------------------------
+
+void Table::give_new_place(const std::string& id) {
+  const auto found = std::find_if(visible_.begin(), visible_.end(), [&](const auto& entry) {
+    return std::to_string(entry.second.id) == id;
+  });
+  if (found == visible_.end()) return;
+  auto& row = found->second;
+  auto& seen = stage_.evidence.rows;
+  if (stage_.setup.order == OrderBy::id) {
+    stage_.evidence.removals.push_back({stage_.now(), row.id});
+    row.number = seen.size();
+    row.id = draw_id();
+    seen.push_back({draw_created_at(), row.id, true, std::nullopt, false, stage_.now(), {}});
+  } else {
+    seen[row.number].moved_at = seen[row.number].visible_at = stage_.now();
+    seen[row.number].astray = clock_is_behind();
+  }
+  row.created_at = seen[row.number].created_at = draw_created_at();
+  found->first = wal.commit(true);
+  sort_visible();
 }
 
 // --- the server dies and recovers ----------------------------------------------------------------
@@ -178,6 +225,22 @@ std::vector<Table::Row> Table::rows_after(const std::optional<Position>& cursor)
     }
   }
   return rows;
+}
+
+std::vector<Table::Row> Table::rows_between(const std::optional<Position>& after,
+                                            const Position& up_to) const {
+  auto rows = rows_after(after);
+  std::erase_if(rows, [&](const Row& row) {
+    return core::comes_after(position_of(row), up_to, stage_.setup.order);
+  });
+  return rows;
+}
+
+std::optional<Table::Row> Table::row(const std::string& id) const {
+  for (const auto& [lsn, row] : visible_) {
+    if (std::to_string(row.id) == id) return row;
+  }
+  return std::nullopt;
 }
 
 Mark Table::mark_of(const Row& row) const {

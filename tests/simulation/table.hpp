@@ -35,17 +35,21 @@ class Table {
   };
   using TransactionId = std::size_t;
 
-  explicit Table(Stage& stage) : stage_(stage) {}
+  explicit Table(Stage& stage);
 
   // What a transaction does, one step at a time.
   TransactionId begin();
   void lock(TransactionId id, unsigned depth);
-  Mark draw_created_at() const;
+  [[nodiscard]] Mark clock() const;
+  Mark draw_created_at() const;  ///< the same, cut to a tick
   /// The server's clock goes back or forward.
-  void step_clock(Micros by) { clock_step_ += by; }
+  void step_clock(Micros by);
   [[nodiscard]] Micros clock_step() const { return clock_step_; }
+  /// It shows so much less than it once did that a poll may be past what is drawn now.
+  [[nodiscard]] bool clock_is_behind() const;
   Mark draw_id() { return next_id_++; }
-  void insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth);
+  /// `astray`: the place was not drawn under the lock, or from a clock that is behind.
+  void insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth, bool astray = false);
   void rollback_to(TransactionId id, unsigned depth);
   void rollback(TransactionId id);
   void leave_fast_path(TransactionId id);  ///< first half of PREPARE
@@ -55,6 +59,10 @@ class Table {
   void let_go(TransactionId id);
   [[nodiscard]] bool is_open(TransactionId id) const;
   [[nodiscard]] std::size_t open_transactions() const;
+
+  // What a person does to a row, in a transaction of one instant.
+  /// UPDATE … SET created_at = clock_timestamp(); in id order: inserted again, the old one deleted.
+  void give_new_place(const std::string& id);
 
   /// The server dies and recovers.
   void crash();
@@ -67,6 +75,10 @@ class Table {
   [[nodiscard]] std::vector<core::Holder> shared_holders() const;
   /// Visible rows after the cursor, in order.
   [[nodiscard]] std::vector<Row> rows_after(const std::optional<Position>& cursor) const;
+  /// Visible rows after one position, up to and with another, in order.
+  [[nodiscard]] std::vector<Row> rows_between(const std::optional<Position>& after,
+                                              const Position& up_to) const;
+  [[nodiscard]] std::optional<Row> row(const std::string& id) const;
   [[nodiscard]] Mark mark_of(const Row& row) const;
   [[nodiscard]] Mark mark_of(const Position& position) const;
 
@@ -86,12 +98,14 @@ class Table {
   };
 
   void undo_unflushed();
+  void sort_visible();
 
   Stage& stage_;
   std::deque<Transaction> transactions_;
   std::vector<std::pair<std::uint64_t, Row>> visible_;  ///< by position, with the commit's lsn
   Mark next_id_ = 1;
   Micros clock_step_ = 0;
+  Mark latest_clock_ = mark_min;  ///< before the last step
 };
 
 [[nodiscard]] inline Position position_of(const Table::Row& row) {

@@ -14,6 +14,12 @@ struct Result {
   std::optional<Violation> violation;
   std::size_t rows = 0;  ///< committed
   std::size_t attempts = 0;
+
+  struct Meddled {  ///< what people and clocks did to the lane
+    std::size_t late_halts = 0, clock_halts = 0, late_skips = 0, moved_rows = 0, jumps = 0,
+                times_back = 0;
+    Meddled& operator+=(const Meddled& other);
+  } meddled;
 };
 
 /// One seed, one story: a safety phase with faults, then a liveness phase without.

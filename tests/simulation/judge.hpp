@@ -1,0 +1,120 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "simulation/checkers.hpp"
+
+namespace seriatim::simulation {
+
+using Attempt = Evidence::Attempt;
+
+/// One run before the bench. Order, failures, cursor and halts are judged in one walk through time
+/// (judge_walk.cpp), all else by itself (checkers.cpp).
+class Judge {
+ public:
+  Judge(const Setup& setup, const Evidence& evidence) : setup_(setup), seen_(evidence) {
+    rank_durable_rows();
+  }
+
+  std::optional<Violation> verdict(bool at_rest) {
+    walk_through_time();
+    check_durability();
+    check_overlaps();
+    check_repeats();
+    check_holders();
+    check_audit();
+    if (!first_ && at_rest) check_nothing_lost();
+    return first_;
+  }
+
+ private:
+  /// One thing seen, in the order in which things of one instant count.
+  struct Moment {
+    enum class Kind { accepted, skipped, removed, moved, begun, halted };
+    Micros at;
+    Kind kind;
+    std::size_t index;
+    bool operator<(const Moment& other) const {
+      return std::tie(at, kind, index) < std::tie(other.at, other.kind, other.index);
+    }
+  };
+  /// What became of a row since the cursor last went back over it.
+  struct Fate {
+    bool attempted = false;
+    bool removed = false;              ///< by a person
+    bool noted = false;                ///< the cursor's transaction, or an act, says it is done
+    std::optional<Micros> handled_at;  ///< accepted or set aside
+    std::optional<Micros> passed_at;   ///< by the cursor, though not handled
+  };
+
+  void rank_durable_rows();
+  std::vector<Moment> moments() const;
+  void walk_through_time();
+  void on_accepted(const Attempt& attempt);
+  void on_handled(std::optional<std::size_t> rank, Micros at);
+  void on_removed(const Evidence::Skip& removal);
+  void extend_prefixes();
+  void on_moved(const Evidence::Move& move);
+  void on_done(const Evidence::Move& move, const std::string& what);
+  void on_gone_back(const Evidence::Move& move);
+  void on_begun(const Attempt& attempt);
+  void on_repeated(const Attempt& attempt);
+  void on_halted(const Evidence::Halt& halt);
+  void on_late_row(const Evidence::Halt& halt);
+
+  void check_durability();
+  void check_overlaps();
+  void check_repeats();
+  void check_holders();
+  void check_holder_of(const Attempt& attempt);
+  void check_audit();
+  void check_audit_of(std::size_t rank);
+  void check_nothing_lost();
+
+  void breach(const char* rule, Micros at, const std::string& text) {
+    if (!first_ || at < first_->at) first_ = Violation{rule, at, text};
+  }
+  /// Nothing fails, and no act takes a row out of a relay's hand.
+  bool undisturbed() const { return !setup_.faults && setup_.operator_act == 0; }
+  const Evidence::Call& call_of(const Attempt& a) const { return seen_.calls[a.call]; }
+  const Evidence::Row& row_at(std::size_t rank) const { return seen_.rows[durable_[rank]]; }
+  std::string id_at(std::size_t rank) const { return std::to_string(row_at(rank).id); }
+  std::pair<std::int64_t, std::int64_t> key(std::int64_t created_at, std::int64_t id) const;
+  auto key_of(std::size_t row) const { return key(seen_.rows[row].created_at, seen_.rows[row].id); }
+  std::size_t ranks_up_to(const std::optional<Position>& place) const;
+  std::optional<std::size_t> rank_of_id(std::int64_t id) const;
+  std::optional<std::size_t> rank_of(const Attempt& attempt) const;
+  std::uint64_t epoch_at(Micros when) const;
+  Micros lock_before(const Evidence::Call& call) const;
+  bool fault_between(Micros from, Micros to) const;
+  bool session_of_ended(const Evidence::Call& call, Micros to) const;
+  bool gone_back_between(std::uint64_t epoch, std::uint64_t later) const;
+  bool renumbered_between(const Attempt& attempt, const Attempt& later) const;
+  bool clock_went_back_before(Micros when) const;
+  std::string name(const Attempt& attempt) const;
+
+  const Setup& setup_;
+  const Evidence& seen_;
+  std::vector<std::size_t> durable_;                ///< rows in declared order
+  std::map<std::size_t, std::size_t> rank_of_row_;  ///< place in durable_
+  std::map<std::int64_t, std::size_t> rank_of_id_;
+  std::vector<std::size_t> astray_;  ///< ranks
+
+  // As the walk goes on.
+  std::vector<Fate> fate_;           ///< by rank
+  std::size_t handled_prefix_ = 0;   ///< all ranks below it are handled, but for rows astray
+  std::size_t noted_prefix_ = 0;     ///< … are noted
+  std::size_t successes_up_to_ = 0;  ///< first successes: one above the latest rank
+  std::size_t cursor_end_ = 0;       ///< one above the cursor's rank
+  std::uint64_t cursor_sequence_ = 0;
+  std::map<std::string, const Attempt*> attempt_of_;  ///< the last one, by id
+  std::uint64_t went_back_in_ = 0;  ///< the first epoch after the cursor last went back
+  std::optional<Violation> first_;
+};
+
+}  // namespace seriatim::simulation

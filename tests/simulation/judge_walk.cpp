@@ -1,0 +1,207 @@
+// One walk through time: order (P2), identity (P3), failures (P4), the cursor (P6), halts (P9).
+#include <algorithm>
+#include <tuple>
+
+#include "simulation/judge.hpp"
+
+namespace seriatim::simulation {
+
+std::vector<Judge::Moment> Judge::moments() const {
+  std::vector<Moment> all;
+  for (std::size_t i = 0; i < seen_.attempts.size(); ++i) {
+    all.push_back({seen_.attempts[i].begin, Moment::Kind::begun, i});
+    if (seen_.attempts[i].accepted)
+      all.push_back({seen_.attempts[i].end, Moment::Kind::accepted, i});
+  }
+  for (std::size_t i = 0; i < seen_.skips.size(); ++i)
+    all.push_back({seen_.skips[i].at, Moment::Kind::skipped, i});
+  for (std::size_t i = 0; i < seen_.removals.size(); ++i)
+    all.push_back({seen_.removals[i].at, Moment::Kind::removed, i});
+  for (std::size_t i = 0; i < seen_.moves.size(); ++i)
+    all.push_back({seen_.moves[i].at, Moment::Kind::moved, i});
+  for (std::size_t i = 0; i < seen_.halts.size(); ++i)
+    all.push_back({seen_.halts[i].at, Moment::Kind::halted, i});
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void Judge::walk_through_time() {
+  for (const auto& [at, kind, index] : moments()) {
+    switch (kind) {
+      case Moment::Kind::accepted: on_accepted(seen_.attempts[index]); break;
+      case Moment::Kind::skipped: on_handled(rank_of_id(seen_.skips[index].id), at); break;
+      case Moment::Kind::removed: on_removed(seen_.removals[index]); break;
+      case Moment::Kind::moved: on_moved(seen_.moves[index]); break;
+      case Moment::Kind::begun: on_begun(seen_.attempts[index]); break;
+      case Moment::Kind::halted: on_halted(seen_.halts[index]); break;
+    }
+  }
+}
+
+/// What a holder of before a rewind still does says nothing of the rows to be delivered again.
+void Judge::on_accepted(const Attempt& attempt) {
+  const auto rank = rank_of(attempt);
+  if (!rank || call_of(attempt).epoch < went_back_in_) return;
+  const bool first = !fate_[*rank].handled_at;
+  on_handled(rank, attempt.end);
+  if (!first || row_at(*rank).astray) return;
+  if (*rank + 1 < successes_up_to_) {
+    breach("P2", attempt.end, name(attempt) + " succeeded after a later row");
+  }
+  successes_up_to_ = std::max(successes_up_to_, *rank + 1);
+}
+
+void Judge::on_handled(std::optional<std::size_t> rank, Micros at) {
+  if (!rank || fate_[*rank].handled_at) return;
+  fate_[*rank].handled_at = at;
+  extend_prefixes();
+}
+
+void Judge::on_removed(const Evidence::Skip& removal) {
+  const auto rank = rank_of_id(removal.id);
+  if (!rank) return;
+  on_handled(rank, removal.at);
+  fate_[*rank].removed = true;
+}
+
+/// A row astray may come whenever it likes.
+void Judge::extend_prefixes() {
+  const auto extend = [this](std::size_t& prefix, const auto& is_so) {
+    while (prefix < fate_.size() && (is_so(fate_[prefix]) || row_at(prefix).astray)) ++prefix;
+  };
+  extend(handled_prefix_, [](const Fate& fate) { return fate.handled_at.has_value(); });
+  extend(noted_prefix_, [](const Fate& fate) { return fate.noted; });
+}
+
+void Judge::on_moved(const Evidence::Move& move) {
+  const auto what = "the cursor moved to " + (move.to ? move.to->id : "the start");
+  if (move.sequence_before != cursor_sequence_) {
+    breach("P6", move.at, what + " from sequence " + std::to_string(move.sequence_before));
+  }
+  cursor_sequence_ = move.sequence;
+  if (move.back) return on_gone_back(move);
+  on_done(move, what);
+  const auto end = ranks_up_to(move.to);
+  if (end < cursor_end_) breach("P6", move.at, what + ": not forwards");
+  const auto to = move.to ? rank_of_id(std::stoll(move.to->id)) : std::nullopt;
+  if (end != cursor_end_ && (!to || !fate_[*to].noted)) {
+    breach("P6", move.at, what + ", which was not done");
+  }
+  if (noted_prefix_ < end) breach("P6", move.at, what + " before all up to it was done");
+  cursor_end_ = end;
+  for (const auto astray : astray_) {
+    auto& fate = fate_[astray];
+    if (astray < end && !fate.noted && !fate.passed_at) fate.passed_at = move.at;
+  }
+}
+
+void Judge::on_done(const Evidence::Move& move, const std::string& what) {
+  const bool jump = move.by == Evidence::Move::By::rewind;
+  for (const auto id : move.done) {
+    const auto rank = rank_of_id(id);
+    const auto row = "row " + std::to_string(id);
+    if (!rank) {
+      breach("P6", move.at, what + " with " + row + ", which is no durable row");
+      continue;
+    }
+    if (jump) on_handled(rank, move.at);
+    if (!fate_[*rank].handled_at) breach("P6", move.at, what + " though nobody has " + row);
+    if (fate_[*rank].noted) breach("P6", move.at, what + " and counts " + row + " again");
+    fate_[*rank].noted = true;
+  }
+  extend_prefixes();
+  if (move.sequence != move.sequence_before + move.done.size()) {
+    breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
+  }
+}
+
+/// Whatever comes after it is as if it had never been touched.
+void Judge::on_gone_back(const Evidence::Move& move) {
+  if (move.by != Evidence::Move::By::rewind) breach("P6", move.at, "the cursor moved back");
+  cursor_end_ = ranks_up_to(move.to);
+  for (auto rank = cursor_end_; rank < fate_.size(); ++rank) {
+    if (!fate_[rank].removed) fate_[rank] = {};
+  }
+  handled_prefix_ = std::min(handled_prefix_, cursor_end_);
+  noted_prefix_ = std::min(noted_prefix_, cursor_end_);
+  successes_up_to_ = std::min(successes_up_to_, cursor_end_);
+  went_back_in_ = move.row_epoch + 1;
+  extend_prefixes();
+}
+
+void Judge::on_begun(const Attempt& attempt) {
+  on_repeated(attempt);
+  const auto rank = rank_of(attempt);
+  if (!rank) return;  // not durable: check_durability speaks
+  const auto epoch = call_of(attempt).epoch;
+  if (epoch < went_back_in_) return;
+  fate_[*rank].attempted = true;
+  const auto overtakes = [&](std::size_t missing) {
+    breach(fate_[missing].attempted ? "P4" : "P2", attempt.begin,
+           name(attempt) + " overtakes row " + id_at(missing));
+  };
+  if (handled_prefix_ < *rank) overtakes(handled_prefix_);
+  for (const auto astray : astray_) {
+    const bool failed = fate_[astray].attempted && !fate_[astray].handled_at;
+    if (astray < *rank && failed) overtakes(astray);
+  }
+  if (epoch != epoch_at(attempt.begin)) return;
+  if (attempt.sequence <= cursor_sequence_) {
+    breach("P3", attempt.begin, name(attempt) + " is sent though the cursor has passed it");
+  } else if (attempt.sequence != cursor_sequence_ + 1 + attempt.place) {
+    breach("P3", attempt.begin,
+           name(attempt) + " is row " + std::to_string(attempt.place + 1) +
+               " of a call after sequence " + std::to_string(cursor_sequence_));
+  }
+  if (attempt.place >= setup_.config.commit_every) {
+    breach("P3", attempt.begin, name(attempt) + " is more than commit_every after the cursor");
+  }
+}
+
+void Judge::on_repeated(const Attempt& attempt) {
+  const auto [known, first] = attempt_of_.try_emplace(attempt.id, &attempt);
+  if (first) return;
+  const auto& earlier = *std::exchange(known->second, &attempt);
+  if (earlier.bytes != attempt.bytes) {
+    breach("P3", attempt.begin, name(attempt) + " is repeated with other bytes");
+  }
+  if (earlier.sequence != attempt.sequence && !renumbered_between(earlier, attempt)) {
+    breach("P3", attempt.begin,
+           name(attempt) + " had sequence " + std::to_string(earlier.sequence) + " before");
+  }
+}
+
+// --- P9: what cannot be seen beforehand halts, and nothing else does -----------------------------
+
+void Judge::on_halted(const Evidence::Halt& halt) {
+  if (halt.reason == HaltReason::late_row) on_late_row(halt);
+  if (halt.reason == HaltReason::clock_back && !clock_went_back_before(halt.at)) {
+    breach("P9", halt.at, "the lane halts CLOCK_BACK though the clock did not go back");
+  }
+}
+
+void Judge::on_late_row(const Evidence::Halt& halt) {
+  const auto rank = rank_of_id(std::stoll(halt.row_id));
+  if (!rank) return;  // undone by a crash since
+  const auto& row = row_at(*rank);
+  if (row.moved_at && *row.moved_at >= halt.at) return;  // where it stood then is not known
+  const auto what = "the lane halts LATE_ROW at row " + halt.row_id;
+  if (row.visible_at > halt.at) breach("P9", halt.at, what + ", which there is not");
+  if (!row.astray) breach("P9", halt.at, what + ", which came in its place");
+  if (fate_[*rank].noted) breach("P9", halt.at, what + ", which is done");
+  if (*rank >= cursor_end_) breach("P9", halt.at, what + ", which is not behind the cursor");
+}
+
+bool Judge::clock_went_back_before(Micros when) const {
+  std::int64_t latest = seen_.clock.front().shows;
+  std::int64_t ahead = latest - seen_.clock.front().at;
+  for (const auto& [at, shows] : seen_.clock) {
+    if (at > when) break;
+    latest = std::max(latest, at + ahead);
+    if (shows < latest - setup_.insert_latency) return true;
+    ahead = shows - at;
+  }
+  return false;
+}
+
+}  // namespace seriatim::simulation

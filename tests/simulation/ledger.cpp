@@ -1,0 +1,84 @@
+#include "simulation/ledger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace seriatim::simulation {
+
+bool Ledger::is_after(const Position& row, const std::optional<Position>& place) const {
+  return !place || core::comes_after(row, *place, stage_.setup.order);
+}
+
+void Ledger::note(const std::vector<Position>& done, const Position& cursor) {
+  for (const auto& row : done) open_.ids.emplace(row.id, row);
+  if (open_.ids.size() >= bucket_rows) close(cursor);
+}
+
+void Ledger::close(const Position& to) {
+  open_.to = to;
+  closed_.push_back(std::exchange(open_, {}));
+  open_.from = to;
+}
+
+void Ledger::note_late(const Position& row) {
+  const auto stands_in = std::find_if(closed_.begin(), closed_.end(), [&](const Bucket& bucket) {
+    return is_after(row, bucket.from) && !is_after(row, bucket.to);
+  });
+  (stands_in == closed_.end() ? open_ : *stands_in).ids.emplace(row.id, row);
+}
+
+void Ledger::jump(const std::vector<Position>& rows, const std::optional<Position>& from) {
+  if (!open_.ids.empty()) close(*from);
+  for (const auto& row : rows) note({row}, row);
+  if (!open_.ids.empty()) close(rows.back());
+}
+
+/// The bucket the place lies in is the open one again, with what stands up to the place.
+void Ledger::cut(const std::optional<Position>& place) {
+  const auto first_gone = std::find_if(closed_.begin(), closed_.end(), [&](const Bucket& bucket) {
+    return !place || is_after(bucket.to, place);
+  });
+  if (first_gone != closed_.end()) open_ = *first_gone;
+  closed_.erase(first_gone, closed_.end());
+  std::erase_if(open_.ids, [&](const auto& noted) { return is_after(noted.second, place); });
+  if (!place) open_ = {};
+}
+
+bool Ledger::has(const std::string& id) const {
+  const auto noted = [&](const Bucket& bucket) { return bucket.ids.contains(id); };
+  return noted(open_) || std::any_of(closed_.begin(), closed_.end(), noted);
+}
+
+namespace {
+
+void add(std::set<std::string>& ids, const std::map<std::string, Position>& noted) {
+  for (const auto& [id, place] : noted) ids.insert(id);
+}
+
+}  // namespace
+
+NotedRange Ledger::newest(const Position& cursor) const {
+  NotedRange range{closed_.empty() ? open_.from : closed_.back().from, cursor, {}};
+  add(range.ids, open_.ids);
+  if (!closed_.empty()) add(range.ids, closed_.back().ids);
+  return range;
+}
+
+std::optional<NotedRange> Ledger::closed(std::size_t number) const {
+  if (number >= closed_.size()) return std::nullopt;
+  NotedRange range{closed_[number].from, closed_[number].to, {}};
+  add(range.ids, closed_[number].ids);
+  return range;
+}
+
+NotedRange Ledger::since(Mark moment, const Position& cursor) const {
+  static const std::string above_all_ids(20, '9');
+  NotedRange range{Position{moment, above_all_ids}, cursor, {}};
+  add(range.ids, open_.ids);
+  for (const auto& bucket : closed_) {
+    if (bucket.to.created_at_us >= moment) add(range.ids, bucket.ids);
+  }
+  return range;
+}
+
+}  // namespace seriatim::simulation
