@@ -66,10 +66,10 @@ bool failed_with(const LaneRow& lane, const std::string& id) {
 }
 
 /// A row that was attempted was settled. Any other might still get an earlier neighbour, which a
-/// cursor moved past it would never see.
+/// cursor moved past it would never see: so might a late one that was given a new place.
 void refuse_unsettled(Connection& connection, const Target& target, const Table& table,
                       const LaneRow& lane, const std::string& id) {
-  if (failed_with(lane, id)) return;
+  if (failed_with(lane, id) && lane.cursor.reason != HaltReason::late_row) return;
   PollSource source(connection, table, target.source, lane.id);
   const auto round = source.poll(lane.cursor.position, 1);
   const bool settled = round.records.empty() ? round.unreadable && round.unreadable->row_id == id

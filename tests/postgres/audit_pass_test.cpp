@@ -196,6 +196,26 @@ TEST_CASE("retry looks again: a row stamped anew goes out in its place, an unmen
   CHECK(relay.deliver() == Ids{"4", "50"});
 }
 
+TEST_CASE("a late row stamped anew is not skipped while an earlier one may still come") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run(std::string(behind) + "SELECT 50, created_at, '{}' FROM bookings WHERE id = 1");
+  const auto found = audited(relay);
+  REQUIRE(found);
+  REQUIRE(relay.session->halt(relay.cursor.epoch, found->reason, {found->row_id, found->detail}));
+  auto producer = desk.database.connect();
+  producer.run("BEGIN; INSERT INTO bookings (payload) VALUES ('{}')");
+  desk.database.run("UPDATE bookings SET created_at = clock_timestamp() WHERE id = 50");
+  CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "50", alice),
+                       doctest::Contains(("pid " + std::to_string(producer.pid())).c_str()), Error);
+  producer.run("COMMIT");
+  desk.admin.retry(desk.target, alice);
+  REQUIRE(relay.claim());
+  CHECK(relay.deliver() == Ids{"4", "50"});
+}
+
 TEST_CASE("skip sets aside exactly the late row, and the cursor stays") {
   BOTH_ORDERS
   Desk desk(order);
