@@ -244,3 +244,25 @@ TEST_CASE("check accepts any clock where late rows are delivered, and names that
   desk.database.run("ALTER TABLE bookings ALTER COLUMN created_at DROP NOT NULL");
   CHECK_FALSE(postgres::refusals(postgres::check(desk.database.url(), desk.target)).empty());
 }
+
+TEST_CASE("a rewind by more than the lookback delivers again, with the holder running on") {
+  LateDesk desk;
+  desk.target.source.lookback = 1min;
+  desk.insert_at(50, "2 h");
+  desk.insert_at(40, "1 h");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"50", "40", "1", "2", "3"});
+  REQUIRE(relay.poll().records.empty());
+  desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::start, {}}, alice);
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver(1) == Ids{"50"});
+  const auto audited_by = std::chrono::steady_clock::now() + 1500ms;  // a turn comes once a second
+  while (std::chrono::steady_clock::now() < audited_by) {
+    const auto round = relay.poll();
+    REQUIRE_FALSE(round.unreadable);
+    REQUIRE(ids_and_late(round).at(0) == Seen::value_type{"40", false});
+  }
+  CHECK(relay.deliver() == Ids{"40", "1", "2", "3"});
+  CHECK(desk.sound());
+}
