@@ -6,7 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "postgres/shell_word.hpp"
+
 namespace seriatim::app {
+
+using postgres::shell_word;
 
 /// Foreign text made safe for terminals, logs and JSON: one line of valid UTF-8 in which control
 /// characters, direction overrides and stray bytes are escaped ("\x1b"), cut to `bytes_max`.
@@ -20,9 +24,6 @@ namespace seriatim::app {
 
 /// "3.4 KiB"
 [[nodiscard]] std::string human_bytes(std::size_t bytes);
-
-/// As a word of a command a person may paste into a shell.
-[[nodiscard]] std::string shell_word(std::string_view text);
 
 /// Microseconds since 1970 as "2026-01-31T08:15:00.123456Z".
 [[nodiscard]] std::string iso_time(std::int64_t microseconds);

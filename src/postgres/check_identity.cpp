@@ -1,6 +1,7 @@
 // Were the cursors kept for this database, this table, this process?
 #include "postgres/check_table.hpp"
 #include "postgres/identity.hpp"
+#include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
 #include "seriatim/error.hpp"
@@ -32,7 +33,7 @@ void check_mismatch(TableCheck& check, const std::string& identity) {
   const auto mismatch = judge_identity(read_identity_changes(check.connection, process, identity));
   if (!mismatch) return;
   check.findings.refuse(mismatch->what + " (" + to_string(mismatch->reason) + ")",
-                        "seriatim adopt " + process + ", if it was meant");
+                        "seriatim adopt " + shell_word(process) + ", if it was meant");
 }
 
 /// A process without a cursor begins with the oldest row: wrong, if it only got another name.
@@ -48,8 +49,8 @@ void check_orphans(TableCheck& check, const std::vector<std::string>& configured
                                           : "at row " + row["position_id"].as<std::string>()) +
             ", last moved " + row["updated_at"].c_str() +
             ": if it was renamed, all rows would be sent once more (CONFIG_CHANGED)",
-        "seriatim adopt " + process + " --from " + former +
-            "\nor, where it is another process: " + "seriatim adopt " + process);
+        "seriatim adopt " + shell_word(process) + " --from " + shell_word(former) +
+            "\nor, where it is another process: seriatim adopt " + shell_word(process));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/crash_point.hpp"
 #include "core/mutant.hpp"
+#include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
@@ -120,8 +121,8 @@ void CursorRepository::refuse_other_lane_count() {
                      "process \"" + lane_.process + "\" was cut into " +
                          other[0][0].as<std::string>() + " lanes and is now configured with " +
                          std::to_string(lane_.lanes) +
-                         ": set `lanes` back, or cut it anew: seriatim lanes " + lane_.process +
-                         " " + std::to_string(lane_.lanes));
+                         ": set `lanes` back, or cut it anew: seriatim lanes " +
+                         shell_word(lane_.process) + " " + std::to_string(lane_.lanes));
 }
 
 void CursorRepository::release(std::uint64_t epoch, bool untouched) {

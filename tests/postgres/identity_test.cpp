@@ -225,6 +225,24 @@ TEST_CASE("another order is adopted only when no waiting row lies before the cur
   CHECK(lane.deliver() == Ids{"1"});
 }
 
+TEST_CASE("commands in advice quote the names a shell would take apart") {
+  Desk desk;
+  desk.target.process.name = "it's one";
+  {
+    auto lane = desk.relay();
+    REQUIRE(lane.claim());
+    lane.session->release(lane.cursor.epoch, true);
+  }
+  TestLane two(desk.database, desk.target.source, "relay", {"it's one", 0, 2});
+  CHECK_THROWS_WITH_AS(two.claim(), doctest::Contains(R"(seriatim lanes 'it'\''s one' 2)"),
+                       SourceBroken);
+  desk.target.process.name = "two; words";
+  const auto renamed = refusals(desk, {.configured = {"two; words"}});
+  REQUIRE(renamed.size() == 1);
+  CHECK(contains(renamed[0], R"(seriatim adopt 'two; words' --from 'it'\''s one')"));
+  CHECK(contains(renamed[0], "another process: seriatim adopt 'two; words'"));
+}
+
 TEST_CASE("a process without a cursor is asked whether it is another one under a new name") {
   Desk desk;
   {
