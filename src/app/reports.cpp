@@ -23,7 +23,9 @@ std::string lag(const LaneReport& report) {
   if (report.lag_records == 0) return "none";
   const bool more = report.lag_records > LaneReport::lag_records_max;
   return std::to_string(std::min(report.lag_records, LaneReport::lag_records_max)) +
-         (more ? "+" : "") + (report.lag_records == 1 ? " row, " : " rows, ") +
+         (more ? "+" : "") + (report.lag_records == 1 ? " row" : " rows") +
+         (report.late_records > 0 ? " (" + std::to_string(report.late_records) + " late), "
+                                  : ", ") +
          human_duration(report.lag_age);
 }
 
@@ -155,7 +157,10 @@ std::string rows_table(const std::vector<PeekedRow>& rows, bool payload, bool te
   Table table({"ID", "CREATED AT", "SETTLED", "KEY", "TYPE", "PAYLOAD"});
   for (const auto& [record, settled] : rows) {
     table.row({printable(record.id(), id_bytes_max), iso_time(record.position.created_at_us),
-               settled ? "yes" : "no", printable(record.key.value_or("-"), id_bytes_max),
+               record.late ? "late"
+               : settled   ? "yes"
+                           : "no",
+               printable(record.key.value_or("-"), id_bytes_max),
                printable(record.event_type.value_or("-"), id_bytes_max),
                record.payload ? human_bytes(record.payload->size()) : "NULL"});
     if (payload && record.payload) table.note(printable(*record.payload, payload_bytes_max));

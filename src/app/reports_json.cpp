@@ -70,6 +70,7 @@ value to_json(const std::optional<postgres::LaneReport::Barrier>& barrier) {
 object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
   lane["lag_records"] = report.lag_records;
+  lane["late_records"] = report.late_records;
   lane["lag_ms"] = report.lag_age.count();
   lane["next"] = text_or_null(report.next_id);
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
@@ -129,6 +130,7 @@ std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload
     object row{{"id", valid_utf8(record.id())},
                {"created_at", iso_time(record.position.created_at_us)},
                {"settled", settled},
+               {"late", record.late},
                {"key", text_or_null(record.key)},
                {"type", text_or_null(record.event_type)},
                {"payload_bytes", record.payload ? value(record.payload->size()) : value(nullptr)}};

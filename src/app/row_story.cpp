@@ -1,5 +1,7 @@
 #include "app/row_story.hpp"
 
+#include <cstdint>
+
 #include "app/log.hpp"
 #include "app/reports.hpp"
 #include "app/text.hpp"
@@ -116,6 +118,9 @@ RowStory tell_late(const RowReport& row) {
       id_of(row) + " came late: it is behind the cursor, neither delivered nor set aside", {}, {}};
   if (row.lane->lane.state == LaneState::halted) {
     story.answer += "; its lane is " + explanations(row.lane->lane).front();
+    story.next_steps = ways_out(*row.lane);
+  } else if (row.created_at_us.value_or(INT64_MIN) >= row.lane->late_from_us.value_or(INT64_MAX)) {
+    story.answer += ", and goes out late: " + standstill(row);
     story.next_steps = ways_out(*row.lane);
   } else {
     story.next_steps = {"the audit halts its lane with LATE_ROW, and then says what may be done"};

@@ -28,7 +28,10 @@ struct LaneReport {
   std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
   bool holder_alive = false;
   std::uint64_t lag_records =
-      0;  ///< committed matching rows after the cursor, counted up to lag_records_max
+      0;  ///< committed matching rows that wait, counted up to lag_records_max
+  std::uint64_t late_records = 0;  ///< of them, behind the cursor: they go out late
+  /// late_rows = "deliver": rows behind the cursor from here on go out late.
+  std::optional<std::int64_t> late_from_us;
   milliseconds lag_age{0};             ///< age of the oldest of them
   std::optional<std::string> next_id;  ///< the row the lane will hand over next
   std::optional<milliseconds>
@@ -117,8 +120,7 @@ class Admin {
   /// Moves every lane's cursor. Refuses an empty reason. A jump forwards waits at most `settle_max`
   /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
   std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
-  std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place,
-                                 const Actor& actor,
+  std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place, const Actor& actor,
                                  milliseconds settle_max = milliseconds{10'000});
 
   /// Cuts the process into `lanes` lanes behind a barrier; see recut.hpp for what `keep_waiting` is

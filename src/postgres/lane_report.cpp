@@ -1,12 +1,14 @@
 #include "postgres/lane_report.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <thread>
 
 #include "core/fence.hpp"
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_rows.hpp"
+#include "postgres/late_look.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_reader.hpp"
 #include "postgres/sql_text.hpp"
@@ -20,6 +22,8 @@ namespace {
 
 /// Writers gone within this time hold nobody up.
 constexpr milliseconds short_transaction{100};
+
+constexpr unsigned late_max = 1'000;  ///< late rows are counted no further
 
 LaneState state_of(const LaneRow& row) {
   switch (row.cursor.state) {
@@ -94,8 +98,13 @@ class Reporter {
       report.lag_age = age_of(*first);
       report.next_id = first->id;
     }
+    if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
     if (report.barrier) look_at_barrier(report, first);
     if (report.lane.state != LaneState::running) return;
+    if (report.late_records > 0) {  // settled long ago, and first to go out
+      report.called_for = call_in_hand(lane);
+      return;
+    }
     if (!first || (report.barrier && report.barrier->reached)) {
       report.lane.state = LaneState::idle;
       return;
@@ -106,6 +115,20 @@ class Reporter {
   }
 
  private:
+  /// Late rows go out before those after the cursor, but for a batch that was started.
+  void add_late_rows(LaneReport& report, const LaneId& lane) {
+    const auto& cursor = *report.lane.position;
+    const auto window = read_late_window(connection_, lane, cursor, target_.source.lookback);
+    report.late_from_us = window.start;
+    LateRows rows(connection_, table_, target_.source.order_by, lane);
+    const auto late = rows.find(window.range, INT64_MAX, late_max);
+    if (late.empty()) return;
+    report.late_records = late.size();
+    report.lag_records += late.size();
+    report.lag_age = std::max(report.lag_age, age_of({late[0].id, late[0].created_at_us}));
+    report.next_id = window.planned_ids.empty() ? late[0].id : window.planned_ids.front();
+  }
+
   void look_at_barrier(LaneReport& report, const std::optional<WaitingRows::Row>& first) {
     auto& barrier = *report.barrier;
     barrier.reached = first && core::comes_after({first->created_at_us.value_or(0), first->id},
@@ -169,6 +192,17 @@ class Reporter {
   const Target& target_;
   const Table& table_;
 };
+
+/// Rows behind the cursor that go out first, in order.
+std::vector<Record> late_records(Connection& connection, const Target& target, const Table& table,
+                                 const LaneId& lane, const Position& cursor, unsigned rows_max) {
+  const auto window = read_late_window(connection, lane, cursor, target.source.lookback);
+  LateRows rows(connection, table, target.source.order_by, lane);
+  std::vector<std::string> ids;
+  for (const auto& row : rows.find(window.range, INT64_MAX, rows_max)) ids.push_back(row.id);
+  if (ids.empty()) return {};
+  return RowReader(connection, table, target.source, lane).read_ids(ids, cursor, rows_max).records;
+}
 
 /// The cursor can be shown although the table cannot be read.
 void tell_broken(LaneReport& report, const SourceBroken& broken) {
@@ -240,9 +274,19 @@ std::vector<PeekedRow> peek_rows(Connection& connection, const Target& target, u
     settled.insert(record.id());
   }
   RowReader reader(connection, table, target.source, row->id);
+  std::vector<Record> waiting;
+  if (after && target.source.late_rows == OnLateRow::deliver) {
+    waiting = late_records(connection, target, table, row->id, *after, rows_max);
+    for (const auto& record : waiting) settled.insert(record.id());
+  }
+  const auto late_count = static_cast<unsigned>(waiting.size());
+  if (late_count < rows_max) {
+    auto rest = reader.read({after, mark_max, std::nullopt}, rows_max - late_count).records;
+    std::move(rest.begin(), rest.end(), std::back_inserter(waiting));
+  }
   std::vector<PeekedRow> peeked;
   auto sequence = row->cursor.sequence;
-  for (auto& record : reader.read({after, mark_max, std::nullopt}, rows_max).records) {
+  for (auto& record : waiting) {
     record.process = row->id.process;
     record.lane = lane;
     record.sequence = ++sequence;

@@ -29,6 +29,29 @@ std::vector<std::string> ids_from(const pqxx::field& json) {
 
 }  // namespace
 
+/// The window begins where ids are known: what was delivered before there was a ledger, or before
+/// its ids were given up, cannot be told from what is late.
+LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
+                            milliseconds lookback, const std::optional<Mark>& looked_at) {
+  const auto row =
+      connection.run(sql::delivery_window,
+                     {lane.process, std::to_string(lane.lane),
+                      looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
+                      timestamp_text(cursor.created_at_us), std::to_string(lookback.count())})[0];
+  LateWindow window;
+  window.looked_at = row["looked_us"].as<Mark>();
+  window.start = row["start_us"].as<Mark>();
+  window.planned_ids = ids_from(row["planned_ids"]);
+  window.range.first = row["first"].as<std::int64_t>();
+  window.range.last = INT64_MAX;
+  window.range.after = Bound{window.start, std::nullopt};
+  if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= window.start) {
+    window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
+  }
+  window.range.up_to = Bound{cursor.created_at_us, cursor.id};
+  return window;
+}
+
 LateLook::LateLook(Connection& connection, const Table& table, const SourceConfig& config,
                    const LaneId& lane)
     : connection_(connection),
@@ -37,34 +60,14 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       late_rows_(connection, table, OrderBy::created_at, lane),
       reader_(connection, table, config, lane) {}
 
-/// The window begins where ids are known: what was delivered before there was a ledger, or before
-/// its ids were given up, cannot be told from what is late.
-LateLook::Window LateLook::read_window(const Position& cursor) {
-  const auto row =
-      connection_.run(sql::delivery_window,
-                      {lane_.process, std::to_string(lane_.lane),
-                       looked_at_ ? std::optional(timestamp_text(*looked_at_)) : std::nullopt,
-                       timestamp_text(cursor.created_at_us), std::to_string(lookback_.count())})[0];
-  looked_at_ = row["looked_us"].as<Mark>();
-  window_start_ = row["start_us"].as<Mark>();
-  Window window;
-  window.planned_ids = ids_from(row["planned_ids"]);
-  window.range.first = row["first"].as<std::int64_t>();
-  window.range.last = INT64_MAX;
-  window.range.after = Bound{*window_start_, std::nullopt};
-  if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= *window_start_) {
-    window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
-  }
-  window.range.up_to = Bound{cursor.created_at_us, cursor.id};
-  return window;
-}
-
 Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
   planned_.reset();
   late_ids_.clear();
   looked_ = !cursor;
   if (!cursor) return {};
-  window_ = read_window(*cursor);
+  window_ = read_late_window(connection_, lane_, *cursor, lookback_, looked_at_);
+  looked_at_ = window_.looked_at;
+  window_start_ = window_.start;
   if (!window_.planned_ids.empty()) {
     auto round = read(window_.planned_ids, *cursor, rows_max);
     if (!round.records.empty() || round.unreadable) return round;

@@ -11,6 +11,19 @@
 
 namespace seriatim::postgres {
 
+/// Where late rows are delivered, and what of the last batch started is still to go out.
+struct LateWindow {
+  std::vector<std::string> planned_ids;  ///< in order
+  Mark looked_at = mark_min;             ///< the cursor at the last complete look
+  Mark start = mark_min;                 ///< … less the lookback: rows before it are the audit's
+  NotedRange range;                      ///< of it, what ids are known of
+};
+
+/// `looked_at`: of this session, where it has looked.
+[[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
+                                          const Position& cursor, milliseconds lookback,
+                                          const std::optional<Mark>& looked_at = std::nullopt);
+
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
 ///
@@ -41,11 +54,6 @@ class LateLook {
   void advanced(const std::vector<Position>& done);
 
  private:
-  struct Window {
-    std::vector<std::string> planned_ids;
-    NotedRange range;
-  };
-  Window read_window(const Position& cursor);
   Round look(const Position& cursor, unsigned rows_max);
   Round read(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
 
@@ -55,7 +63,7 @@ class LateLook {
   LateRows late_rows_;
   RowReader reader_;
 
-  Window window_;
+  LateWindow window_;
   bool looked_ = false;  ///< in this poll
   std::chrono::steady_clock::time_point next_look_{};
   std::optional<Mark> looked_at_;       ///< the cursor at the last look whose rows all went out

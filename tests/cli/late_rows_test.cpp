@@ -35,6 +35,23 @@ struct LateStage : Stage {
 }  // namespace
 
 TEST_SUITE("late rows") {
+  TEST_CASE("late rows that will be delivered are told by status, peek and why before they are") {
+    LateStage stage("late_rows = \"deliver\"");
+    CHECK(contains(stage.seriatim({"status"}).out, "none"));
+    stage.append_late("1 minute");
+    CHECK(contains(stage.seriatim({"status"}).out, "1 row (1 late), 1 min"));
+    const auto status = boost::json::parse(stage.seriatim({"status", "--json"}).out);
+    CHECK(status.at("lanes").at(0).at("late_records").as_int64() == 1);
+    const auto peek = boost::json::parse(stage.seriatim({"peek", "p", "--json"}).out);
+    CHECK(peek.at("rows").at(0).at("late").as_bool());
+    CHECK(contains(stage.seriatim({"peek", "p"}).out, "  late"));
+    const auto why = stage.seriatim({"why", "p", "6"});
+    CAPTURE(why.out);
+    CHECK(contains(why.out, "neither delivered nor set aside, and goes out late: nobody runs"));
+    CHECK(stage.seriatim({"run", "--drain"}).code == 0);
+    CHECK(contains(stage.seriatim({"status"}).out, "none"));
+  }
+
   TEST_CASE("audit proves what was delivered, names what was not, and accepts what was set aside") {
     LateStage stage;
     const auto whole = stage.seriatim({"audit", "p"});

@@ -5,6 +5,7 @@
 
 #include "postgres/check.hpp"
 #include "postgres/desk.hpp"
+#include "postgres/row_report.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -94,6 +95,53 @@ TEST_CASE("a transaction that began before rows delivered since is not lost") {
   slow.run("COMMIT");
   CHECK(ids_and_late(relay.poll()) == Seen{{"6", true}});
   CHECK(relay.deliver() == Ids{"6"});
+}
+
+TEST_CASE("status, peek and why tell the late rows that wait, as those that go out first") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  const auto report = [&] { return desk.admin.status(desk.target).at(0); };
+  CHECK(report().lane.state == LaneState::idle);
+  CHECK(report().late_records == 0);
+  desk.insert_at(50, "5 min");
+  CHECK(report().lag_records == 1);
+  CHECK(report().late_records == 1);
+  CHECK(report().lag_age >= 5min);
+  CHECK(report().lag_age < 6min);
+  CHECK(report().lane.state == LaneState::running);
+  desk.insert_at(40, "1 min");
+  desk.insert_at(60, "20 min");  // behind the lookback: the audit's
+  desk.insert(1);
+  CHECK(report().lag_records == 3);
+  CHECK(report().late_records == 2);
+  CHECK(report().next_id == "50");
+
+  const auto peeked = desk.admin.peek(desk.target, 0, 10);
+  Ids ids;
+  for (const auto& row : peeked) ids.push_back(row.record.id());
+  CHECK(ids == Ids{"50", "40", "4"});
+  CHECK(peeked.at(1).record.late);
+  CHECK(peeked.at(1).record.sequence == 5);
+  CHECK(peeked.at(1).settled);
+  CHECK_FALSE(peeked.at(2).record.late);
+  CHECK(desk.admin.peek(desk.target, 0, 1).size() == 1);
+
+  const auto goes_out_late = [&](const std::string& id) {
+    const auto row = desk.admin.why(desk.target, id);
+    CHECK(row.state == postgres::RowReport::State::late);
+    return *row.created_at_us >= *row.lane->late_from_us;
+  };
+  CHECK(goes_out_late("50"));
+  CHECK_FALSE(goes_out_late("60"));
+
+  desk.database.run("DELETE FROM bookings WHERE id = 60");
+  REQUIRE(ids_of(relay.poll(1)) == Ids{"50"});  // started, it stays first, whatever turns up
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  desk.insert_at(51, "6 min");
+  CHECK(report().next_id == "50");
+  CHECK(report().late_records == 3);
 }
 
 TEST_CASE("a row that was attempted comes first again, although an older late one turned up") {
