@@ -64,6 +64,7 @@ std::vector<Finding> check(const std::string& url, const Target& target,
     check_expressions(table);
     if (schema) check_fence_of(table, url);
     if (schema) check_cursors(table);
+    if (schema) check_retention(table);
     if (schema) check_identity(table, options);
   }
   return findings.take();

@@ -69,6 +69,8 @@ void check_id(TableCheck& check);
 void check_indexes(TableCheck& check);
 void check_expressions(TableCheck& check);
 void check_cursors(TableCheck& check);
+/// What cuts old rows, whether they were read or not.
+void check_retention(TableCheck& check);
 void check_identity(TableCheck& check, const CheckOptions& options);
 
 }  // namespace seriatim::postgres
