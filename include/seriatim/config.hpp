@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "seriatim/position.hpp"
 
@@ -36,6 +37,9 @@ struct ProcessConfig {
   unsigned max_attempts = 0;  ///< a row failing this often is poison; 0 = never
   unsigned max_crashes = 3;   ///< a row killing the process this often halts it (CRASHES)
   BackoffConfig backoff;
+
+  /// Where not empty: a row of another event type (or of none) is poison, and never handed over.
+  std::vector<std::string> event_types;
 
   unsigned batch_rows = 100;  ///< rows fetched at once
   unsigned commit_every =
@@ -75,7 +79,8 @@ struct SourceConfig {
   std::string payload;     ///< column or expression; empty: column payload, else the whole row
   std::string headers;  ///< column or expression giving a JSON object; empty: column headers if any
   std::string where;    ///< only rows for which this is true; empty: all
-  std::string mark;     ///< column stamped with the time in the cursor's transaction; empty: none
+  std::vector<std::string> ignore;  ///< event types passed over as if `where` left them out
+  std::string mark;  ///< column stamped with the time in the cursor's transaction; empty: none
   milliseconds insert_latency{5};      ///< created_at order: margin for small clock steps
   std::size_t payload_max = 16 << 20;  ///< bytes; a larger payload halts with BAD_PAYLOAD
   std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)

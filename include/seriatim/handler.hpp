@@ -10,6 +10,7 @@
 
 #include "seriatim/outcome.hpp"
 #include "seriatim/record.hpp"
+#include "seriatim/transaction.hpp"
 
 namespace seriatim {
 
@@ -22,6 +23,10 @@ struct CallContext {
   std::chrono::steady_clock::time_point yield_at;
   /// Asked to stop: finish the record in hand, start no further one of the batch.
   std::stop_token stop;
+  /// The transaction that moves the cursor, where cursor and source are in a database that lends
+  /// it; else null. It takes back what a handler did there for rows it did not report as done only
+  /// where the handler says `undo`.
+  Transaction* transaction = nullptr;
 
   [[nodiscard]] bool should_yield() const {
     return stop.stop_requested() || std::chrono::steady_clock::now() >= yield_at;

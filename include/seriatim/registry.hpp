@@ -16,6 +16,8 @@ struct HandlerKind {
   std::string summary;  ///< one line for help texts
   /// Reads its keys from the handler's table, noting problems there; must not connect.
   std::function<HandlerFactory(Options&)> configure;
+  /// Made for whole batches: `commit_every` is `batch_rows` where the configuration names none.
+  bool takes_batches = false;
 };
 
 /// The kinds this program was built with.

@@ -11,6 +11,7 @@
 #include "seriatim/error.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/record.hpp"
+#include "seriatim/transaction.hpp"
 
 namespace seriatim {
 
@@ -91,6 +92,9 @@ class LaneSession {
   /// transaction) when the row is locked by another, or no longer says `epoch`, `expected` and an
   /// active state.
   virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
+
+  /// The transaction `lock` opened, lent to the handler; null where there is none to lend.
+  virtual Transaction* transaction() { return nullptr; }
 
   /// In the lock's transaction: move from `from` to the last of `done` that the poll did not call
   /// late (late rows count, but move nothing), and commit it. Where

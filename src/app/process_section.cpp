@@ -130,6 +130,7 @@ void read_columns(Options& section, SourceConfig& source) {
   read("headers", source.headers, true);
   read("where", source.where, true);
   read("mark", source.mark, true);
+  source.ignore = section.texts("ignore");
 }
 
 void read_late_rows(Options& section, SourceConfig& source) {
@@ -176,7 +177,16 @@ std::string one_of(const std::vector<std::string>& names) {
   return text;
 }
 
-void read_handler(Options section, const HandlerRegistry& handlers, ConfiguredProcess& process) {
+void refuse_both_lists(Options& section, const postgres::Target& target) {
+  for (const auto& type : target.source.ignore) {
+    const auto& wanted = target.process.event_types;
+    if (std::find(wanted.begin(), wanted.end(), type) == wanted.end()) continue;
+    section.problem("event_types", "\"" + printable(type) + "\" is in source.ignore too");
+  }
+}
+
+void read_handler(Options section, const HandlerRegistry& handlers, bool commits_named,
+                  ConfiguredProcess& process) {
   process.handler_kind = section.required_text("kind");
   if (process.handler_kind.empty()) return;
   const auto* kind = handlers.find(process.handler_kind);
@@ -189,6 +199,9 @@ void read_handler(Options section, const HandlerRegistry& handlers, ConfiguredPr
   }
   try {
     process.handler = kind->configure(section);
+    if (kind->takes_batches && !commits_named) {
+      process.target.process.commit_every = process.target.process.batch_rows;
+    }
   } catch (const std::exception& thrown) {
     section.problem("kind", thrown.what());
   }
@@ -202,13 +215,15 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   auto& process = result.target.process;
   process.name = read_name(section);
   read_count(section, "lanes", process.lanes, 1, lanes_max);
+  process.event_types = section.texts("event_types");
   read_failures(section, process);
   read_pace(section, process);
   result.target.source = read_source(section.table("source"));
   if (process.lanes > 1 && result.target.source.key.empty()) {
     section.problem("lanes", "more than one lane needs source.key, which tells rows to lanes");
   }
-  read_handler(section.table("handler"), handlers, result);
+  refuse_both_lists(section, result.target);
+  read_handler(section.table("handler"), handlers, section.has("commit_every"), result);
   section.finish();
   return result;
 }

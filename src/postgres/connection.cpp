@@ -178,6 +178,13 @@ pqxx::result Connection::execute(std::string_view sql, const Params& params) {
       params, [&](const auto& values) { return work.exec_params(std::string(sql), values); });
 }
 
+pqxx::result Connection::execute_prepared(std::string_view sql, const Params& params) {
+  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+  const auto& name = prepared(sql);
+  pqxx::nontransaction work(*connection_);
+  return with_values(params, [&](const auto& values) { return work.exec_prepared(name, values); });
+}
+
 const std::string& Connection::prepared(std::string_view sql) {
   if (const auto known = prepared_.find(sql); known != prepared_.end()) return known->second;
   const auto name = "seriatim_" + std::to_string(prepared_.size() + 1);
@@ -194,13 +201,23 @@ pqxx::result Connection::run(std::string_view sql, const Params& params) {
 
 pqxx::result Connection::run_prepared(std::string_view sql, const Params& params) {
   if (!direct_) return run(sql, params);
-  return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    const auto& name = prepared(sql);
-    pqxx::nontransaction work(*connection_);
-    return with_values(params,
-                       [&](const auto& values) { return work.exec_prepared(name, values); });
+  return guarded([&] { return execute_prepared(sql, params); });
+}
+
+std::variant<pqxx::result, Connection::Refusal> Connection::attempt(std::string_view sql,
+                                                                    const Params& params) {
+  std::optional<Refusal> refusal;
+  auto result = guarded([&] {
+    try {
+      return direct_ && !params.empty() ? execute_prepared(sql, params) : execute(sql, params);
+    } catch (const pqxx::sql_error& e) {
+      if (!connection_->is_open()) throw;
+      refusal = {sqlstate_of(e), first_line(e.what())};
+      return pqxx::result();
+    }
   });
+  if (refusal) return *refusal;
+  return result;
 }
 
 pqxx::result Connection::begin(std::string_view first_statement) {

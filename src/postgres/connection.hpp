@@ -8,6 +8,7 @@
 #include <pqxx/pqxx>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "seriatim/error.hpp"
@@ -55,6 +56,14 @@ class Connection {
   /// not hang on the parameters. Through a pooler it is a plain statement.
   pqxx::result run_prepared(std::string_view sql, const Params& params);
 
+  /// The same in the open transaction, where a refusal is the caller's to deal with: the
+  /// transaction stays open, in error until it is rolled back to a savepoint.
+  struct Refusal {
+    std::string sqlstate;
+    std::string message;
+  };
+  std::variant<pqxx::result, Refusal> attempt(std::string_view sql, const Params& params);
+
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
@@ -100,6 +109,7 @@ class Connection {
   template <class F>
   auto guarded(F&& work);
   pqxx::result execute(std::string_view sql, const Params& params);
+  pqxx::result execute_prepared(std::string_view sql, const Params& params);
   const std::string& prepared(std::string_view sql);
   void apply_settings(const Options& options);
   void tell_network_bounds();

@@ -7,6 +7,7 @@
 #include "postgres/cursor_repository.hpp"
 #include "postgres/identity.hpp"
 #include "postgres/late_look.hpp"
+#include "postgres/lent_transaction.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
@@ -79,6 +80,7 @@ class PostgresSession final : public LaneSession {
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     return cursor_.lock(epoch, expected);
   }
+  Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
   bool advance(std::uint64_t epoch, const std::optional<Position>& from,
                const std::vector<Position>& done, bool next_started) override {
     CursorRepository::Move move{from, from, {}, {}};
@@ -136,6 +138,7 @@ class PostgresSession final : public LaneSession {
   }
 
   Connection connection_;
+  LentTransaction lent_{connection_};
   Table table_;
   OrderBy order_;
   std::optional<Position> barrier_;

@@ -117,13 +117,26 @@ std::string optional_expression(const Columns& columns, const std::string& confi
   return columns.contains(column) ? "t." + quote_identifier(column) : fallback;
 }
 
+void leave_out_ignored(const SourceConfig& config, Table& table) {
+  if (config.ignore.empty()) return;
+  if (table.event_type == "NULL") {
+    broken("`ignore` names event types, and rows of " + table.name +
+           " have none: set `event_type` to the column or expression that gives it");
+  }
+  table.where =
+      fill(sql::where_not_ignored, {{"where", table.where},
+                                    {"event_type", table.event_type},
+                                    {"ignored", quote_literal(array_text(config.ignore))}});
+}
+
 void resolve_expressions(const Columns& columns, const SourceConfig& config, Table& table) {
   table.payload = optional_expression(columns, config.payload, "payload", "to_jsonb(t)");
   table.event_type = optional_expression(columns, config.event_type, "event_type", "NULL");
   table.headers = optional_expression(columns, config.headers, "headers", "NULL");
   if (!config.key.empty()) table.key = expression(columns, config.key);
   if (!config.where.empty()) table.where = expression(columns, config.where);
-  table.filtered = !config.where.empty();
+  leave_out_ignored(config, table);
+  table.filtered = !config.where.empty() || !config.ignore.empty();
   if (config.mark.empty()) return;
   table.mark = quote_identifier(demand_column(columns, config.mark, table, "mark")->first);
 }

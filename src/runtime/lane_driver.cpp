@@ -114,9 +114,11 @@ core::Event LaneDriver::carry_out(const core::CallHandler& action) {
 
 /// A handler that throws has failed at a row we cannot know, so none of the batch counts as done.
 BatchOutcome LaneDriver::call(const core::CallHandler& action) {
-  const CallContext context{action.deadline, action.yield_at, stop_};
+  const CallContext context{action.deadline, action.yield_at, stop_, session_->transaction()};
   try {
     return parts_.handler->handle(action.records, context);
+  } catch (const SessionLost&) {  // with the transaction it was lent
+    throw;
   } catch (const std::exception& thrown) {
     return {0, Outcome::retry_later(std::string("the handler threw: ") + thrown.what())};
   } catch (...) {

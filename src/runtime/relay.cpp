@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/known_types.hpp"
 #include "runtime/lane_driver.hpp"
 
 namespace seriatim {
@@ -85,10 +86,13 @@ Relay::~Relay() = default;
 void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
                 const HandlerFactory& handler) {
   if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
+  const auto guarded = process.event_types.empty()
+                           ? handler
+                           : runtime::only_known_types(process.event_types, handler);
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
     impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
         runtime::LaneDriver::Parts{process, lane, impl_->options.drain, impl_->holder, source,
-                                   handler(lane), impl_->observers}));
+                                   guarded(lane), impl_->observers}));
   }
 }
 

@@ -173,6 +173,7 @@ TEST_SUITE("the house") {
         {"http", {}},
         {"sms", {"boost/json"}},
         {"log", {"boost/json"}},
+        {"sql", {"seriatim_sql.hpp"}},
         {"support", {"boost/", "openssl/", "kainjow/"}}};
     for (const auto& entry : fs::directory_iterator(root / "handlers")) {
       if (!entry.is_directory()) continue;

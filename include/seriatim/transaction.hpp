@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace seriatim {
+
+/// The database transaction a handler writes in. The one in CallContext moves the cursor when the
+/// call has ended, so what is written there is committed with the cursor or not at all: a row takes
+/// effect exactly once, whatever is killed when.
+///
+/// Order: `mark` first; after a refusal `undo` before anything else is run.
+/// Threads: the lane's. Lifetime: the call. Errors: a lost connection is SessionLost: let it pass.
+class Transaction {
+ public:
+  /// Parameters $1, $2 … in text form; absent: NULL.
+  using Params = std::vector<std::optional<std::string>>;
+  using Row = std::vector<std::optional<std::string>>;
+
+  /// What the server said no to. Nothing of the statement remains.
+  struct Refusal {
+    std::string sqlstate;
+    std::string message;  ///< one line, without DETAIL and CONTEXT
+  };
+  struct Answer {
+    std::vector<Row> rows;
+    std::size_t rows_affected = 0;
+    std::optional<Refusal> refusal;
+  };
+
+  Transaction() = default;
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  virtual ~Transaction() = default;
+
+  /// Where `undo` goes back to. No statement after it runs longer than `time_max`.
+  virtual void mark(std::chrono::milliseconds time_max) = 0;
+  /// One statement, parsed once a session; it must leave the transaction open.
+  virtual Answer run(const std::string& statement, const Params& params) = 0;
+  /// Takes back everything since `mark`.
+  virtual void undo() = 0;
+};
+
+}  // namespace seriatim

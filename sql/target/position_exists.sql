@@ -1,0 +1,1 @@
+SELECT to_regclass('seriatim_position') IS NOT NULL
