@@ -87,7 +87,7 @@ std::optional<Outcome> Projection::write_rows(Transaction& transaction,
   const auto* statement = statement_for(first);
   if (statement == nullptr) {
     return Outcome::poison("no statement for event type \"" + first.event_type.value_or("") +
-                           "\": name it in `on`, or in the process's `ignore` list");
+                           "\": name it in `on`, or in `source.ignore` to pass over all rows of it");
   }
   return judged(transaction.run(statement->text(), statement->takes_batches()
                                                        ? NamedStatement::params(rows)
