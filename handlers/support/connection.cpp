@@ -205,6 +205,72 @@ class StreamConnection final : public Connection {
   Stream stream_;
 };
 
+/// Writes and reads at once until the reader has all. Lives until io.run() returns.
+template <class Stream>
+class Dialogue {
+ public:
+  Dialogue(Stream& stream, std::string_view bytes, const ByteStream::Take& take)
+      : stream_(stream), bytes_(bytes), take_(take) {}
+
+  void start() {
+    asio::async_write(stream_, asio::buffer(bytes_), [this](beast::error_code error, std::size_t) {
+      writing_ = false;
+      write_error_ = error;
+    });
+    read();
+  }
+
+  /// A receiver that hangs up breaks both ways; then the reading end knows more.
+  [[nodiscard]] std::string problem() const {
+    if (complete_ && !writing_ && !write_error_) return {};
+    return text_of(complete_ || !read_error_ ? write_error_ : read_error_);
+  }
+
+ private:
+  void read() {
+    stream_.async_read_some(asio::buffer(arrived_),
+                            [this](beast::error_code error, std::size_t size) {
+                              if (error) return end(error);
+                              complete_ = take_({arrived_.data(), size});
+                              if (!complete_) return read();
+                              end({});
+                            });
+  }
+  // An answer to what was not yet sent is none we know.
+  void end(beast::error_code error) {
+    read_error_ = error;
+    if (writing_) tcp_of(stream_).cancel();
+  }
+
+  Stream& stream_;
+  std::string_view bytes_;
+  const ByteStream::Take& take_;
+  std::array<char, 16 << 10> arrived_{};
+  bool writing_ = true;
+  bool complete_ = false;
+  beast::error_code write_error_;
+  beast::error_code read_error_;
+};
+
+template <class Stream>
+class StreamOfBytes final : public ByteStream {
+ public:
+  StreamOfBytes(asio::io_context& io, Stream stream) : io_(io), stream_(std::move(stream)) {}
+
+  std::string talk(std::string_view bytes, const Take& take, Clock::time_point deadline) override {
+    tcp_of(stream_).expires_at(deadline);
+    Dialogue dialogue(stream_, bytes, take);
+    dialogue.start();
+    io_.restart();
+    io_.run();
+    return dialogue.problem();
+  }
+
+ private:
+  asio::io_context& io_;
+  Stream stream_;
+};
+
 // --- opening ------------------------------------------------------------------------------------
 
 HttpFailure not_sent(const Url& url, const std::string& what) {
@@ -269,8 +335,10 @@ class Dialer::Impl {
  public:
   explicit Impl(std::string ca_file) : ca_file_(std::move(ca_file)) {}
 
-  Dialled dial(const Url& url, const std::vector<std::string>& addresses,
-               Clock::time_point deadline) {
+  /// `Made<Stream>` is what comes of it, `Result` either that or why there is none.
+  template <template <class> class Made, class Result>
+  Result dial(const Url& url, const std::vector<std::string>& addresses,
+              Clock::time_point deadline) {
     const auto port = static_cast<unsigned short>(std::stoi(url.port));
     beast::error_code error = beast::error::timeout;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -281,14 +349,15 @@ class Dialer::Impl {
       error = run_step(io_, [&](auto done) { tcp.async_connect(endpoint, std::move(done)); });
       if (error) continue;
       tcp.socket().set_option(ip::tcp::no_delay(true), error);
-      if (url.tls) return shake_hands(url, std::move(tcp), deadline);
-      return std::make_unique<StreamConnection<PlainStream>>(io_, std::move(tcp));
+      if (url.tls) return shake_hands<Made, Result>(url, std::move(tcp), deadline);
+      return std::make_unique<Made<PlainStream>>(io_, std::move(tcp));
     }
     return not_sent(url, connect_text(error));
   }
 
  private:
-  Dialled shake_hands(const Url& url, PlainStream tcp, Clock::time_point deadline) {
+  template <template <class> class Made, class Result>
+  Result shake_hands(const Url& url, PlainStream tcp, Clock::time_point deadline) {
     if (!tls_) tls_ = make_tls(ca_file_);
     TlsStream stream(std::move(tcp), *tls_);
     auto* ssl = stream.native_handle();
@@ -297,7 +366,7 @@ class Dialer::Impl {
     const auto error = run_step(io_, [&](auto done) {
       stream.async_handshake(asio::ssl::stream_base::client, std::move(done));
     });
-    if (!error) return std::make_unique<StreamConnection<TlsStream>>(io_, std::move(stream));
+    if (!error) return std::make_unique<Made<TlsStream>>(io_, std::move(stream));
     if (certificate_failed(ssl)) {
       const auto* why = X509_verify_cert_error_string(SSL_get_verify_result(ssl));
       return HttpFailure{Kind::refused, url.origin() + ": certificate refused: " + why};
@@ -316,7 +385,12 @@ Dialer::~Dialer() = default;
 
 Dialled Dialer::dial(const Url& url, const std::vector<std::string>& addresses,
                      Clock::time_point deadline) {
-  return impl_->dial(url, addresses, deadline);
+  return impl_->dial<StreamConnection, Dialled>(url, addresses, deadline);
+}
+
+Opened Dialer::open(const Url& url, const std::vector<std::string>& addresses,
+                    Clock::time_point deadline) {
+  return impl_->dial<StreamOfBytes, Opened>(url, addresses, deadline);
 }
 
 }  // namespace seriatim::handlers

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,6 +37,27 @@ class Connection {
 
 using Dialled = std::variant<std::unique_ptr<Connection>, HttpFailure>;
 
+/// An open connection, plain or TLS, for clients that speak a protocol of their own.
+class ByteStream {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Takes what arrived; true: that was all.
+  using Take = std::function<bool(std::string_view bytes)>;
+
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  /// Sends `bytes` and reads until `take` has all, both at once, since some receivers refuse what
+  /// they have not yet read. Answers what went wrong; empty: nothing. After an error the stream is
+  /// of no use.
+  [[nodiscard]] virtual std::string talk(std::string_view bytes, const Take& take,
+                                         Clock::time_point deadline) = 0;
+};
+
+using Opened = std::variant<std::unique_ptr<ByteStream>, HttpFailure>;
+
 /// Opens connections to numeric addresses: TCP to one after the other, then TLS.
 ///
 /// Threads: one user at a time. Lifetime: outlives its connections.
@@ -48,6 +70,8 @@ class Dialer {
 
   [[nodiscard]] Dialled dial(const Url& url, const std::vector<std::string>& addresses,
                              std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened open(const Url& url, const std::vector<std::string>& addresses,
+                            std::chrono::steady_clock::time_point deadline);
 
  private:
   class Impl;

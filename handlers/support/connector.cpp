@@ -29,6 +29,13 @@ Dialled Connector::connect(const Url& url, Clock::time_point deadline) {
   return dialer_.dial(url, std::get<Addresses>(addresses), deadline);
 }
 
+Opened Connector::open(const Url& url, Clock::time_point deadline) {
+  deadline = std::min(deadline, Clock::now() + config_.connect_timeout);
+  auto addresses = addresses_of(url, deadline);
+  if (auto* failure = std::get_if<HttpFailure>(&addresses)) return std::move(*failure);
+  return dialer_.open(url, std::get<Addresses>(addresses), deadline);
+}
+
 std::variant<Connector::Addresses, HttpFailure> Connector::addresses_of(
     const Url& url, Clock::time_point deadline) {
   if (const auto why = refusal_of_url(url); !why.empty() && !config_.allow_private) {

@@ -68,11 +68,26 @@ void take_host(const boost::urls::url_view& view, Url& url) {
   }
 }
 
-void take_port(const boost::urls::url_view& view, Url& url) {
-  url.port = url.tls ? "443" : "80";
+void take_port(const boost::urls::url_view& view, Url& url, std::string_view fallback) {
+  url.port = fallback;
   if (!view.has_port() || view.port().empty()) return;
   if (view.port_number() == 0) throw CannotRender("the URL's port is not between 1 and 65535");
   url.port = std::to_string(view.port_number());
+}
+
+// Boost.URL 1.81 takes "http://1.2.3.4.5/" for host 1.2.3.4 and path ".5/".
+void check_path(const boost::urls::url_view& view) {
+  if (view.encoded_path().empty() || view.encoded_path().starts_with('/')) return;
+  throw CannotRender("the URL's host or port is not valid");
+}
+
+/// Host, port and what is made of them; scheme and tls are there already.
+void take_place(const boost::urls::url_view& view, Url& url, std::string_view default_port) {
+  check_path(view);
+  take_host(view, url);
+  take_port(view, url, default_port);
+  url.host_field = url.host.find(':') == std::string::npos ? url.host : '[' + url.host + ']';
+  if (url.port != default_port) url.host_field += ':' + url.port;
 }
 
 }  // namespace
@@ -82,7 +97,7 @@ std::string Url::name() const {
 }
 
 std::string Url::origin() const {
-  return (tls ? "https://" : "http://") + host_field;
+  return scheme + "://" + host_field;
 }
 
 Url parse_url(std::string_view text) {
@@ -96,19 +111,37 @@ Url parse_url(std::string_view text) {
     throw CannotRender("the URL holds a user name; use username and password instead");
   }
   if (view.has_fragment()) throw CannotRender("the URL holds a fragment (#…), which is never sent");
-  // Boost.URL 1.81 takes "http://1.2.3.4.5/" for host 1.2.3.4 and path ".5/".
-  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) {
-    throw CannotRender("the URL's host or port is not valid");
-  }
   Url url;
+  url.scheme = scheme;
   url.tls = scheme == "https";
-  take_host(view, url);
-  take_port(view, url);
-  url.host_field = url.host.find(':') == std::string::npos ? url.host : '[' + url.host + ']';
-  if (url.port != (url.tls ? "443" : "80")) url.host_field += ':' + url.port;
+  take_place(view, url, url.tls ? "443" : "80");
   const auto target = view.encoded_target();
   url.target = std::string(target.data(), target.size());
   if (!url.target.starts_with('/')) url.target.insert(0, 1, '/');
+  return url;
+}
+
+ServiceUrl parse_service_url(std::string_view text, const ServiceScheme& scheme) {
+  const std::string form = std::string(scheme.plain) + "://[user:password@]host[:port]";
+  if (text.size() > url_bytes_max) throw CannotRender("the URL is over 8192 bytes");
+  const auto parsed = boost::urls::parse_uri({text.data(), text.size()});
+  if (!parsed || !parsed->has_authority()) throw CannotRender("must look like " + form);
+  const boost::urls::url_view& view = *parsed;
+  ServiceUrl url;
+  url.place.scheme = lower(std::string(view.scheme()));
+  url.place.tls = url.place.scheme == scheme.tls;
+  if (!url.place.tls && url.place.scheme != scheme.plain) {
+    throw CannotRender("must begin with " + std::string(scheme.plain) + ":// or " +
+                       std::string(scheme.tls) + "://");
+  }
+  if (view.has_query() || view.has_fragment()) {
+    throw CannotRender("must not hold a query or a fragment");
+  }
+  take_place(view, url.place, scheme.port);
+  url.user = view.user();
+  url.password = view.password();
+  url.path = view.path();
+  if (!url.path.empty()) url.path.erase(0, 1);
   return url;
 }
 

@@ -5,10 +5,12 @@
 
 namespace seriatim::handlers {
 
-/// An http or https URL, taken apart and judged safe to put into a request.
+/// Where a receiver is: an http or https URL, taken apart and judged safe to put into a request, or
+/// the place of another service (parse_service_url).
 struct Url {
   enum class HostKind { name, address };
 
+  std::string scheme;  ///< lower case
   bool tls = false;
   HostKind host_kind = HostKind::name;
   std::string host;          ///< lower case, IPv6 without brackets
@@ -28,5 +30,23 @@ struct Url {
 
 /// Throws CannotRender; the message does not quote the URL.
 [[nodiscard]] Url parse_url(std::string_view text);
+
+/// The schemes of a service that is not HTTP, and the port it has where the URL names none.
+struct ServiceScheme {
+  std::string_view plain;  ///< "redis"
+  std::string_view tls;    ///< "rediss"
+  std::string_view port;   ///< "6379"
+};
+
+/// `redis://user:password@host:port/path`
+struct ServiceUrl {
+  Url place;
+  std::string user;  ///< decoded, as is the password
+  std::string password;
+  std::string path;  ///< decoded, without its first slash
+};
+
+/// Throws CannotRender; the message does not quote the URL. A query or fragment is refused.
+[[nodiscard]] ServiceUrl parse_service_url(std::string_view text, const ServiceScheme& scheme);
 
 }  // namespace seriatim::handlers
