@@ -28,8 +28,14 @@ class HandlerRegistry {
   [[nodiscard]] const HandlerKind* find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
 
+  /// A kind this program could have had: `package` was not found when it was built.
+  void leave_out(std::string name, std::string package);
+  /// The package a kind was left out for; empty where it was not.
+  [[nodiscard]] std::string package_missing_for(const std::string& name) const;
+
  private:
   std::map<std::string, HandlerKind> kinds_;
+  std::map<std::string, std::string> left_out_;
 };
 
 /// Adds every kind under handlers/ (made at build time from its folders).

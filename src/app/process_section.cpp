@@ -185,16 +185,25 @@ void refuse_both_lists(Options& section, const postgres::Target& target) {
   }
 }
 
+std::string no_such_handler(const std::string& kind, const HandlerRegistry& handlers) {
+  const auto quoted = '"' + printable(kind, 63) + '"';
+  if (const auto package = handlers.package_missing_for(kind); !package.empty()) {
+    return "handler " + quoted + " was left out of this program: " + package +
+           " was not found when it was built; install it and build again";
+  }
+  const auto meant = runtime::nearest(kind, handlers.names());
+  const auto hint =
+      meant ? "did you mean \"" + *meant + "\"?" : "there are " + one_of(handlers.names());
+  return "no handler " + quoted + "; " + hint;
+}
+
 void read_handler(Options section, const HandlerRegistry& handlers, bool commits_named,
                   ConfiguredProcess& process) {
   process.handler_kind = section.required_text("kind");
   if (process.handler_kind.empty()) return;
   const auto* kind = handlers.find(process.handler_kind);
   if (kind == nullptr) {
-    const auto meant = runtime::nearest(process.handler_kind, handlers.names());
-    const auto hint =
-        meant ? "did you mean \"" + *meant + "\"?" : "there are " + one_of(handlers.names());
-    section.problem("kind", "no handler \"" + printable(process.handler_kind, 63) + "\"; " + hint);
+    section.problem("kind", no_such_handler(process.handler_kind, handlers));
     return;
   }
   try {

@@ -18,4 +18,13 @@ std::vector<std::string> HandlerRegistry::names() const {
   return names;
 }
 
+void HandlerRegistry::leave_out(std::string name, std::string package) {
+  left_out_.insert_or_assign(std::move(name), std::move(package));
+}
+
+std::string HandlerRegistry::package_missing_for(const std::string& name) const {
+  const auto found = left_out_.find(name);
+  return found == left_out_.end() ? std::string() : found->second;
+}
+
 }  // namespace seriatim

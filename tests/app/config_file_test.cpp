@@ -21,6 +21,7 @@ HandlerRegistry handlers_for_test() {
                   options.duration("timeout", milliseconds{1'000});
                   return handler_from([](const Record&) { return Outcome::done(); });
                 }});
+  registry.leave_out("nats", "libnats-dev");
   return registry;
 }
 
@@ -205,6 +206,9 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
        "s.toml:4: process.handler.kind: no handler \"smss\"; did you mean \"sms\"?"},
       {"[[process]]\nname = \"a\"\n[process.handler]\nkind = \"fax-machine\"",
        "s.toml:4: process.handler.kind: no handler \"fax-machine\"; there are \"sms\""},
+      {"[[process]]\nname = \"a\"\n[process.handler]\nkind = \"nats\"",
+       "s.toml:4: process.handler.kind: handler \"nats\" was left out of this program: libnats-dev "
+       "was not found when it was built; install it and build again"},
       {"[[process]]\nname = \"a\"\n" + handler + "[[process]]\nname = \"a\"\n" + handler,
        "s.toml:7: process.name: \"a\" is taken by a process above; names keep cursors apart"},
       {process_with("lanes = 0"), "s.toml:3: process.lanes: must be a whole number from 1 to 1024"},
