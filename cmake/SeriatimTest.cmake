@@ -1,5 +1,6 @@
 # seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [TIMEOUT seconds]): one doctest program, one
-# ctest entry. Labels: fast (no server), postgres (starts one), slow (tens of seconds).
+# ctest entry. Labels: fast (no server), postgres (starts one), broker
+# (starts a broker), slow (tens of seconds).
 function(seriatim_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)

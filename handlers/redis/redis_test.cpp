@@ -1,0 +1,403 @@
+// The redis handler on a real server: what it answers to whom, and what it leaves there.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <numeric>
+
+#include "redis/redis_handler.hpp"
+#include "support/handler_calls.hpp"
+#include "support/process.hpp"
+#include "support/redis_server.hpp"
+
+using namespace std::chrono_literals;
+using namespace seriatim;
+using namespace seriatim::handlers;
+using namespace seriatim::testing;
+using Kind = Outcome::Kind;
+
+namespace {
+
+constexpr const char* stream = "bookings:0";
+
+std::vector<Record> rows(std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
+  std::vector<Record> all;
+  for (auto n = first; n <= last; ++n) {
+    auto record = make_record(std::string(payload_bytes, 'x'), "row-" + std::to_string(n));
+    record.lane = 0;
+    record.sequence = n;
+    all.push_back(std::move(record));
+  }
+  return all;
+}
+
+RedisHandlerConfig config_for(const RedisServer& server) {
+  RedisHandlerConfig config;
+  config.place = parse_service_url(server.url(), {"redis", "rediss", "6379"}).place;
+  return config;
+}
+
+BatchOutcome deliver(RedisHandler& handler, const std::vector<Record>& batch,
+                     std::chrono::milliseconds time = 10s) {
+  return handler.handle(batch, call_within(time));
+}
+
+BatchOutcome deliver(const RedisServer& server, const std::vector<Record>& batch) {
+  RedisHandler handler(config_for(server));
+  return deliver(handler, batch);
+}
+
+bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
+  if (outcome.next) MESSAGE(outcome.next->reason);
+  return outcome.done == batch.size() && !outcome.next;
+}
+
+bool says(const BatchOutcome& outcome, const std::string& text) {
+  if (!outcome.next) return false;
+  CAPTURE(outcome.next->reason);
+  CHECK(outcome.next->reason.find(text) != std::string::npos);
+  return outcome.next->reason.find(text) != std::string::npos;
+}
+
+/// "1-0 2-0 …" as readers see them.
+std::string ids_in(const RedisServer& server, const std::string& name = stream) {
+  std::string ids;
+  for (const auto& entry : entries_of(server, name)) ids += (ids.empty() ? "" : " ") + entry.id;
+  return ids;
+}
+
+std::string ids_up_to(std::size_t count) {
+  std::string ids;
+  for (std::size_t n = 1; n <= count; ++n) ids += (n == 1 ? "" : " ") + std::to_string(n) + "-0";
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("an entry's id is the sequence number, its fields are the record") {
+  const RedisServer server;
+  auto batch = rows(42, 42);
+  batch[0].headers = {{"traceparent", "00-4bf9"}};
+  batch[0].late = true;
+  REQUIRE(all_done(deliver(server, batch), batch));
+  const auto entries = entries_of(server, stream);
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].id == "42-0");
+  const std::vector<std::pair<std::string, std::string>> fields{{"id", "row-42"},
+                                                                {"seriatim-process", "bookings"},
+                                                                {"seriatim-sequence", "42"},
+                                                                {"seriatim-epoch", "3"},
+                                                                {"seriatim-late", "true"},
+                                                                {"event-type", "booking.created"},
+                                                                {"key", "customer-7"},
+                                                                {"payload", std::string(20, 'x')},
+                                                                {"header:traceparent", "00-4bf9"}};
+  CHECK(entries[0].fields == fields);
+}
+
+TEST_CASE("a row handed over again is no second entry") {
+  const RedisServer server;
+  REQUIRE(all_done(deliver(server, rows(1, 300)), rows(1, 300)));
+  REQUIRE(all_done(deliver(server, rows(1, 300)), rows(1, 300)));
+  const auto half_new = rows(201, 400);
+  RedisHandler handler(config_for(server));
+  REQUIRE(all_done(deliver(handler, half_new), half_new));
+  REQUIRE(all_done(deliver(handler, half_new), half_new));
+  CHECK(ids_in(server) == ids_up_to(400));
+}
+
+TEST_CASE("numbers used up by rows set aside are left out") {
+  const RedisServer server;
+  RedisHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 2)).done == 2);
+  REQUIRE(deliver(handler, rows(5, 6)).done == 2);
+  CHECK(ids_in(server) == "1-0 2-0 5-0 6-0");
+}
+
+TEST_CASE("an entry of someone else is never taken for ours") {
+  const RedisServer server;
+  RedisClient client(server);
+  SUBCASE("at the same id") {
+    auto foreign = rows(3, 3);
+    foreign[0].position.id = "another row";
+    REQUIRE(deliver(server, rows(1, 2)).done == 2);
+    REQUIRE(deliver(server, foreign).done == 1);
+    const auto outcome = deliver(server, rows(1, 5));
+    CHECK(outcome.done == 2);
+    CHECK(says(outcome, "another record stands at 3-0 of stream bookings:0, which ends at 3-0"));
+    CHECK(outcome.next->kind == Kind::poison);
+    CHECK(ids_in(server) == "1-0 2-0 3-0");
+  }
+  SUBCASE("further on, in the midst of rows that are on their way") {
+    RedisHandler handler(config_for(server));
+    REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+    client.run({"XADD", stream, "400-0", "a", "b"});
+    const auto outcome = deliver(handler, rows(11, 1'000));
+    CHECK(outcome.done == 0);
+    CHECK(says(outcome, "11-0 was trimmed or deleted"));
+    CHECK(ids_in(server) == ids_up_to(10) + " 400-0");
+  }
+  SUBCASE("where another writer lets the stream give ids") {
+    client.run({"XADD", stream, "*", "a", "b"});
+    CHECK(deliver(server, rows(1, 5)).next->kind == Kind::poison);
+    CHECK(entries_of(server, stream).size() == 1);
+  }
+}
+
+TEST_CASE("a repeat whose entry is gone halts, and what the reason advises lets it go on") {
+  const RedisServer server;
+  RedisClient client(server);
+  REQUIRE(deliver(server, rows(1, 5)).done == 5);
+  for (const char* id : {"3-0", "4-0", "5-0"}) client.run({"XDEL", stream, id});
+  const auto outcome = deliver(server, rows(1, 6));
+  CHECK(outcome.done == 2);
+  CHECK(says(outcome, "with XSETID to 2-0"));
+  CHECK(outcome.next->kind == Kind::poison);
+  client.run({"XSETID", stream, "2-0"});
+  REQUIRE(deliver(server, rows(3, 6)).done == 4);
+  CHECK(ids_in(server) == ids_up_to(6));
+}
+
+TEST_CASE("a server that cannot take rows now is waited for, by the name of its trouble") {
+  struct Trouble {
+    const char* says;
+    std::vector<std::string> begins;
+    std::vector<std::string> ends;
+  };
+  const std::vector<Trouble> troubles{
+      {"OOM", {"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}},
+      {"READONLY", {"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}},
+      {"NOREPLICAS",
+       {"CONFIG", "SET", "min-replicas-to-write", "1"},
+       {"CONFIG", "SET", "min-replicas-to-write", "0"}},
+      {"can't run this command",
+       {"ACL", "SETUSER", "default", "-xadd"},
+       {"ACL", "SETUSER", "default", "+xadd"}},
+      {"NOPERM", {"ACL", "SETUSER", "default", "-eval"}, {"ACL", "SETUSER", "default", "+eval"}}};
+  const RedisServer server;
+  RedisClient client(server);
+  RedisHandler handler(config_for(server));
+  std::uint64_t next = 1;
+  for (const auto& trouble : troubles) {
+    CAPTURE(trouble.says);
+    client.run(trouble.begins);
+    const auto batch = rows(next, next + 9);
+    const auto outcome = deliver(handler, batch);
+    CHECK(outcome.done == 0);
+    CHECK(says(outcome, trouble.says));
+    CHECK(outcome.next->kind == Kind::retry_later);
+    client.run(trouble.ends);
+    CHECK(all_done(deliver(handler, batch), batch));
+    next += 10;
+  }
+  CHECK(ids_in(server) == ids_up_to(next - 1));
+}
+
+TEST_CASE(
+    "a server that becomes full in the midst of a batch has its first rows and no later one") {
+  const RedisServer server;
+  RedisClient client(server);
+  RedisHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);  // now several chunks travel at once
+  const auto batch = rows(11, 2'000, 1'000);
+  const auto info = client.run({"INFO", "memory"}).str();
+  const auto used = std::stoull(info.substr(info.find("used_memory:") + 12));
+  client.run({"CONFIG", "SET", "maxmemory", std::to_string(used + 1'500'000)});
+  const auto outcome = deliver(handler, batch);
+  CHECK(outcome.done > 0);
+  CHECK(outcome.done < batch.size());
+  CHECK(says(outcome, "OOM"));
+  CHECK(ids_in(server) == ids_up_to(10 + outcome.done));
+  client.run({"CONFIG", "SET", "maxmemory", "0"});
+  const auto rest = rows(11 + outcome.done, 2'000, 1'000);
+  CHECK(all_done(deliver(handler, rest), rest));
+  CHECK(ids_in(server) == ids_up_to(2'000));
+}
+
+TEST_CASE("a key that is no stream is poison") {
+  const RedisServer server;
+  RedisClient(server).run({"SET", stream, "text"});
+  const auto outcome = deliver(server, rows(1, 3));
+  CHECK(outcome.done == 0);
+  CHECK(says(outcome, "bookings:0 is not a stream"));
+  CHECK(outcome.next->kind == Kind::poison);
+}
+
+TEST_CASE("a row of more headers than a script can hand on is poison, alone") {
+  const RedisServer server;
+  auto batch = rows(1, 5);
+  for (int i = 0; i < 5'000; ++i) batch[3].headers.emplace_back(std::to_string(i), "x");
+  const auto outcome = deliver(server, batch);
+  CHECK(outcome.done == 3);
+  CHECK(says(outcome, "the server does not take this record"));
+  CHECK(outcome.next->kind == Kind::poison);
+  CHECK(ids_in(server) == ids_up_to(3));
+}
+
+TEST_CASE("what a server lost though it had acknowledged it is told once, before a gap opens") {
+  RedisServer server({.settings = {"--appendonly", "no"}});
+  RedisHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+  server.kill();
+  server.start();
+  const auto outcome = deliver(handler, rows(11, 12));
+  CHECK(outcome.done == 0);
+  CHECK(says(outcome, "ends at 0-0, but 10-0 was acknowledged"));
+  CHECK(outcome.next->kind == Kind::poison);
+  CHECK(deliver(handler, rows(11, 12)).done == 2);  // an operator's retry accepts it
+}
+
+TEST_CASE("a connection the server closed meanwhile costs nothing") {
+  const RedisServer server;
+  RedisHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+  RedisClient(server).run({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  CHECK(all_done(deliver(handler, rows(11, 20)), rows(11, 20)));
+  RedisClient(server).run({"SCRIPT", "FLUSH"});
+  CHECK(all_done(deliver(handler, rows(21, 30)), rows(21, 30)));
+  CHECK(ids_in(server) == ids_up_to(30));
+}
+
+TEST_CASE("a stream is trimmed to maxlen, exactly or nearly") {
+  const RedisServer server;
+  auto config = config_for(server);
+  config.maxlen = 50;
+  SUBCASE("exactly") {
+    config.trim_exactly = true;
+    RedisHandler handler(config);
+    REQUIRE(deliver(handler, rows(1, 500)).done == 500);
+    CHECK(entries_of(server, stream).size() == 50);
+    CHECK(entries_of(server, stream).front().id == "451-0");
+  }
+  SUBCASE("nearly") {
+    RedisHandler handler(config);
+    REQUIRE(deliver(handler, rows(1, 500)).done == 500);
+    CHECK(entries_of(server, stream).size() >= 50);
+    CHECK(entries_of(server, stream).size() < 300);
+  }
+}
+
+TEST_CASE("with wait_replicas a row is done when a replica has it, and not before") {
+  const RedisServer server({.settings = {"--repl-diskless-sync-delay", "0"}});
+  auto config = config_for(server);
+  config.wait_replicas = 1;
+  config.wait_timeout = 100ms;
+  RedisHandler handler(config);
+  const auto alone = deliver(handler, rows(1, 10));
+  CHECK(alone.done == 0);
+  CHECK(says(alone, "0 of 1 replicas"));
+  CHECK(alone.next->kind == Kind::retry_later);
+
+  RedisServer replica({.settings = {"--replicaof", "127.0.0.1 " + std::to_string(server.port())}});
+  const auto repeat = rows(1, 10);
+  wait_until("the replica follows", [&] { return deliver(handler, repeat).done == repeat.size(); });
+  CHECK(ids_in(replica) == ids_up_to(10));
+
+  replica.freeze();
+  CHECK(deliver(handler, rows(11, 20)).done == 0);
+  RedisHandler another(config);  // a repeat by a new connection must not pass for replicated
+  CHECK(deliver(another, rows(11, 20)).done == 0);
+  replica.thaw();
+  const auto rest = rows(11, 20);
+  wait_until("the replica follows again",
+             [&] { return deliver(another, rest).done == rest.size(); });
+  CHECK(ids_in(replica) == ids_up_to(20));
+  CHECK(ids_in(server) == ids_up_to(20));
+}
+
+TEST_CASE("streams named by the record each keep their order; a record that names none is poison") {
+  const RedisServer server;
+  auto config = config_for(server);
+  config.stream = "{{event_type}}:{{lane}}";
+  config.stream_by_record = true;
+  auto batch = rows(1, 6);
+  for (const std::size_t i : {1UL, 2UL, 4UL}) batch[i].event_type = "cancelled";
+  batch[5].event_type.reset();
+  RedisHandler handler(config);
+  const auto outcome = deliver(handler, batch);
+  CHECK(outcome.done == 5);
+  CHECK(says(outcome, "event_type"));
+  CHECK(outcome.next->kind == Kind::poison);
+  CHECK(ids_in(server, "booking.created:0") == "1-0 4-0");
+  CHECK(ids_in(server, "cancelled:0") == "2-0 3-0 5-0");
+}
+
+TEST_CASE("it logs in and selects its database; a wrong password waits and is never told") {
+  const RedisServer server({.settings = {"--requirepass", "open sesame"}});
+  auto config = config_for(server);
+  {
+    RedisHandler handler(config);
+    const auto outcome = deliver(handler, rows(1, 1));
+    CHECK(says(outcome, "unauthenticated"));
+    CHECK(outcome.next->kind == Kind::retry_later);
+  }
+  config.password = "open barley";
+  {
+    RedisHandler handler(config);
+    const auto outcome = deliver(handler, rows(1, 1));
+    CHECK(says(outcome, "WRONGPASS"));
+    CHECK(outcome.next->reason.find("barley") == std::string::npos);
+    CHECK(outcome.next->kind == Kind::retry_later);
+  }
+  config.password = "open sesame";
+  config.username = "default";
+  config.database = 3;
+  RedisHandler handler(config);
+  CHECK(deliver(handler, rows(1, 1)).done == 1);
+  RedisClient client(server);
+  client.run({"AUTH", "open sesame"});
+  CHECK(client.run({"XLEN", stream}).str() == "0");
+  client.run({"SELECT", "3"});
+  CHECK(client.run({"XLEN", stream}).str() == "1");
+}
+
+TEST_CASE("the rights the README names are enough") {
+  const RedisServer server({.settings = {"--repl-diskless-sync-delay", "0"}});
+  const RedisServer replica(
+      {.settings = {"--replicaof", "127.0.0.1 " + std::to_string(server.port())}});
+  RedisClient(server).run({"ACL", "SETUSER", "relay", "on", ">secret", "~bookings:*", "+eval",
+                           "+xadd", "+xrange", "+xrevrange", "+xtrim", "+xinfo", "+xsetid",
+                           "+exists", "+wait", "+select"});
+  auto config = config_for(server);
+  config.username = "relay";
+  config.password = "secret";
+  config.maxlen = 10'000;
+  config.wait_replicas = 1;
+  const auto all = rows(1, 1'000);
+  {
+    RedisHandler handler(config);
+    wait_until("the replica follows", [&] { return deliver(handler, all).done == all.size(); });
+    CHECK(deliver(handler, rows(1'001, 2'000)).done == 1'000);
+  }
+  RedisHandler again(config);
+  CHECK(deliver(again, rows(1'001, 3'000)).done == 2'000);
+}
+
+TEST_CASE("over TLS the server's certificate must be trusted") {
+  const RedisServer server({.tls = true});
+  auto config = config_for(server);
+  {
+    RedisHandler stranger(config);
+    const auto outcome = deliver(stranger, rows(1, 1));
+    CHECK(says(outcome, "certificate refused"));
+    CHECK(outcome.next->kind == Kind::retry_later);
+  }
+  config.ca_file = server.ca_file();
+  RedisHandler handler(config);
+  CHECK(all_done(deliver(handler, rows(1, 500)), rows(1, 500)));
+  CHECK(all_done(deliver(handler, rows(501, 1'000)), rows(501, 1'000)));
+}
+
+TEST_CASE("a name that does not resolve and a port nobody listens on are waited for") {
+  const RedisServer server({.started = false});
+  auto config = config_for(server);
+  SUBCASE("port") {}
+  SUBCASE("name") {
+    config.place =
+        parse_service_url("redis://no-such-host.invalid", {"redis", "rediss", "6379"}).place;
+  }
+  RedisHandler handler(config);
+  const auto outcome = deliver(handler, rows(1, 1), 2s);
+  CHECK(outcome.done == 0);
+  CHECK(says(outcome, config.place.origin()));
+  CHECK(outcome.next->kind == Kind::retry_later);
+}

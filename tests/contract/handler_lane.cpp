@@ -1,0 +1,89 @@
+#include "contract/handler_lane.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "support/process.hpp"
+
+namespace seriatim::testing {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto patience = std::chrono::seconds(60);
+
+Options::Value value_of(const HandlerOptions::mapped_type& option) {
+  return std::visit([](const auto& data) { return Options::Value{data, "test"}; }, option);
+}
+
+}  // namespace
+
+std::unique_ptr<Handler> make_handler(void (*register_kind)(HandlerRegistry&),
+                                      const BrokerUnderTest& broker) {
+  HandlerRegistry registry;
+  register_kind(registry);
+  auto table = std::make_shared<Options::Table>();
+  for (const auto& [key, option] : broker.options()) table->values.emplace(key, value_of(option));
+  Problems problems;
+  Options options(table, problems);
+  const auto factory = registry.find(broker.kind())->configure(options);
+  options.finish();
+  REQUIRE(problems.text() == "");
+  return factory(0);
+}
+
+std::vector<Record> make_rows(std::size_t count) {
+  std::vector<Record> rows(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = std::to_string(i + 1);
+    rows[i].position = {1'700'000'000'000'000 + static_cast<std::int64_t>(i), "row-" + number};
+    rows[i].key = "customer-" + std::to_string(i % 7);
+    rows[i].event_type = "booking.created";
+    rows[i].payload = R"({"number":)" + number + "}";
+    rows[i].process = "p";
+    rows[i].sequence = i + 1;
+    rows[i].epoch = 3;
+  }
+  return rows;
+}
+
+BatchOutcome HandlerLane::call(milliseconds limit, const std::stop_token& stop) {
+  const auto deadline = Clock::now() + limit;
+  const auto batch =
+      std::span(rows_).subspan(confirmed(), std::min(batch_rows_, rows_.size() - confirmed()));
+  auto outcome = handler_->handle(batch, {deadline, deadline, stop});
+  REQUIRE(outcome.done <= batch.size());
+  REQUIRE((outcome.done < batch.size() || !outcome.next));
+  REQUIRE((!outcome.next || !outcome.next->is_done()));
+  confirmed_ += outcome.done;
+  if (outcome.next) failures_ += 1;
+  return outcome;
+}
+
+std::optional<Outcome> HandlerLane::deliver_until_failure() {
+  while (confirmed() < rows_.size()) {
+    const auto outcome = call();
+    if (outcome.next) return outcome.next;
+    REQUIRE(outcome.done > 0);
+  }
+  return std::nullopt;
+}
+
+bool HandlerLane::deliver_all(milliseconds limit_of_a_call) {
+  bool poisoned = false;
+  const auto over = [&] {
+    while (confirmed() < rows_.size()) {
+      const auto outcome = call(limit_of_a_call);
+      if (!outcome.next) continue;
+      poisoned = outcome.next->kind == Outcome::Kind::poison;
+      if (poisoned) MESSAGE(outcome.next->reason);
+      return poisoned;  // else again, a few milliseconds later
+    }
+    return true;
+  };
+  wait_until("all rows are confirmed", over, patience);
+  return !poisoned;
+}
+
+}  // namespace seriatim::testing

@@ -1,0 +1,85 @@
+// A kind of handler is one folder: CMake finds it, or says why it is left out.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+using namespace seriatim::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = SERIATIM_SOURCE_DIR;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void rename_in(const fs::path& file, const std::string& from, const std::string& to) {
+  auto text = text_of(file);
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  std::ofstream(file) << text;
+}
+
+/// This house with a handlers/ of its own, configured, nothing built.
+struct Copy {
+  Copy() {
+    for (const auto& entry : fs::directory_iterator(root)) {
+      const auto name = entry.path().filename();
+      if (name == "handlers" || name == "build" || name == ".git") continue;
+      fs::create_symlink(entry.path(), folder.path() / name);
+    }
+    fs::copy(root / "handlers", handlers, fs::copy_options::recursive);
+  }
+  Ended configure(const std::map<std::string, std::string>& environment = {}) const {
+    Process::Options options;
+    options.environment = environment;
+    return run({SERIATIM_CMAKE, "-S", folder.path().string(), "-B", build.string(), "-G", "Ninja",
+                "-DSERIATIM_BUILD_TESTS=OFF", "-DSERIATIM_BUILD_APP=OFF"},
+               options);
+  }
+  [[nodiscard]] std::string registry() const {
+    return text_of(build / "generated" / "all_handlers.cpp");
+  }
+
+  TemporaryFolder folder;
+  fs::path handlers = folder.path() / "handlers";
+  fs::path build = folder.path() / "build";
+};
+
+}  // namespace
+
+TEST_CASE("handlers/log, copied and renamed, is a kind of its own; no other file is touched") {
+  const Copy copy;
+  fs::copy(copy.handlers / "log", copy.handlers / "courier");
+  rename_in(copy.handlers / "courier" / "CMakeLists.txt", "handler_log", "handler_courier");
+  const auto ended = copy.configure();
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(copy.registry().find("register_courier(registry);") != std::string::npos);
+  CHECK(copy.registry().find("register_log(registry);") != std::string::npos);
+  CHECK(text_of(copy.build / "build.ninja").find("handlers/courier/") != std::string::npos);
+}
+
+TEST_CASE("a kind whose library is missing is left out, and the package is named") {
+  const Copy copy;
+  // pkg-config as it is where libhiredis-dev was not installed.
+  const auto pkg_config = copy.folder.path() / "pkg-config";
+  std::ofstream(pkg_config) << "#!/bin/sh\ncase \"$*\" in *hiredis*) exit 1 ;; esac\n"
+                               "exec /usr/bin/pkg-config \"$@\"\n";
+  fs::permissions(pkg_config, fs::perms::owner_all);
+  const auto ended = copy.configure({{"PKG_CONFIG", pkg_config.string()}});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(ended.out.find("Handler redis: left out, libhiredis-dev was not found") !=
+        std::string::npos);
+  CHECK(copy.registry().find("register_redis(") == std::string::npos);
+  CHECK(copy.registry().find("leave_out(\"redis\", \"libhiredis-dev\")") != std::string::npos);
+}
