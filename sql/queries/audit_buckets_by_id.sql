@@ -1,16 +1,16 @@
 -- As audit_buckets_by_created_at.sql, in the order of an identity column.
 -- $3 after this bucket  $4 buckets
-SELECT b.number, b.rows, b.hash, b.sealed, b.open,
+SELECT b.number, b.lanes, b.rows, b.hash, b.sealed, b.open,
        (extract(epoch FROM b.from_at) * 1000000)::bigint AS from_us, b.from_id,
        (extract(epoch FROM b.to_at) * 1000000)::bigint AS to_us, b.to_id,
        now_there.rows AS rows_there, now_there.hash AS hash_there
 FROM (
-    SELECT l.number, l.rows, l.hash, l.ids IS NULL AS sealed, false AS open,
+    SELECT l.number, l.lanes, l.rows, l.hash, l.ids IS NULL AS sealed, false AS open,
            l.from_at, l.from_id, l.to_at, l.to_id
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.lane = $2::integer
     UNION ALL
-    SELECT 9223372036854775807, cardinality(c.bucket_ids),
+    SELECT 9223372036854775807, c.lanes, cardinality(c.bucket_ids),
            coalesce((SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(c.bucket_ids) AS id), 0),
            false, true, c.bucket_at, c.bucket_id, c.position_at, c.position_id
     FROM seriatim.cursor AS c
@@ -22,7 +22,8 @@ CROSS JOIN LATERAL (
     WHERE t.{id} >= coalesce(b.from_id::bigint, -9223372036854775808)
       AND (b.from_id IS NULL OR t.{id} > b.from_id::bigint)
       AND t.{id} <= b.to_id::bigint
-      AND ({where}) AND {lane_filter}
+      AND ({where})
+      AND (b.lanes = 1 OR coalesce((hashtextextended(({key})::text, 0) % b.lanes + b.lanes) % b.lanes, 0) = $2::integer)
 ) AS now_there
 WHERE b.number > $3::bigint
 ORDER BY b.number

@@ -1,16 +1,20 @@
 -- The newest closed buckets with their ids, back from $3 (a moment; NULL: the cursor), of about $4
 -- rows together; their range begins where the first of them does, or the open bucket where there is none.
+-- None of before the lanes were cut into $6, the last time.
 WITH newest AS (
     SELECT l.number, l.from_at, l.from_id, l.rows,
-           sum(l.rows) OVER (ORDER BY l.number DESC) - l.rows AS rows_after
-    FROM (SELECT number, from_at, from_id, rows
+           sum(l.rows) OVER (ORDER BY l.number DESC) - l.rows AS rows_after,
+           bool_or(l.lanes <> $6::integer) OVER (ORDER BY l.number DESC) AS of_another_cut
+    FROM (SELECT number, lanes, from_at, from_id, rows
           FROM seriatim.ledger
           WHERE process_name = $1 AND lane = $2::integer AND ids IS NOT NULL
+            AND number > (SELECT ledger_start FROM seriatim.cursor
+                          WHERE process_name = $1 AND lane = $2::integer)
             AND ($3::timestamptz IS NULL OR from_at IS NULL OR from_at < $3::timestamptz)
           ORDER BY number DESC
           LIMIT $5::bigint) AS l
 ), taken AS (
-    SELECT * FROM newest WHERE rows_after < $4::bigint
+    SELECT * FROM newest WHERE rows_after < $4::bigint AND NOT of_another_cut
 ), first AS (
     SELECT * FROM taken ORDER BY number LIMIT 1
 )

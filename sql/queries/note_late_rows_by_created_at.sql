@@ -2,13 +2,17 @@
 -- bucket they stand in. Answers those that stood in a closed one; the others belong to the open one.
 WITH late AS (
     SELECT u.at, u.id FROM unnest($3::timestamptz[], $4::text[]) AS u (at, id)
+), since AS (  -- a lane that was gone for a time counts what it had before no more
+    SELECT ledger_start FROM seriatim.cursor WHERE process_name = $1 AND lane = $2::integer
 ), placed AS (
     SELECT b.number, late.id
     FROM late
+    CROSS JOIN since
     CROSS JOIN LATERAL (
         SELECT l.number, l.from_at, l.from_id
         FROM seriatim.ledger AS l
-        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.to_at >= late.at
+        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number > since.ledger_start
+          AND l.to_at >= late.at
           AND (l.to_at, l.to_id::{id_type}) >= (late.at, late.id::{id_type})
         ORDER BY l.to_at, l.number
         LIMIT 1

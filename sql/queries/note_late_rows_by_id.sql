@@ -1,13 +1,17 @@
 -- As note_late_rows_by_created_at.sql, in the order of an identity column; $3 decides nothing.
 WITH late AS (
     SELECT u.at, u.id FROM unnest($3::timestamptz[], $4::text[]) AS u (at, id)
+), since AS (  -- a lane that was gone for a time counts what it had before no more
+    SELECT ledger_start FROM seriatim.cursor WHERE process_name = $1 AND lane = $2::integer
 ), placed AS (
     SELECT b.number, late.id
     FROM late
+    CROSS JOIN since
     CROSS JOIN LATERAL (
         SELECT l.number, l.from_id
         FROM seriatim.ledger AS l
-        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.to_id::bigint >= late.id::bigint
+        WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number > since.ledger_start
+          AND l.to_id::bigint >= late.id::bigint
         ORDER BY l.number
         LIMIT 1
     ) AS b

@@ -1,5 +1,5 @@
 -- The rows of a process's lanes become $2 rows that all go on after the barrier $3, $4. Open buckets
--- are closed there. A lane that is new goes on with the number it had when it was there last, and
+-- are closed there, empty ones too, so that every lane's reach up to it. A lane that is new goes on with the number it had when it was there last, and
 -- every epoch is larger than any before, so that a receiver sees no number twice in an epoch.
 -- $1 process  $5 who  $6 why
 WITH before AS (
@@ -12,8 +12,13 @@ WITH before AS (
         (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, $3::timestamptz, $4::text,
            cardinality(bucket_ids),
-           (SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(bucket_ids) AS id), bucket_ids
-    FROM before WHERE cardinality(bucket_ids) > 0
+           coalesce((SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(bucket_ids) AS id), 0),
+           bucket_ids
+    FROM before WHERE $3::timestamptz IS NOT NULL
+    ON CONFLICT (process_name, lane, number) DO UPDATE  -- nothing since: the last one reaches there
+        SET to_at = EXCLUDED.to_at, to_id = EXCLUDED.to_id
+        WHERE ledger.lanes = EXCLUDED.lanes
+          AND (ledger.to_at, ledger.to_id) IS NOT DISTINCT FROM (EXCLUDED.from_at, EXCLUDED.from_id)
 ), gone AS (
     DELETE FROM seriatim.cursor AS c
     USING before AS b
@@ -33,12 +38,12 @@ WITH before AS (
     INSERT INTO seriatim.cursor
         (process_name, lane, lanes, position_at, position_id, bucket_at, bucket_id, sequence,
          ledger_start, epoch, looked_at, identity)
-    SELECT $1, lane, $2::integer, $3::timestamptz, $4::text, $3::timestamptz, $4::text, last.number,
+    SELECT $1, more.lane, $2::integer, $3::timestamptz, $4::text, $3::timestamptz, $4::text, last.number,
            last.number, n.epoch, n.looked_at, (SELECT b.identity FROM before AS b WHERE b.lane = 0)
     FROM newest AS n
-    CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS lane
+    CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS more (lane)
     CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number FROM seriatim.ledger AS l
-                        WHERE l.process_name = $1 AND l.lane = lane) AS last
+                        WHERE l.process_name = $1 AND l.lane = more.lane) AS last
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, act, who, why, epoch, position_at, position_id, detail)

@@ -53,7 +53,8 @@ std::string ids(const std::vector<Position>& rows, std::uint64_t all) {
 
 /// The proof in a sentence, or what stands against it.
 std::string sentence(const LaneAudit& lane) {
-  const auto name = "lane " + std::to_string(lane.lane) + ": ";
+  const auto name = "lane " + std::to_string(lane.lane) +
+                    (lane.former ? ", until the lanes were cut anew: " : ": ");
   if (!lane.position) return name + "nothing was delivered yet\n";
   const auto where = iso_time(lane.position->created_at_us) + " (row " +
                      printable(lane.position->id, id_bytes_max) + ", sequence " +
@@ -118,6 +119,7 @@ object to_json(const LaneAudit& lane) {
   array mismatches;
   for (const auto& what : lane.mismatch_texts) mismatches.emplace_back(valid_utf8(what));
   return {{"lane", lane.lane},
+          {"former", lane.former},
           {"sound", lane.sound()},
           {"up_to", lane.position ? value(to_json(*lane.position)) : value(nullptr)},
           {"sequence", lane.sequence},

@@ -88,15 +88,17 @@ std::optional<Round::Unreadable> AuditPass::turn(const Position& cursor,
   const Bound up_to =
       window_start ? Bound{*window_start, std::nullopt} : Bound{cursor.created_at_us, cursor.id};
   if (const auto range = late_rows_.newest(up_to, step_rows)) {
-    if (auto late = judge(*range, cursor)) return late;
+    if (auto late = judge(late_rows_, *range, cursor)) return late;
   }
   while (Clock::now() < end) {
-    const auto range = late_rows_.next(walked_, window_start, step_rows);
+    const auto range = walker().next(walked_, window_start, step_rows);
     if (!range) {
-      walked_ = 0;
+      walked_ = -1;
+      if (walk_++ < former_.size()) continue;
+      begin_walk();
       break;
     }
-    if (auto late = judge(*range, cursor)) return late;
+    if (auto late = judge(walker(), *range, cursor)) return late;
     walked_ = range->last;
   }
   seal(window_start);
@@ -105,10 +107,30 @@ std::optional<Round::Unreadable> AuditPass::turn(const Position& cursor,
 
 /// With one row more than were noted, and some to name, late ones cannot hide behind delivered
 /// ones.
-std::optional<Round::Unreadable> AuditPass::judge(const NotedRange& range, const Position& cursor) {
-  const auto late = late_rows_.find(range, range.rows + late_max, late_max);
+std::optional<Round::Unreadable> AuditPass::judge(LateRows& rows, const NotedRange& range,
+                                                  const Position& cursor) {
+  const auto late = rows.find(range, range.rows + late_max, late_max);
   if (late.empty()) return std::nullopt;
   return Round::Unreadable{late.front().id, HaltReason::late_row, late_text(late, cursor, config_)};
+}
+
+/// Buckets of before a recut hold the rows of a former lane, of which ours are some.
+void AuditPass::begin_walk() {
+  walk_ = 0;
+  former_.clear();
+  auto ours = table_;
+  if (lane_.lanes > 1) {
+    ours.where = "(" + table_.where + ") AND " +
+                 fill(sql::lane_filter, {{"key", table_.key},
+                                         {"lanes", std::to_string(lane_.lanes)},
+                                         {"lane", std::to_string(lane_.lane)}});
+  }
+  for (const auto& row :
+       connection_.run(sql::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
+    former_.emplace_back(
+        connection_, ours, config_.order_by,
+        LaneId{lane_.process, row["lane"].as<unsigned>(), row["lanes"].as<unsigned>()});
+  }
 }
 
 /// TRUNCATE … RESTART IDENTITY, refilled past the cursor: the rows up to it have ids that were

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "postgres/late_rows.hpp"
 
@@ -26,7 +27,10 @@ class AuditPass {
  private:
   std::optional<Round::Unreadable> turn(const Position& cursor,
                                         const std::optional<Mark>& window_start);
-  std::optional<Round::Unreadable> judge(const NotedRange& range, const Position& cursor);
+  std::optional<Round::Unreadable> judge(LateRows& rows, const NotedRange& range,
+                                         const Position& cursor);
+  LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
+  void begin_walk();
   void refuse_ids_begun_again(const Position& cursor);
   void seal(const std::optional<Mark>& window_start);
 
@@ -38,7 +42,9 @@ class AuditPass {
   std::string began_again_;  ///< statement; empty in created_at order
 
   std::chrono::steady_clock::time_point next_turn_{};
-  std::int64_t walked_ = 0;  ///< number of the last bucket this walk has looked at
+  std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew
+  std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
+  std::int64_t walked_ = -1;      ///< number of the last bucket looked at there
   std::optional<Position> last_cursor_;
 };
 

@@ -33,21 +33,21 @@ bool told_together(const BucketAudit& a, const BucketAudit& b) {
 
 class LaneAuditor {
  public:
-  LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane)
-      : connection_(connection),
-        lane_(lane.id),
-        late_rows_(connection, table, target.source.order_by, lane.id) {
+  LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane,
+              bool former)
+      : connection_(connection), target_(target), table_(table), lane_(lane.id) {
     const bool by_id = target.source.order_by == OrderBy::id;
     buckets_ = statement_for(by_id ? sql::audit_buckets_by_id : sql::audit_buckets_by_created_at,
                              table, lane.id);
     audit_.lane = lane.id.lane;
+    audit_.former = former;
     audit_.position = lane.cursor.position;
     audit_.sequence = lane.cursor.sequence;
   }
 
   LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) {
     read_beginning();
-    std::int64_t last = 0;
+    std::int64_t last = -1;
     for (;;) {
       const auto page = connection_.run(
           buckets_, params({std::to_string(last), std::to_string(buckets_at_once)}));
@@ -58,7 +58,7 @@ class LaneAuditor {
       progress(audit_.rows);
       if (page.size() < buckets_at_once) break;
     }
-    compare_with_cursor();
+    if (!audit_.former) compare_with_cursor();
     return std::move(audit_);
   }
 
@@ -70,6 +70,10 @@ class LaneAuditor {
   }
 
   void read_beginning() {
+    if (audit_.former) {
+      audit_.set_aside = 0;  // told with the lanes there are
+      return;
+    }
     const auto row = connection_.run(sql::audit_lane, params({}))[0];
     audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
     audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
@@ -87,12 +91,31 @@ class LaneAuditor {
     bucket.rows = row["rows"].as<std::uint64_t>();
     bucket.rows_there = row["rows_there"].as<std::uint64_t>();
     bucket.hash = row["hash"].as<std::int64_t>();
+    bucket.lanes = row["lanes"].as<unsigned>();
     judge(bucket, row["hash_there"].as<std::int64_t>());
-    if (bucket.from != end_of_last_) {
+    if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
       mismatch(bucket, "does not begin where the one before it ends");
     }
     end_of_last_ = bucket.to;
+    if (audit_.former) {
+      audit_.position = bucket.to;
+      audit_.sequence = static_cast<std::uint64_t>(bucket.number);
+    }
     add(bucket, every_bucket);
+  }
+
+  [[nodiscard]] bool was_before_ledger_start(const BucketAudit& bucket) const {
+    return !bucket.open && bucket.number <= static_cast<std::int64_t>(audit_.ledger_start);
+  }
+
+  /// The first of a lane that is gone, or after a time in which other lanes had its rows.
+  [[nodiscard]] bool begins_anew(const BucketAudit& bucket) const {
+    if (end_of_last_ == std::nullopt && audit_.former && audit_.bucket_count == 0) return true;
+    if (!bucket.from) return false;
+    return connection_
+        .run(sql::was_barrier, {lane_.process, std::to_string(bucket.lanes),
+                                timestamp_text(bucket.from->created_at_us), bucket.from->id})[0][0]
+        .as<bool>();
   }
 
   void judge(BucketAudit& bucket, std::int64_t hash_there) {
@@ -102,7 +125,9 @@ class LaneAuditor {
     if (bucket.from) range.after = bound(*bucket.from);
     range.up_to = bound(bucket.to);
     range.first = range.last = bucket.open ? 0 : bucket.number;
-    const auto late = late_rows_.find(range, bucket.rows + late_max, late_max);
+    LateRows late_rows(connection_, table_, target_.source.order_by,
+                       {lane_.process, lane_.lane, bucket.lanes});
+    const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
     bucket.late = late.size();
     bucket.gone =
         bucket.rows + bucket.late - std::min(bucket.rows + bucket.late, bucket.rows_there);
@@ -138,6 +163,7 @@ class LaneAuditor {
 
   void add(const BucketAudit& bucket, bool every_bucket) {
     audit_.rows += bucket.rows;
+    (was_before_ledger_start(bucket) ? rows_before_ : rows_since_) += bucket.rows;
     audit_.bucket_count += 1;
     audit_.gone += bucket.gone;
     audit_.hash ^= bucket.hash;
@@ -160,16 +186,20 @@ class LaneAuditor {
 
   void compare_with_cursor() {
     const auto delivered = audit_.sequence - audit_.ledger_start;
-    if (audit_.rows == delivered) return;
+    if (rows_before_ > 0) audit_.ledger_start = 0;  // the lane was there before, with a ledger
+    if (rows_since_ == delivered) return;
     audit_.mismatches += 1;
     audit_.mismatch_texts.push_back("the cursor counts " + std::to_string(delivered) +
                                     " rows since the ledger began, the ledger " +
-                                    std::to_string(audit_.rows));
+                                    std::to_string(rows_since_));
   }
 
   Connection& connection_;
+  const Target& target_;
+  const Table& table_;
   LaneId lane_;
-  LateRows late_rows_;
+  std::uint64_t rows_before_ = 0;  ///< of an earlier life of the lane
+  std::uint64_t rows_since_ = 0;
   std::string buckets_;
   std::optional<Position> end_of_last_;
   LaneAudit audit_;
@@ -188,7 +218,15 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
   }
   std::vector<LaneAudit> audits;
   for (const auto& lane : lanes) {
-    audits.push_back(LaneAuditor(connection, target, table, lane).run(every_bucket, progress));
+    audits.push_back(
+        LaneAuditor(connection, target, table, lane, false).run(every_bucket, progress));
+  }
+  for (const auto& row : connection.run(
+           sql::lanes_gone, {target.process.name, std::to_string(lanes.front().id.lanes)})) {
+    LaneRow gone;
+    gone.id = {target.process.name, row["lane"].as<unsigned>(), 0};
+    audits.push_back(
+        LaneAuditor(connection, target, table, gone, true).run(every_bucket, progress));
   }
   connection.rollback();
   return audits;

@@ -18,6 +18,7 @@ struct BucketAudit {
     mismatch,  ///< the ledger does not fit the table, or itself
   };
   std::int64_t number = 0;
+  unsigned lanes = 1;            ///< there were then
   bool sealed = false;           ///< count and hash alone are left
   bool open = false;             ///< the newest one, still growing
   std::optional<Position> from;  ///< after it; absent: from the first row on
@@ -36,6 +37,7 @@ struct LaneAudit {
   static constexpr std::size_t named_max = 10;
 
   unsigned lane = 0;
+  bool former = false;               ///< gone since the lanes were cut anew
   std::optional<Position> position;  ///< absent: nothing was delivered yet
   std::uint64_t sequence = 0;
   std::uint64_t ledger_start = 0;       ///< rows delivered before there was a ledger

@@ -52,7 +52,7 @@ std::optional<NotedRange> LateRows::newest(const Bound& up_to, std::uint64_t row
   const auto found = connection_.run(
       sql::newest_buckets,
       {lane_.process, std::to_string(lane_.lane), moment ? moment_of(up_to) : std::nullopt,
-       std::to_string(rows_about), std::to_string(buckets_max)});
+       std::to_string(rows_about), std::to_string(buckets_max), std::to_string(lane_.lanes)});
   if (found.empty()) return std::nullopt;
   auto range = range_from(found[0]);
   range.up_to = up_to;
@@ -65,7 +65,8 @@ std::optional<NotedRange> LateRows::next(std::int64_t number, const std::optiona
   const auto found = connection_.run(
       sql::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),
                           std::to_string(rows_about), std::to_string(buckets_max),
-                          before ? std::optional(timestamp_text(*before)) : std::nullopt});
+                          before ? std::optional(timestamp_text(*before)) : std::nullopt,
+                          std::to_string(lane_.lanes)});
   return found.empty() ? std::nullopt : std::optional(range_from(found[0]));
 }
 
