@@ -51,6 +51,13 @@ Run torture(std::vector<std::string> arguments, const Process::Options& options 
   return run;
 }
 
+bool any_calls_in(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("calls-torture_")) return true;
+  }
+  return false;
+}
+
 /// A program broken on purpose takes the relays' place.
 Run torture_broken(const std::string& mutant, std::vector<std::string> arguments) {
   Process::Options options;
@@ -139,8 +146,7 @@ TEST_SUITE("torture") {
     CHECK(run.number("lost") > 0);
     const auto kept = run.ended.err.substr(run.ended.err.find("logs in ") + 8);
     const std::filesystem::path folder = kept.substr(0, kept.find('\n'));
-    const auto seed_text = std::to_string(run.number("seed"));
-    CHECK(std::filesystem::exists(folder / ("calls-torture_" + seed_text + "_plain_by_time.csv")));
+    CHECK(any_calls_in(folder));  // of each stream that is not clean
     CHECK(std::filesystem::exists(folder / "relay-0.log"));
     if (std::filesystem::exists(folder / "relay-0.log")) std::filesystem::remove_all(folder);
   }
