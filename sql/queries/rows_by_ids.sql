@@ -1,4 +1,4 @@
--- The rows of the ids $1, in that order, and whether they stand behind the cursor $2 $3.
+-- The rows of the ids $1, in that order, and whether they stand behind the cursor $2 $3 (NULL: none yet).
 -- $4 rows  $5 bytes a payload  $6 bytes in all
 SELECT id, created_at_us, late, payload_bytes, other_bytes, fits, found,
        payload_is_binary, CASE WHEN fits THEN key END AS key,
@@ -18,7 +18,7 @@ FROM (
                    + coalesce(octet_length(r.headers), 0) AS other_bytes
         FROM (
             SELECT wanted.place AS place_wanted,
-                   (t.{created_at}, t.{id}) <= ($2::timestamptz, $3::{id_type}) AS late,
+                   coalesce((t.{created_at}, t.{id}) <= ($2::timestamptz, $3::{id_type}), false) AS late,
                    t.{id}::text AS id,
                    CASE WHEN isfinite(t.{created_at}) THEN
                        (extract(epoch FROM t.{created_at}) * 1000000)::bigint END AS created_at_us,

@@ -3,6 +3,8 @@
 -- switched waiting off, so it is switched on for this transaction.
 -- $5, $6 late_rows = 'deliver': the batch in its order, and how far late rows were looked for; NULL: as
 -- they are.  $7 attempts to count: 0 where the last one counted was never made
+-- $8, $9 late_rows = 'deliver': sequence and plan when the batch was read: a statement of a session given up
+-- may arrive late, with a plan of rows that went out since
 UPDATE seriatim.cursor
 SET attempts = attempts + $7::integer, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
@@ -11,4 +13,6 @@ SET attempts = attempts + $7::integer, state = 'running', next_attempt_at = NULL
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND state IN ('running', 'retrying')
+  AND ($8::bigint IS NULL OR sequence = $8::bigint)
+  AND ($9::text[] IS NULL OR planned_ids = $9::text[])
 RETURNING set_config('synchronous_commit', 'on', true)

@@ -30,6 +30,10 @@ std::optional<std::string> id(const std::optional<Position>& position) {
   return position ? std::optional(position->id) : std::nullopt;
 }
 
+std::optional<std::string> some(std::string text) {
+  return text;
+}
+
 std::string literal(const std::optional<std::string>& text) {
   return text ? quote_literal(*text) : "NULL";
 }
@@ -142,18 +146,19 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
-bool CursorRepository::start(std::uint64_t epoch, bool again,
-                             std::optional<std::vector<std::string>> planned,
-                             std::optional<Mark> looked_at) {
+bool CursorRepository::start(std::uint64_t epoch, bool again, const std::optional<Plan>& plan) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
   return !connection_
               .run_prepared(
                   sql::start_attempt,
                   lane_and({expected(epoch), lease_text(),
-                            planned ? std::optional(array_text(*planned)) : std::nullopt,
-                            looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
-                            again ? "0" : "1"}))
+                            plan && plan->ids ? some(array_text(*plan->ids)) : std::nullopt,
+                            plan && plan->looked_at ? some(timestamp_text(*plan->looked_at))
+                                                    : std::nullopt,
+                            again ? "0" : "1",
+                            plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
+                            plan ? some(array_text(plan->ids_before)) : std::nullopt}))
               .empty();
 }
 

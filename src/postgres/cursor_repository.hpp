@@ -20,10 +20,14 @@ class CursorRepository {
                    milliseconds lease, bool keeps_plan);
 
   Claim claim();
-  /// `planned`, `looked_at`: what late_rows = "deliver" keeps beside the cursor; absent: as it is.
-  bool start(std::uint64_t epoch, bool again,
-             std::optional<std::vector<std::string>> planned = std::nullopt,
-             std::optional<Mark> looked_at = std::nullopt);
+  /// What late_rows = "deliver" keeps beside the cursor; absent: as it is.
+  struct Plan {
+    std::optional<std::vector<std::string>> ids;
+    std::optional<Mark> looked_at;
+    std::vector<std::string> ids_before;  ///< as it must still be
+    std::uint64_t sequence_before = 0;
+  };
+  bool start(std::uint64_t epoch, bool again, const std::optional<Plan>& plan = std::nullopt);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {

@@ -31,24 +31,28 @@ std::vector<std::string> ids_from(const pqxx::field& json) {
 
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
-LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
-                            milliseconds lookback, const std::optional<Mark>& looked_at) {
+LateWindow read_late_window(Connection& connection, const LaneId& lane,
+                            const std::optional<Position>& cursor, milliseconds lookback,
+                            const std::optional<Mark>& looked_at) {
   const auto row =
       connection.run(sql::delivery_window,
                      {lane.process, std::to_string(lane.lane),
                       looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
-                      timestamp_text(cursor.created_at_us), std::to_string(lookback.count())})[0];
+                      cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
+                      std::to_string(lookback.count())})[0];
   LateWindow window;
+  window.planned_ids = ids_from(row["planned_ids"]);
+  window.sequence = row["sequence"].as<std::uint64_t>();
+  if (!cursor) return window;
   window.looked_at = row["looked_us"].as<Mark>();
   window.start = row["start_us"].as<Mark>();
-  window.planned_ids = ids_from(row["planned_ids"]);
   window.range.first = row["first"].as<std::int64_t>();
   window.range.last = INT64_MAX;
   window.range.after = Bound{window.start, std::nullopt};
   if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= window.start) {
     window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
   }
-  window.range.up_to = Bound{cursor.created_at_us, cursor.id};
+  window.range.up_to = Bound{cursor->created_at_us, cursor->id};
   return window;
 }
 
@@ -64,15 +68,16 @@ Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) 
   planned_.reset();
   late_ids_.clear();
   looked_ = !cursor;
-  if (!cursor) return {};
-  window_ = read_late_window(connection_, lane_, *cursor, lookback_, looked_at_);
-  looked_at_ = window_.looked_at;
-  window_start_ = window_.start;
+  window_ = read_late_window(connection_, lane_, cursor, lookback_, looked_at_);
+  if (cursor) {
+    looked_at_ = window_.looked_at;
+    window_start_ = window_.start;
+  }
   if (!window_.planned_ids.empty()) {
-    auto round = read(window_.planned_ids, *cursor, rows_max);
+    auto round = read(window_.planned_ids, cursor, rows_max);
     if (!round.records.empty() || round.unreadable) return round;
   }
-  const bool due = !found_.empty() || Clock::now() >= next_look_;
+  const bool due = cursor && (!found_.empty() || Clock::now() >= next_look_);
   return due ? look(*cursor, rows_max) : Round{};
 }
 
@@ -101,7 +106,7 @@ Round LateLook::look(const Position& cursor, unsigned rows_max) {
   return read(ids, cursor, rows_max);
 }
 
-Round LateLook::read(const std::vector<std::string>& ids, const Position& cursor,
+Round LateLook::read(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                      unsigned rows_max) {
   auto batch = reader_.read_ids(ids, cursor, rows_max);
   return {std::move(batch.records), false, {}, std::move(batch.unreadable)};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "postgres/cursor_repository.hpp"
 #include "postgres/late_rows.hpp"
 #include "postgres/row_reader.hpp"
 
@@ -14,14 +15,16 @@ namespace seriatim::postgres {
 /// Where late rows are delivered, and what of the last batch started is still to go out.
 struct LateWindow {
   std::vector<std::string> planned_ids;  ///< in order
+  std::uint64_t sequence = 0;            ///< of the row at the cursor
   Mark looked_at = mark_min;             ///< the cursor at the last complete look
   Mark start = mark_min;                 ///< … less the lookback: rows before it are the audit's
   NotedRange range;                      ///< of it, what ids are known of
 };
 
-/// `looked_at`: of this session, where it has looked.
+/// `looked_at`: of this session, where it has looked. Before the first row there is but the plan.
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                                          const Position& cursor, milliseconds lookback,
+                                          const std::optional<Position>& cursor,
+                                          milliseconds lookback,
                                           const std::optional<Mark>& looked_at = std::nullopt);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
@@ -44,8 +47,9 @@ class LateLook {
   void plan(const Round& round);
 
   /// For the start of the batch: its ids, where it is a new one.
-  [[nodiscard]] const std::optional<std::vector<std::string>>& planned() const { return planned_; }
-  [[nodiscard]] const std::optional<Mark>& looked_at() const { return looked_at_; }
+  [[nodiscard]] CursorRepository::Plan planned() const {
+    return {planned_, looked_at_, window_.planned_ids, window_.sequence};
+  }
   /// Rows up to here are the audit's; nothing before the first row was delivered.
   [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
 
@@ -55,7 +59,8 @@ class LateLook {
 
  private:
   Round look(const Position& cursor, unsigned rows_max);
-  Round read(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
+  Round read(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
+             unsigned rows_max);
 
   Connection& connection_;
   LaneId lane_;

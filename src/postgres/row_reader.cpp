@@ -120,12 +120,14 @@ RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) 
   }
 }
 
-RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids, const Position& cursor,
-                                      unsigned rows_max) {
+RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids,
+                                      const std::optional<Position>& cursor, unsigned rows_max) {
   const auto scale = binary_ ? 2U : 1U;
   const auto rows = connection_.run(
       rows_by_ids_,
-      {array_text(ids), timestamp_text(cursor.created_at_us), cursor.id, std::to_string(rows_max),
+      {array_text(ids),
+       cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
+       cursor ? std::optional(cursor->id) : std::nullopt, std::to_string(rows_max),
        std::to_string(config_.payload_max * scale), std::to_string(config_.batch_bytes * scale)});
   auto batch = convert(rows, rows_max);
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
@@ -134,8 +136,8 @@ RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids, const
   return batch;
 }
 
-RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids, const Position& cursor,
-                                     unsigned rows_max) {
+RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids,
+                                     const std::optional<Position>& cursor, unsigned rows_max) {
   try {
     return query_ids(ids, cursor, rows_max);
   } catch (const SourceBroken& broken) {

@@ -36,7 +36,8 @@ class RowReader {
 
   /// created_at order: the rows of these ids that are there, in that order; late where they stand
   /// behind `cursor`.
-  Batch read_ids(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
+  Batch read_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
+                 unsigned rows_max);
 
   /// Id order: ids of rows after the cursor, settled or not.
   std::vector<Mark> candidates(const Range& range, unsigned rows_max);
@@ -51,7 +52,8 @@ class RowReader {
   pqxx::result query(const Range& range, unsigned rows_max,
                      const std::optional<std::string>& only_id = std::nullopt);
   Batch read_first(const Range& range);
-  Batch query_ids(const std::vector<std::string>& ids, const Position& cursor, unsigned rows_max);
+  Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
+                  unsigned rows_max);
   Batch convert(const pqxx::result& rows, unsigned rows_max) const;
   std::optional<Round::Unreadable> unreadable(const pqxx::row& row) const;
   Record record_from(const pqxx::row& row) const;

@@ -75,7 +75,7 @@ class PostgresSession final : public LaneSession {
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (!late_look_) return cursor_.start(epoch, again);
-    return cursor_.start(epoch, again, late_look_->planned(), late_look_->looked_at());
+    return cursor_.start(epoch, again, late_look_->planned());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     return cursor_.lock(epoch, expected);

@@ -314,3 +314,36 @@ TEST_CASE("a rewind by more than the lookback delivers again, with the holder ru
   CHECK(relay.deliver() == Ids{"40", "1", "2", "3"});
   CHECK(desk.sound());
 }
+
+TEST_CASE("the first batch of all is finished first too, once it was started") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(ids_of(relay.poll()) == Ids{"1", "2", "3"});
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  desk.insert_at(50, "5 min");  // an older one, while nothing was delivered yet
+  CHECK(ids_and_late(relay.poll()) == Seen{{"1", false}, {"2", false}, {"3", false}});
+  CHECK(relay.deliver() == Ids{"1", "2", "3"});
+  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}});
+}
+
+TEST_CASE("a batch started by a session given up, rows of which went out since, is refused") {
+  LateDesk desk;
+  auto given_up = desk.relay();
+  REQUIRE(given_up.claim());
+  REQUIRE(ids_of(given_up.poll()) == Ids{"1", "2", "3"});
+  auto relay = desk.relay();  // the same holder, in another session: the epoch stays
+  REQUIRE(relay.claim());
+  REQUIRE(relay.cursor.epoch == given_up.cursor.epoch);
+  SUBCASE("all of them") {
+    REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  }
+  SUBCASE("or are in hand") {
+    desk.insert_at(50, "5 min");
+    REQUIRE(ids_of(relay.poll(1)) == Ids{"50"});
+    REQUIRE(relay.session->start(relay.cursor.epoch));
+  }
+  const auto planned = desk.planned();
+  CHECK_FALSE(given_up.session->start(given_up.cursor.epoch));
+  CHECK(desk.planned() == planned);
+}
