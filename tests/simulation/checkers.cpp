@@ -110,11 +110,12 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
            move.row_epoch < to;
   });
   const auto rank = rank_of(later);
-  return by_act || std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
-           const auto& handled = fate_[astray].handled_at;
-           return rank && astray < *rank && handled && *handled >= attempt.begin &&
-                  *handled <= later.begin;
-         });
+  if (by_act || delivers_late()) return by_act;
+  return std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
+    const auto& handled = fate_[astray].handled_at;
+    return rank && astray < *rank && handled && *handled >= attempt.begin &&
+           *handled <= later.begin;
+  });
 }
 
 std::string Judge::name(const Attempt& attempt) const {

@@ -76,10 +76,15 @@ bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
 }
 
 bool CursorStore::start(const Backend& by, std::uint64_t epoch, bool again) {
-  if (!is_ours(by, epoch)) return false;
+  const bool as_planned = stage_.setup.lookback == 0 ||
+                          stage_.sabotaged(Sabotage::plan_not_compared) ||
+                          (by.sequence_before == cursor_.sequence && by.planned_before == planned_);
+  if (!is_ours(by, epoch) || !as_planned) return false;
   table_.wal.commit(!stage_.sabotaged(Sabotage::no_durability_commit));
   if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
+  if (by.planned && !stage_.sabotaged(Sabotage::plan_not_kept)) planned_ = *by.planned;
+  if (by.looked_at) looked_at_ = by.looked_at;
   return true;
 }
 
@@ -94,38 +99,68 @@ bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Pos
   return true;
 }
 
-bool CursorStore::advance(const Backend& by, std::uint64_t epoch,
-                          const std::optional<Position>& from, const std::vector<Position>& done,
-                          bool next_started) {
+bool CursorStore::advance(Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
+                          const std::vector<Position>& done, bool next_started) {
   const bool as_expected =
       cursor_.position == from || stage_.sabotaged(Sabotage::cursor_not_reread);
   const bool ours = is_ours(by, epoch) && as_expected;
   unlock(by);
   if (!ours) return false;
+  const auto to = place_after(by, done);
   write_down({.by = Evidence::Move::By::holder,
               .at = stage_.now(),
               .from = cursor_.position,
-              .to = done.back(),
+              .to = to,
               .sequence_before = cursor_.sequence,
               .sequence = cursor_.sequence + done.size(),
               .mover_epoch = epoch,
               .row_epoch = cursor_.epoch,
               .done = ids_of(done),
               .back = false});
-  cursor_.position = done.back();
+  cursor_.position = to;
   begin_anew();
   cursor_.attempts = next_started ? 1 : 0;
-  note(done);
+  note(by, done);
+  go_on(by, done);
   table_.wal.commit(true);
   return true;
 }
 
-void CursorStore::note(const std::vector<Position>& done) {
+/// The last of the rows done that is not late.
+std::optional<Position> CursorStore::place_after(const Backend& by,
+                                                 const std::vector<Position>& done) const {
+  auto to = cursor_.position;
+  for (const auto& row : done) {
+    const bool late = by.late_ids.contains(row.id);
+    if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) to = row;
+  }
+  return to;
+}
+
+void CursorStore::note(const Backend& session, const std::vector<Position>& rows) {
   const auto cursor = *cursor_.position;
+  std::vector<Position> done;
+  for (const auto& row : rows) {
+    if (!session.late_ids.contains(row.id)) {
+      done.push_back(row);
+    } else if (!stage_.sabotaged(Sabotage::late_delivery_not_noted)) {
+      ledger_.note_late(row);
+    }
+  }
   if (!stage_.sabotaged(Sabotage::ledger_after_commit)) return ledger_.note(done, cursor);
   stage_.scheduler.after(millisecond, [this, done, cursor, by = holder_backend_.lock()] {
     if (by && by->alive) ledger_.note(done, cursor);
   });
+}
+
+/// The plan goes on after the last row done; a look whose rows all went out is complete.
+void CursorStore::go_on(Backend& session, const std::vector<Position>& done) {
+  const auto last = std::find(planned_.begin(), planned_.end(), done.back().id);
+  if (last != planned_.end()) planned_.erase(planned_.begin(), last + 1);
+  for (const auto& row : done) session.found.erase(row.id);
+  if (session.found.empty() && session.looked_at_soon) {
+    session.looked_at = std::exchange(session.looked_at_soon, std::nullopt);
+  }
 }
 
 void CursorStore::write_down(Evidence::Move move) {
@@ -252,6 +287,11 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
               .row_epoch = cursor_.epoch,
               .done = ids_of(done),
               .back = by == Evidence::Move::By::rewind && done.empty()});
+  for (const auto& row : done) std::erase(planned_, row.id);
+  if (by == Evidence::Move::By::rewind) {
+    if (!stage_.sabotaged(Sabotage::plan_outlives_rewind)) planned_.clear();
+    looked_at_ = to ? std::optional(to->created_at_us) : std::nullopt;
+  }
   const bool paused = cursor_.state == Cursor::State::paused;
   cursor_.position = to;
   begin_anew();
@@ -262,14 +302,30 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
   stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
 }
 
+// --- late rows, delivered ------------------------------------------------------------------------
+
+CursorStore::Window CursorStore::window(Backend& by, const std::optional<Position>& cursor) const {
+  by.planned_before = planned_;
+  by.sequence_before = cursor_.sequence;
+  if (!cursor) return {planned_, mark_min};
+  const Mark here = cursor->created_at_us;
+  Mark looked_at = std::max(looked_at_.value_or(mark_min), by.looked_at.value_or(mark_min));
+  if (looked_at == mark_min || stage_.sabotaged(Sabotage::window_from_cursor)) looked_at = here;
+  if (!stage_.sabotaged(Sabotage::window_past_cursor)) looked_at = std::min(looked_at, here);
+  by.looked_at = looked_at;
+  return {planned_, looked_at - stage_.setup.lookback};
+}
+
 // --- the audit -----------------------------------------------------------------------------------
 
-std::optional<Table::Row> CursorStore::late_row(const NotedRange& range) const {
+std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned rows_max) const {
+  std::vector<Table::Row> late;
   for (const auto& row : table_.rows_between(range.after, range.up_to)) {
     const auto id = std::to_string(row.id);
-    if (!range.ids.contains(id) && !ledger_.has(id)) return row;
+    if (!range.ids.contains(id) && !ledger_.has(id)) late.push_back(row);
+    if (late.size() == rows_max) break;
   }
-  return std::nullopt;
+  return late;
 }
 
 std::optional<Table::Row> CursorStore::late_row(const std::string& id) const {

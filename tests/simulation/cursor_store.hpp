@@ -23,6 +23,16 @@ struct Backend {
   Mark latest_clock = mark_min;
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
+
+  // … where late rows are delivered:
+  Micros next_look = 0;
+  std::optional<Mark> looked_at;       ///< the cursor at the last look whose rows all went out
+  std::optional<Mark> looked_at_soon;  ///< … once those found have
+  std::set<std::string> found;
+  std::optional<std::vector<std::string>> planned;  ///< the batch to start, where it is a new one
+  std::vector<std::string> planned_before;          ///< what it takes the place of
+  std::uint64_t sequence_before = 0;
+  std::set<std::string> late_ids;  ///< of the round in hand
 };
 using BackendPtr = std::shared_ptr<Backend>;
 
@@ -35,7 +45,7 @@ class CursorStore {
   Claim claim(const BackendPtr& by);
   bool start(const Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
-  bool advance(const Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
+  bool advance(Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
                const std::vector<Position>& done, bool next_started);
   bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
                   milliseconds delay);
@@ -59,11 +69,19 @@ class CursorStore {
   /// Back to that place: what comes after it is delivered again.
   void go_back(const std::optional<Position>& to);
 
+  // Late rows, delivered.
+  struct Window {
+    std::vector<std::string> planned;  ///< started, and not done
+    Mark start = mark_min;             ///< what is late lies after it
+  };
+  /// Where to look, from where the session or another one last did.
+  Window window(Backend& by, const std::optional<Position>& cursor) const;
+
   // The audit.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
-  /// The first visible row of the range that is neither noted for it nor anywhere else.
-  [[nodiscard]] std::optional<Table::Row> late_row(const NotedRange& range) const;
-  /// … of that name, behind the cursor.
+  /// The first visible rows of the range that are neither noted for it nor anywhere else.
+  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max) const;
+  /// The one of that name, behind the cursor.
   [[nodiscard]] std::optional<Table::Row> late_row(const std::string& id) const;
 
  private:
@@ -72,7 +90,10 @@ class CursorStore {
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
   bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
-  void note(const std::vector<Position>& done);
+  void note(const Backend& session, const std::vector<Position>& done);
+  void go_on(Backend& session, const std::vector<Position>& done);
+  [[nodiscard]] std::optional<Position> place_after(const Backend& by,
+                                                    const std::vector<Position>& done) const;
   void write_down(Evidence::Move move);
   void begin_anew();
   void act(Evidence::Move::By by, const std::optional<Position>& to,
@@ -81,6 +102,8 @@ class CursorStore {
   Stage& stage_;
   Table& table_;
   Ledger ledger_;
+  std::vector<std::string> planned_;
+  std::optional<Mark> looked_at_;
   Cursor cursor_;
   std::string holder_;  ///< empty: released
   std::weak_ptr<Backend> holder_backend_;

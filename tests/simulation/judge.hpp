@@ -63,6 +63,7 @@ class Judge {
   void on_done(const Evidence::Move& move, const std::string& what);
   void on_gone_back(const Evidence::Move& move);
   void on_begun(const Attempt& attempt);
+  void on_begun_in_order(const Attempt& attempt, std::size_t rank);
   void on_repeated(const Attempt& attempt);
   void on_halted(const Evidence::Halt& halt);
   void on_late_row(const Evidence::Halt& halt);
@@ -96,6 +97,8 @@ class Judge {
   bool gone_back_between(std::uint64_t epoch, std::uint64_t later) const;
   bool renumbered_between(const Attempt& attempt, const Attempt& later) const;
   bool clock_went_back_before(Micros when) const;
+  bool appeared_within_lookback(const Evidence::Row& row, Micros halted_at) const;
+  bool delivers_late() const { return setup_.lookback > 0; }
   std::string name(const Attempt& attempt) const;
 
   const Setup& setup_;
@@ -113,6 +116,7 @@ class Judge {
   std::size_t cursor_end_ = 0;       ///< one above the cursor's rank
   std::uint64_t cursor_sequence_ = 0;
   std::map<std::string, const Attempt*> attempt_of_;  ///< the last one, by id
+  std::uint64_t rewound_in_ = 0;    ///< the first epoch after the cursor was last rewound
   std::uint64_t went_back_in_ = 0;  ///< the first epoch after the cursor last went back
   std::optional<Violation> first_;
 };

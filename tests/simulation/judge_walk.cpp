@@ -79,6 +79,10 @@ void Judge::on_moved(const Evidence::Move& move) {
     breach("P6", move.at, what + " from sequence " + std::to_string(move.sequence_before));
   }
   cursor_sequence_ = move.sequence;
+  if (move.by == Evidence::Move::By::rewind) {  // which takes every row out of hand
+    for (auto& fate : fate_) fate.attempted = false;
+    rewound_in_ = move.row_epoch + 1;
+  }
   if (move.back) return on_gone_back(move);
   on_done(move, what);
   const auto end = ranks_up_to(move.to);
@@ -135,16 +139,8 @@ void Judge::on_begun(const Attempt& attempt) {
   if (!rank) return;  // not durable: check_durability speaks
   const auto epoch = call_of(attempt).epoch;
   if (epoch < went_back_in_) return;
-  fate_[*rank].attempted = true;
-  const auto overtakes = [&](std::size_t missing) {
-    breach(fate_[missing].attempted ? "P4" : "P2", attempt.begin,
-           name(attempt) + " overtakes row " + id_at(missing));
-  };
-  if (handled_prefix_ < *rank) overtakes(handled_prefix_);
-  for (const auto astray : astray_) {
-    const bool failed = fate_[astray].attempted && !fate_[astray].handled_at;
-    if (astray < *rank && failed) overtakes(astray);
-  }
+  on_begun_in_order(attempt, *rank);
+  fate_[*rank].attempted = epoch >= rewound_in_;
   if (epoch != epoch_at(attempt.begin)) return;
   if (attempt.sequence <= cursor_sequence_) {
     breach("P3", attempt.begin, name(attempt) + " is sent though the cursor has passed it");
@@ -153,8 +149,29 @@ void Judge::on_begun(const Attempt& attempt) {
            name(attempt) + " is row " + std::to_string(attempt.place + 1) +
                " of a call after sequence " + std::to_string(cursor_sequence_));
   }
+  const bool moved_since = row_at(*rank).moved_at > attempt.begin;
+  if (attempt.late != (*rank < cursor_end_) && !moved_since) {
+    breach("P2", attempt.begin,
+           name(attempt) +
+               (attempt.late ? " is marked as late, and is not" : " is late, and not marked"));
+  }
   if (attempt.place >= setup_.config.commit_every) {
     breach("P3", attempt.begin, name(attempt) + " is more than commit_every after the cursor");
+  }
+}
+
+/// No row comes before one that stands before it; where late rows are delivered, none comes before
+/// one that was begun.
+void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
+  const auto overtakes = [&](std::size_t missing) {
+    breach(fate_[missing].attempted ? "P4" : "P2", attempt.begin,
+           name(attempt) + " overtakes row " + id_at(missing));
+  };
+  if (handled_prefix_ < rank) overtakes(handled_prefix_);
+  const bool is_new = delivers_late() && !fate_[rank].attempted;
+  for (std::size_t other = 0; other < (is_new ? fate_.size() : rank); ++other) {
+    const bool failed = fate_[other].attempted && !fate_[other].handled_at;
+    if (other != rank && failed && (is_new || row_at(other).astray)) overtakes(other);
   }
 }
 
@@ -189,7 +206,23 @@ void Judge::on_late_row(const Evidence::Halt& halt) {
   if (row.visible_at > halt.at) breach("P9", halt.at, what + ", which there is not");
   if (!row.astray) breach("P9", halt.at, what + ", which came in its place");
   if (fate_[*rank].noted) breach("P9", halt.at, what + ", which is done");
+  if (appeared_within_lookback(row, halt.at)) {
+    breach("P9", halt.at, what + ", which appeared within the lookback");
+  }
   if (*rank >= cursor_end_) breach("P9", halt.at, what + ", which is not behind the cursor");
+}
+
+/// Of the cursor as it stood then, or wherever a rewind took it since.
+bool Judge::appeared_within_lookback(const Evidence::Row& row, Micros halted_at) const {
+  std::optional<std::int64_t> cursor;
+  for (const auto& move : seen_.moves) {
+    if (move.at > halted_at) break;
+    const bool counts = move.at <= row.visible_at || move.by == Evidence::Move::By::rewind;
+    if (!counts || !move.to) continue;
+    const auto to = move.to->created_at_us;
+    cursor = move.at <= row.visible_at ? to : std::max(cursor.value_or(to), to);
+  }
+  return delivers_late() && cursor && row.created_at > *cursor - setup_.lookback;
 }
 
 bool Judge::clock_went_back_before(Micros when) const {

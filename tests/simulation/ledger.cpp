@@ -5,6 +5,10 @@
 
 namespace seriatim::simulation {
 
+Position end_of(Mark moment) {
+  return {moment, std::string(20, '9')};  // above all ids
+}
+
 bool Ledger::is_after(const Position& row, const std::optional<Position>& place) const {
   return !place || core::comes_after(row, *place, stage_.setup.order);
 }
@@ -57,23 +61,28 @@ void add(std::set<std::string>& ids, const std::map<std::string, Position>& note
 
 }  // namespace
 
-NotedRange Ledger::newest(const Position& cursor) const {
-  NotedRange range{closed_.empty() ? open_.from : closed_.back().from, cursor, {}};
+NotedRange Ledger::newest(const Position& up_to) const {
+  NotedRange range{open_.from, up_to, {}};
   add(range.ids, open_.ids);
-  if (!closed_.empty()) add(range.ids, closed_.back().ids);
+  const auto begins_before = [&](const Bucket& bucket) { return is_after(up_to, bucket.from); };
+  const auto newest = std::find_if(closed_.rbegin(), closed_.rend(), begins_before);
+  if (newest == closed_.rend()) return range;
+  range.after = newest->from;
+  for (auto bucket = newest.base() - 1; bucket != closed_.end(); ++bucket) {
+    add(range.ids, bucket->ids);
+  }
   return range;
 }
 
-std::optional<NotedRange> Ledger::closed(std::size_t number) const {
-  if (number >= closed_.size()) return std::nullopt;
+std::optional<NotedRange> Ledger::closed(std::size_t number, const Position& up_to) const {
+  if (number >= closed_.size() || is_after(closed_[number].to, up_to)) return std::nullopt;
   NotedRange range{closed_[number].from, closed_[number].to, {}};
   add(range.ids, closed_[number].ids);
   return range;
 }
 
 NotedRange Ledger::since(Mark moment, const Position& cursor) const {
-  static const std::string above_all_ids(20, '9');
-  NotedRange range{Position{moment, above_all_ids}, cursor, {}};
+  NotedRange range{end_of(moment), cursor, {}};
   add(range.ids, open_.ids);
   for (const auto& bucket : closed_) {
     if (bucket.to.created_at_us >= moment) add(range.ids, bucket.ids);

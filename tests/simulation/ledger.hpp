@@ -14,6 +14,9 @@ struct NotedRange {
   std::set<std::string> ids;  ///< delivered or set aside
 };
 
+/// At a moment, after whatever stands there.
+[[nodiscard]] Position end_of(Mark moment);
+
 /// seriatim.ledger and the open bucket: the ids of all that was delivered or set aside, in buckets
 /// that cover all positions behind the cursor without a gap.
 class Ledger {
@@ -32,11 +35,11 @@ class Ledger {
   void cut(const std::optional<Position>& place);
 
   [[nodiscard]] bool has(const std::string& id) const;
-  /// The newest closed bucket, and the open one up to the cursor.
-  [[nodiscard]] NotedRange newest(const Position& cursor) const;
-  /// The closed bucket of that number, where there is one.
-  [[nodiscard]] std::optional<NotedRange> closed(std::size_t number) const;
-  /// All there is from a moment on.
+  /// The newest closed bucket that begins before `up_to`, and the open one.
+  [[nodiscard]] NotedRange newest(const Position& up_to) const;
+  /// The closed bucket of that number, where there is one and it ends before `up_to`.
+  [[nodiscard]] std::optional<NotedRange> closed(std::size_t number, const Position& up_to) const;
+  /// All there is after a moment.
   [[nodiscard]] NotedRange since(Mark moment, const Position& cursor) const;
 
  private:

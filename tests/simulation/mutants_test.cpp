@@ -38,7 +38,8 @@ void must_be_caught(const Broken& broken, Profile profile, std::uint64_t seeds_m
     CHECK_MESSAGE(rules.find(caught->rule) != std::string::npos, "caught by ", caught->rule,
                   ", expected one of ", rules);
     const auto control = run(setup).violation;
-    CHECK_MESSAGE(!control, "the same seed must hold unbroken");
+    CHECK_MESSAGE(!control,
+                  "the same seed must hold unbroken: ", control ? story(setup, *control) : "");
     return;
   }
   FAIL("not caught within ", seeds_max, " seeds");
@@ -52,10 +53,17 @@ void clocks_alone(Setup& setup) {
   setup.clock_leap = 2 * second;
 }
 
+void late_rows_delivered(Setup& setup) {
+  setup.order = seriatim::OrderBy::created_at;
+  setup.astray = 0.5;
+  setup.lookback = 2 * second;
+}
+
 /// Who mend and skip at once, among long transactions.
 void busy_people(Setup& setup) {
   setup.astray = 0.2;
   setup.clock_leap = 0;
+  setup.lookback = 0;
   setup.rewinds = false;
   setup.long_transaction = 0.5;
   setup.operator_act = 30 * millisecond;
@@ -128,7 +136,7 @@ TEST_SUITE("mutants of the audit and of operators' acts") {
     must_be_caught({.sabotage = Sabotage::late_row_moves_cursor}, Profile::meddling, 100, "P6");
   }
   TEST_CASE("a row given a new place and skipped there untried takes the cursor past others") {
-    must_be_caught({.sabotage = Sabotage::late_row_counts_as_tried}, Profile::meddling, 500, "P6",
+    must_be_caught({.sabotage = Sabotage::late_row_counts_as_tried}, Profile::meddling, 3'000, "P6",
                    busy_people);
   }
   TEST_CASE("a jump that does not wait for open transactions passes their rows") {
@@ -139,5 +147,40 @@ TEST_SUITE("mutants of the audit and of operators' acts") {
   }
   TEST_CASE("a rewind that leaves a holder's epoch valid lets it send what it has in hand") {
     must_be_caught({.sabotage = Sabotage::rewind_keeps_epoch}, Profile::meddling, 500, "P2 P3 P6");
+  }
+}
+
+TEST_SUITE("mutants of the delivery of late rows") {
+  TEST_CASE("a plan kept by the session alone lets a late row come before the one in hand") {
+    must_be_caught({.sabotage = Sabotage::plan_not_kept}, Profile::meddling, 500, "P3 P4",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a plan that is not read before the first row is delivered lets another be the first") {
+    must_be_caught({.sabotage = Sabotage::plan_not_read_at_first}, Profile::meddling, 500, "P3 P4",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a plan that lands late, of a session given up, sends rows again that went out since") {
+    must_be_caught({.sabotage = Sabotage::plan_not_compared}, Profile::meddling, 1'000, "P3 P4 P6",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a plan kept through a rewind sends rows before the place") {
+    must_be_caught({.sabotage = Sabotage::plan_outlives_rewind}, Profile::meddling, 500, "P2 P4 P6",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a late row delivered but not noted is delivered again") {
+    must_be_caught({.sabotage = Sabotage::late_delivery_not_noted}, Profile::meddling, 100,
+                   "P3 P6 P9", late_rows_delivered);
+  }
+  TEST_CASE("a late row delivered must not take the cursor with it") {
+    must_be_caught({.sabotage = Sabotage::late_delivery_moves_cursor}, Profile::meddling, 100, "P6",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a window counted from the cursor misses rows when it leaps") {
+    must_be_caught({.sabotage = Sabotage::window_from_cursor}, Profile::meddling, 1'000, "P9",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a window past a cursor that was taken back takes rows to come for late ones") {
+    must_be_caught({.sabotage = Sabotage::window_past_cursor}, Profile::meddling, 1'000, "P9",
+                   late_rows_delivered);
   }
 }

@@ -87,10 +87,12 @@ void Producer::insert() {
   });
 }
 
-/// An explicit old created_at, an id drawn long before its insert: nobody holds a lock meanwhile.
+/// An explicit created_at, the transaction's start, a client's clock; an id drawn long before its
+/// insert: nobody holds a lock meanwhile.
 void Producer::insert_astray() {
+  const auto& setup = stage_.setup;
   const Mark created_at =
-      server_.table().draw_created_at() - stage_.random.between(0, stage_.setup.astray_max);
+      server_.table().draw_created_at() + stage_.random.between(-setup.astray_max, setup.ahead_max);
   const Mark id = server_.table().draw_id();
   in_transaction(stage_.random.between(millisecond, stage_.setup.astray_max),
                  [this, created_at, id] {

@@ -69,16 +69,24 @@ class Relay {
   void wake();
 
   // A poll is three statements, and the second reads in two parts: others act in between. Once a
-  // second the audit comes first: the newest rows behind the cursor, then one older bucket.
+  // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
+  // late rows are delivered, first of all comes what was started, or what is late.
   void at_server(Micros delay, const LookPtr& look, Step step);
+  void read_window(const LookPtr& look);
+  void find_late_rows(const LookPtr& look, Step step);
+  void read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step);
+  void answer(const LookPtr& look);
+  void plan(const Look& look);
+  void add(Round& round, const Table::Row& row, const Look& look) const;
   void audit(const LookPtr& look);
   void look_behind(const LookPtr& look, const NotedRange& range, Step step);
   void audit_next_bucket(const LookPtr& look);
+  [[nodiscard]] Position audited_up_to(const Look& look) const;
   void read_mark(const LookPtr& look);
   [[nodiscard]] bool clock_went_back(const Look& look) const;
   void read_locks(const LookPtr& look);
   void read_rows(const LookPtr& look);
-  Round round_of(const Look& look) const;
+  Round settled_rows(const Look& look) const;
 
   void begin_call(const CallPtr& call);
   void send_row(const CallPtr& call);

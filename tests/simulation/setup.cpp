@@ -78,6 +78,11 @@ void draw_meddling(Setup& setup, Random& random) {
   setup.drain_at_end = false;
   setup.astray = sometimes(random, 0.3);
   setup.astray_max = random.between(10, 3'000) * millisecond;
+  if (setup.order == OrderBy::created_at && random.chance(0.5)) {
+    setup.lookback = random.between(200, 5'000) * millisecond;
+    setup.astray = random.unit();
+    setup.ahead_max = random.chance(0.5) ? random.between(1, 2'000) * millisecond : 0;
+  }
   setup.clock_leap = random.chance(0.5) ? random.between(20, 5'000) * millisecond : 0;
   if (setup.clock_leap > 0) setup.clock_tick = 1;
   setup.rewinds = random.chance(0.5);
@@ -128,7 +133,7 @@ std::string describe(const Setup& setup) {
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
          " µs" + (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
          (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
-         (setup.rewinds ? ", rewinds" : "");
+         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "");
 }
 
 }  // namespace seriatim::simulation

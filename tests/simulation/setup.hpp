@@ -36,9 +36,17 @@ enum class Sabotage {
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
-  jump_not_settled,          ///< a rewind forwards does not wait for open transactions
-  jump_not_noted,            ///< … does not put what it passes into the ledger
-  rewind_keeps_epoch         ///< a rewind leaves what a holder has in hand valid
+  plan_not_kept,            ///< late rows delivered: what was started is forgotten with the session
+  plan_not_read_at_first,   ///< … is not looked at before the first row is delivered
+  plan_not_compared,        ///< … is replaced by one read before it
+  plan_outlives_rewind,     ///< … or kept though the cursor was taken elsewhere
+  late_delivery_not_noted,  ///< … a late row is not in the ledger
+  late_delivery_moves_cursor,  ///< … takes the cursor with it
+  window_from_cursor,          ///< … is looked for behind the cursor, not behind the last look
+  window_past_cursor,          ///< … from the last look, though the cursor was taken back since
+  jump_not_settled,            ///< a rewind forwards does not wait for open transactions
+  jump_not_noted,              ///< … does not put what it passes into the ledger
+  rewind_keeps_epoch           ///< a rewind leaves what a holder has in hand valid
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -71,6 +79,9 @@ struct Setup {
   double bad_payload = 0;
   double astray = 0;               ///< per row: its place is not drawn under the lock
   Micros astray_max = 2 * second;  ///< … but so long before, or made up as far back
+
+  Micros ahead_max = 0;  ///< … or as far ahead
+  Micros lookback = 0;   ///< late_rows = "deliver", so far back; 0: they halt the lane
 
   // The receiver, per row
   double retry_later = 0;

@@ -1,0 +1,254 @@
+// A poll of a simulated relay, made of the parts src/postgres makes one of.
+#include <algorithm>
+#include <utility>
+
+#include "simulation/relay.hpp"
+
+namespace seriatim::simulation {
+
+namespace {
+
+constexpr Micros audit_interval = second;
+constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
+
+bool nothing_in(const Round& round) {
+  return round.records.empty() && !round.unreadable;
+}
+
+}  // namespace
+
+/// A poll in the making.
+struct Relay::Look {
+  unsigned life = 0;
+  BackendPtr backend;
+  core::PollSource asked;
+  Mark f = mark_min;
+  Mark settled = mark_min;
+  std::vector<core::Holder> holders;
+  CursorStore::Window window;
+  bool looked = true;  ///< for late rows
+  Round round;         ///< what goes out
+};
+
+void Relay::at_server(Micros delay, const LookPtr& look, Step step) {
+  stage_.scheduler.after(delay, [this, look, step = std::move(step)] {
+    if (look->life != life_) return;
+    look->backend->alive ? step() : reply(look->life, core::SessionEnded{"poll failed"});
+  });
+}
+
+void Relay::perform(const core::PollSource& a) {
+  auto look = std::make_shared<Look>();
+  look->life = life_;
+  look->backend = backend_;
+  look->asked = a;
+  if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
+  const bool delivers_late = stage_.setup.lookback > 0;
+  at_server(latency(), look,
+            [this, look, delivers_late] { delivers_late ? read_window(look) : audit(look); });
+}
+
+void Relay::answer(const LookPtr& look) {
+  if (stage_.setup.lookback > 0) plan(*look);
+  stage_.trace(stage_.now(), who(), [&] {
+    std::string rows;
+    for (const auto& record : look->round.records) {
+      rows += ' ' + record.id() + (record.late ? " (late)" : "");
+    }
+    return "polls: F " + std::to_string(look->f) + ", " + std::to_string(look->holders.size()) +
+           " holders, settled " + std::to_string(look->settled) + ", rows" + rows +
+           (look->round.fenced ? ", fenced" : "");
+  });
+  reply(look->life, core::Polled{std::move(look->round)});
+}
+
+// --- late rows, delivered ------------------------------------------------------------------------
+
+/// What was started is finished first, in its order.
+void Relay::read_window(const LookPtr& look) {
+  auto& session = *look->backend;
+  session.planned.reset();
+  session.late_ids.clear();
+  look->window = server_.cursors().window(session, look->asked.after);
+  look->looked = !look->asked.after;
+  if (look->looked && stage_.sabotaged(Sabotage::plan_not_read_at_first)) {
+    look->window.planned.clear();
+  }
+  read_named(look, look->window.planned, [this, look, &session] {
+    const bool due = !session.found.empty() || stage_.now() >= session.next_look;
+    if (!nothing_in(look->round) || look->looked || !due) return audit(look);
+    find_late_rows(look, [this, look] { audit(look); });
+  });
+}
+
+void Relay::find_late_rows(const LookPtr& look, Step step) {
+  look->looked = true;
+  const auto took = latency();
+  at_server(took, look, [this, look, took, step = std::move(step)] {
+    auto& session = *look->backend;
+    const auto& cursor = *look->asked.after;
+    const auto range = server_.cursors().ledger().since(look->window.start, cursor);
+    std::vector<std::string> ids;
+    for (const auto& row : server_.cursors().late_rows(range, look->asked.rows_max)) {
+      ids.push_back(std::to_string(row.id));
+    }
+    session.next_look = stage_.now() + look_duty_cycle * took;
+    session.found = {ids.begin(), ids.end()};
+    const bool complete = ids.size() < look->asked.rows_max;
+    session.looked_at_soon = complete ? std::optional(cursor.created_at_us) : std::nullopt;
+    if (ids.empty()) session.looked_at = cursor.created_at_us;
+    read_named(look, ids, step);
+  });
+}
+
+void Relay::read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step) {
+  if (ids.empty()) return step();
+  at_server(latency(), look, [this, look, ids, step = std::move(step)] {
+    for (const auto& id : ids) {
+      if (look->round.records.size() == look->asked.rows_max || look->round.unreadable) break;
+      if (const auto row = server_.table().row(id)) add(look->round, *row, *look);
+    }
+    step();
+  });
+}
+
+/// A batch started before keeps its plan, of which this round may be the first part only.
+void Relay::plan(const Look& look) {
+  auto& session = *look.backend;
+  std::vector<std::string> ids;
+  for (const auto& record : look.round.records) {
+    ids.push_back(record.id());
+    if (record.late) session.late_ids.insert(record.id());
+  }
+  const auto& before = look.window.planned;
+  const bool started_before =
+      !ids.empty() && std::find(before.begin(), before.end(), ids.front()) != before.end();
+  if (!started_before) session.planned = std::move(ids);
+}
+
+// --- the audit -----------------------------------------------------------------------------------
+
+void Relay::audit(const LookPtr& look) {
+  stage_.evidence.polls.push_back(stage_.now());
+  const auto& after = look->asked.after;
+  const bool due = after && stage_.now() >= look->backend->next_audit;
+  if (!due || stage_.sabotaged(Sabotage::no_audit)) return read_mark(look);
+  const auto newest = server_.cursors().ledger().newest(audited_up_to(*look));
+  look_behind(look, newest, [this, look] { audit_next_bucket(look); });
+}
+
+/// Within the window late rows are delivered.
+Position Relay::audited_up_to(const Look& look) const {
+  return stage_.setup.lookback > 0 ? end_of(look.window.start) : *look.asked.after;
+}
+
+void Relay::audit_next_bucket(const LookPtr& look) {
+  auto& session = *look->backend;
+  const auto turn_over = [this, look, &session] {
+    session.next_audit = stage_.now() + audit_interval;
+    read_mark(look);
+  };
+  const auto older =
+      server_.cursors().ledger().closed(session.buckets_walked, audited_up_to(*look));
+  if (!older || stage_.sabotaged(Sabotage::newest_audited)) {
+    session.buckets_walked = 0;
+    return turn_over();
+  }
+  look_behind(look, *older, [&session, turn_over] {
+    session.buckets_walked += 1;
+    turn_over();
+  });
+}
+
+/// A row that was neither delivered nor set aside halts the lane; else `step` comes next.
+void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step) {
+  at_server(latency(), look, [this, look, range, step = std::move(step)] {
+    const auto late = server_.cursors().late_rows(range, 1);
+    if (late.empty()) return step();
+    Round round;
+    round.unreadable = {std::to_string(late.front().id), HaltReason::late_row, "appeared behind"};
+    reply(look->life, core::Polled{std::move(round)});
+  });
+}
+
+// --- F, the locks, the rows ----------------------------------------------------------------------
+
+void Relay::read_mark(const LookPtr& look) {
+  if (!nothing_in(look->round)) return answer(look);
+  if (clock_went_back(*look)) {
+    return reply(look->life, core::SourceFailed{HaltReason::clock_back, "the clock went back"});
+  }
+  const auto f = server_.table().high_mark(look->asked.after, look->asked.rows_max);
+  if (!f) return answer(look);
+  look->f = *f;
+  at_server(latency(), look, [this, look] { read_locks(look); });
+}
+
+/// By more than rows must be old since this session last looked, or to before the cursor.
+bool Relay::clock_went_back(const Look& look) const {
+  if (stage_.setup.order == OrderBy::id) return false;
+  const Mark clock = server_.table().clock();
+  auto& latest = look.backend->latest_clock;
+  if (latest != mark_min && clock < latest - stage_.setup.insert_latency) return true;
+  latest = std::max(latest, clock);
+  return look.asked.after && look.asked.after->created_at_us > clock;
+}
+
+/// pg_locks reads the backends' fast-path slots, then the shared table.
+void Relay::read_locks(const LookPtr& look) {
+  look->holders = server_.table().fast_path_holders();
+  at_server(stage_.random.between(1, stage_.setup.scan_gap_max), look, [this, look] {
+    const auto shared = server_.table().shared_holders();
+    look->holders.insert(look->holders.end(), shared.begin(), shared.end());
+    auto& fence = look->backend->fence;
+    const auto& after = look->asked.after;
+    const Mark cursor = after ? server_.table().mark_of(*after) : mark_min;
+    if (!fence || cursor < look->backend->fence_from) {
+      fence.emplace(cursor);
+      look->backend->fence_from = cursor;
+    }
+    look->settled = fence->settle(look->f, look->holders);
+    at_server(latency(), look, [this, look] { read_rows(look); });
+  });
+}
+
+void Relay::read_rows(const LookPtr& look) {
+  look->round = settled_rows(*look);
+  if (look->looked || !nothing_in(look->round)) return answer(look);
+  find_late_rows(look, [this, look] { answer(look); });
+}
+
+Round Relay::settled_rows(const Look& look) const {
+  const auto& table = server_.table();
+  const bool by_id = stage_.setup.order == OrderBy::id;
+  // In id order a run without a hole after the cursor is settled, whoever writes.
+  Mark run_end = by_id && look.asked.after ? table.mark_of(*look.asked.after) : mark_min;
+  Round round;
+  for (const auto& row : table.rows_after(look.asked.after)) {
+    if (round.records.size() == look.asked.rows_max || round.unreadable) break;
+    const Mark mark = table.mark_of(row);
+    if (run_end != mark_min && mark == run_end + 1) run_end = mark;
+    const bool settled = core::is_settled(mark, look.settled);
+    if (!settled && mark != run_end) {
+      round.fenced = true;
+      break;
+    }
+    add(round, row, look);
+  }
+  return round;
+}
+
+void Relay::add(Round& round, const Table::Row& row, const Look& look) const {
+  if (row.bad) {
+    round.unreadable = {std::to_string(row.id), HaltReason::bad_payload, "too long"};
+    return;
+  }
+  Record record;
+  record.position = position_of(row);
+  record.payload = payload_of(row.number);
+  const auto& cursor = look.asked.after;
+  record.late = cursor && !core::comes_after(record.position, *cursor, stage_.setup.order);
+  round.records.push_back(std::move(record));
+}
+
+}  // namespace seriatim::simulation
