@@ -86,8 +86,9 @@ std::optional<Outcome> Projection::write_rows(Transaction& transaction,
   const auto& first = rows.front();
   const auto* statement = statement_for(first);
   if (statement == nullptr) {
-    return Outcome::poison("no statement for event type \"" + first.event_type.value_or("") +
-                           "\": name it in `on`, or in `source.ignore` to pass over all rows of it");
+    return Outcome::poison(
+        "no statement for event type \"" + first.event_type.value_or("") +
+        "\": name it in `on`, or in `source.ignore` to pass over all rows of it");
   }
   return judged(transaction.run(statement->text(), statement->takes_batches()
                                                        ? NamedStatement::params(rows)
