@@ -55,8 +55,8 @@ TEST_CASE("a plain table needs a url and nothing else") {
   const auto [config, problems] = read({});
   CHECK(problems == "");
   CHECK(config.target.url == "https://hook.example/x");
-  CHECK(config.body == HttpHandlerConfig::Body::payload);
-  CHECK(config.content_type == "application/json");
+  CHECK(config.form.body == MessageFormConfig::Body::payload);
+  CHECK(config.form.content_type == "application/json");
   CHECK(config.target.pass_headers == std::vector<std::string>{"traceparent", "tracestate"});
   CHECK(!config.target.client.allow_private);
 }
@@ -76,8 +76,8 @@ TEST_CASE("every key is read") {
                                         {"ca_file", text("/dev/null")},
                                         {"allow_private", value(true)}});
   CHECK(problems == "");
-  CHECK(config.body == HttpHandlerConfig::Body::rendered);
-  CHECK(config.body_template == "hello {{id}}");
+  CHECK(config.form.body == MessageFormConfig::Body::rendered);
+  CHECK(config.form.body_template == "hello {{id}}");
   CHECK(config.target.headers == std::vector<Header>{{"X-Tenant", "t"}});
   CHECK(config.target.pass_headers.back() == "x-a");
   CHECK(config.secrets.size() == 1);
@@ -87,11 +87,11 @@ TEST_CASE("every key is read") {
 }
 
 TEST_CASE("the body is chosen by name") {
-  using Body = HttpHandlerConfig::Body;
-  CHECK(read({{"body", text("cloudevents")}}).config.body == Body::cloudevents);
-  CHECK(read({{"body", text("cloudevents-structured")}}).config.body ==
+  using Body = MessageFormConfig::Body;
+  CHECK(read({{"body", text("cloudevents")}}).config.form.body == Body::cloudevents);
+  CHECK(read({{"body", text("cloudevents-structured")}}).config.form.body ==
         Body::cloudevents_structured);
-  CHECK(read({{"template", text("plain")}}).config.body == Body::rendered);
+  CHECK(read({{"template", text("plain")}}).config.form.body == Body::rendered);
   CHECK(complains({{"body", text("cloud")}}, "body"));
   CHECK(complains({{"body", text("{{id}}")}, {"template", text("x")}}, "either template or body"));
   CHECK(complains({{"body", text("{{paylod.x}}")}}, "{{paylod.x}}"));

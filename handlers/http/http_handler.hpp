@@ -3,7 +3,7 @@
 #include "http/http_config.hpp"
 #include "seriatim/handler.hpp"
 #include "support/http_sender.hpp"
-#include "support/template.hpp"
+#include "support/message_form.hpp"
 #include "support/webhook_signature.hpp"
 
 namespace seriatim::handlers {
@@ -17,13 +17,10 @@ class HttpHandler final : public RecordHandler {
   Outcome handle_record(const Record& record, const CallContext& context) override;
 
  private:
-  /// The bytes to send; `made` holds them where they are not the record's own.
-  [[nodiscard]] std::string_view body_of(const Record& record, TemplateValues& values,
-                                         std::string& made) const;
   [[nodiscard]] std::vector<Header> headers_of(const Record& record, std::string_view body) const;
 
   HttpHandlerConfig config_;
-  Template body_template_;
+  MessageForm form_;
   WebhookSigner signer_;
   HttpSender sender_;
 };

@@ -258,7 +258,7 @@ TEST_CASE("a signed record carries one id and a new time at each attempt") {
 TEST_CASE("CloudEvents binary mode: attributes as headers, the payload as it is") {
   HttpReceiver receiver;
   auto config = config_for(receiver);
-  config.body = HttpHandlerConfig::Body::cloudevents;
+  config.form.body = MessageFormConfig::Body::cloudevents;
   auto record = make_record("{\"a\": 1}");
   record.event_type = "caf\xc3\xa9 \"100%\"\r\nX-Injected: y";
   CHECK(deliver(config, record).is_done());
@@ -277,7 +277,7 @@ TEST_CASE("CloudEvents binary mode: attributes as headers, the payload as it is"
 TEST_CASE("CloudEvents structured mode: one envelope, its data untouched") {
   HttpReceiver receiver;
   auto config = config_for(receiver);
-  config.body = HttpHandlerConfig::Body::cloudevents_structured;
+  config.form.body = MessageFormConfig::Body::cloudevents_structured;
   CHECK(deliver(config, make_record("{\"n\":12345678901234567890123}")).is_done());
   CHECK(receiver.last_request().header("content-type") == "application/cloudevents+json");
   CHECK(receiver.last_request().body ==
@@ -291,8 +291,8 @@ TEST_CASE("CloudEvents structured mode: one envelope, its data untouched") {
 TEST_CASE("a body template escapes for JSON, and what is missing is poison before sending") {
   HttpReceiver receiver;
   auto config = config_for(receiver, "/to/{{payload.who}}?id={{id}}");
-  config.body = HttpHandlerConfig::Body::rendered;
-  config.body_template = R"({"text":"{{payload.text}}","all":{{{payload}}}})";
+  config.form.body = MessageFormConfig::Body::rendered;
+  config.form.body_template = R"({"text":"{{payload.text}}","all":{{{payload}}}})";
   CHECK(deliver(config, make_record(R"({"text":"a\"b","who":"x/../y?z"})")).is_done());
   CHECK(receiver.last_request().body ==
         R"({"text":"a\"b","all":{"text":"a\"b","who":"x/../y?z"}})");

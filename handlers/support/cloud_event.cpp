@@ -1,4 +1,4 @@
-#include "http/cloud_event.hpp"
+#include "support/cloud_event.hpp"
 
 #include "support/encoding.hpp"
 #include "support/json_value.hpp"
@@ -8,7 +8,13 @@ namespace seriatim::handlers {
 
 namespace {
 
-std::vector<Header> attributes(const Record& record) {
+std::string member(const std::string& name, const std::string& value) {
+  return '"' + name + "\":\"" + json_escape(value) + '"';
+}
+
+}  // namespace
+
+std::vector<Header> cloud_event_attributes(const Record& record) {
   std::vector<Header> list{{"specversion", "1.0"},
                            {"id", record.id()},
                            {"source", "seriatim:" + percent_encode(record.process)},
@@ -21,23 +27,9 @@ std::vector<Header> attributes(const Record& record) {
   return list;
 }
 
-std::string member(const std::string& name, const std::string& value) {
-  return '"' + name + "\":\"" + json_escape(value) + '"';
-}
-
-}  // namespace
-
-std::vector<Header> cloud_event_headers(const Record& record) {
-  std::vector<Header> headers;
-  for (const auto& [name, value] : attributes(record)) {
-    headers.emplace_back("ce-" + name, header_encode(value));
-  }
-  return headers;
-}
-
 std::string cloud_event_json(const Record& record, const std::string& content_type) {
   std::string out = "{";
-  for (const auto& [name, value] : attributes(record)) out += member(name, value) + ',';
+  for (const auto& [name, value] : cloud_event_attributes(record)) out += member(name, value) + ',';
   out += member("datacontenttype", content_type);
   if (record.payload && json_problem(*record.payload).empty()) {
     out += ",\"data\":" + *record.payload;
