@@ -74,6 +74,13 @@ std::chrono::seconds keep_alive_seconds(std::string_view value) {
   return std::chrono::seconds(seconds);
 }
 
+bool has_nothing_to_read(PlainStream& stream) {
+  char byte = 0;
+  const auto socket = stream.socket().native_handle();
+  const auto n = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
 std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
@@ -193,12 +200,7 @@ class StreamConnection final : public Connection {
     return talk.judge();
   }
 
-  bool is_quiet() override {
-    char byte = 0;
-    const auto socket = tcp_of(stream_).socket().native_handle();
-    const auto n = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-  }
+  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_)); }
 
  private:
   asio::io_context& io_;
@@ -265,6 +267,8 @@ class StreamOfBytes final : public ByteStream {
     io_.run();
     return dialogue.problem();
   }
+
+  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_)); }
 
  private:
   asio::io_context& io_;

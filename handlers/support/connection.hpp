@@ -54,6 +54,8 @@ class ByteStream {
   /// of no use.
   [[nodiscard]] virtual std::string talk(std::string_view bytes, const Take& take,
                                          Clock::time_point deadline) = 0;
+  /// False when the receiver closed it, or sent what nobody has read yet.
+  [[nodiscard]] virtual bool is_quiet() = 0;
 };
 
 using Opened = std::variant<std::unique_ptr<ByteStream>, HttpFailure>;

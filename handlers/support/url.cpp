@@ -137,7 +137,8 @@ ServiceUrl parse_service_url(std::string_view text, const ServiceScheme& scheme)
   if (view.has_query() || view.has_fragment()) {
     throw CannotRender("must not hold a query or a fragment");
   }
-  take_place(view, url.place, scheme.port);
+  const bool own_tls_port = url.place.tls && !scheme.tls_port.empty();
+  take_place(view, url.place, own_tls_port ? scheme.tls_port : scheme.port);
   url.user = view.user();
   url.password = view.password();
   url.path = view.path();

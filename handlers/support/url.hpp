@@ -31,11 +31,12 @@ struct Url {
 /// Throws CannotRender; the message does not quote the URL.
 [[nodiscard]] Url parse_url(std::string_view text);
 
-/// The schemes of a service that is not HTTP, and the port it has where the URL names none.
+/// The schemes of a service that is not HTTP, and the ports it has where the URL names none.
 struct ServiceScheme {
-  std::string_view plain;  ///< "redis"
-  std::string_view tls;    ///< "rediss"
-  std::string_view port;   ///< "6379"
+  std::string_view plain;          ///< "amqp"
+  std::string_view tls;            ///< "amqps"
+  std::string_view port;           ///< "5672"
+  std::string_view tls_port = {};  ///< "5671"; empty: the same
 };
 
 /// `redis://user:password@host:port/path`

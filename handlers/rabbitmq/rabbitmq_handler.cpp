@@ -1,0 +1,196 @@
+#include "rabbitmq/rabbitmq_handler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rabbitmq/amqp_refusal.hpp"
+#include "seriatim/registry.hpp"
+#include "support/cannot_render.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+using Answer = AmqpReport::Answer;
+using Misrouted = RabbitmqHandlerConfig::Misrouted;
+
+// On their way at once, and so what is kept in memory twice; or one row.
+constexpr std::size_t in_flight_bytes_max = 4 << 20;
+// Larger ones travel alone: they are what a limit of the server would refuse.
+constexpr std::size_t row_bytes_max = 128 << 10;
+constexpr std::size_t routes_max = 10'000;
+// A queue that refused a row takes the next one as soon as somebody reads from it.
+constexpr std::chrono::minutes caution{5};
+
+constexpr std::string_view probe_queue = "seriatim: no queue has this name";
+
+Outcome outcome_of(Misrouted misrouted, std::string why) {
+  return misrouted == Misrouted::poison ? Outcome::poison(std::move(why))
+                                        : Outcome::retry_later(std::move(why));
+}
+
+}  // namespace
+
+RabbitmqHandler::RabbitmqHandler(RabbitmqHandlerConfig config)
+    : config_(std::move(config)), maker_(config_), connection_(config_) {
+  redactor_.add(config_.password);
+}
+
+BatchOutcome RabbitmqHandler::handle(std::span<const Record> batch, const CallContext& context) {
+  std::size_t done = 0;
+  std::size_t one_by_one = 0;
+  while (done < batch.size()) {
+    if (done > 0 && context.should_yield()) return {done, std::nullopt};
+    if (auto failure = make_ready(context.deadline)) return {done, std::move(failure)};
+    try {
+      auto published = publish(batch.subspan(done), one_by_one > 0, context.deadline);
+      done += published.done;
+      if (published.failure) return {done, std::move(published.failure)};
+      one_by_one -= std::min(one_by_one, published.done);
+      if (published.one_by_one > 0) one_by_one = published.one_by_one;
+    } catch (const CannotRender& e) {
+      return {done, Outcome::poison(e.what())};
+    }
+  }
+  return {done, std::nullopt};
+}
+
+std::optional<Outcome> RabbitmqHandler::make_ready(Clock::time_point deadline) {
+  if (connection_.is_ready()) return std::nullopt;
+  routes_.clear();
+  proven_ = false;
+  if (auto failure = connection_.open(deadline); !failure.empty()) {
+    return Outcome::retry_later(told(std::move(failure)));
+  }
+  return blocked_ ? ask_whether_blocked(deadline) : std::nullopt;
+}
+
+/// By a message no queue takes. A row would stay in the server's socket and be published when the
+/// alarm is over, one more at each attempt.
+std::optional<Outcome> RabbitmqHandler::ask_whether_blocked(Clock::time_point deadline) {
+  AmqpMessage probe;
+  probe.routing_key = probe_queue;
+  connection_.add(probe);
+  const auto report = connection_.send(deadline);
+  if (report.failure.empty() || report.closure) {
+    blocked_ = false;
+    return report.closure ? make_ready(deadline) : std::nullopt;
+  }
+  blocked_ = !report.blocked.empty();
+  const auto why = blocked_ ? "the server takes no messages: " + report.blocked : report.failure;
+  return Outcome::retry_later(told(why));
+}
+
+RabbitmqHandler::Published RabbitmqHandler::publish(Rows rows, bool alone,
+                                                    Clock::time_point deadline) {
+  (void)add(rows, alone || !proven_ || Clock::now() < cautious_until_);
+  return judge(connection_.send(deadline));
+}
+
+std::size_t RabbitmqHandler::add(Rows rows, bool alone) {
+  const auto limit = std::min(rows.size(), alone ? 1 : config_.in_flight);
+  std::size_t added = 0;
+  route_.clear();
+  while (added < limit && connection_.bytes_added() < in_flight_bytes_max) {
+    const auto& row = rows[added];
+    try {
+      const auto message = maker_.make(row);
+      const bool ends_here = travels_alone(message);
+      if (added > 0 && ends_here) break;
+      connection_.add(maker_.view(row, message));
+      if (added == 0) route_ = message.route();
+      added += 1;
+      if (ends_here) break;
+    } catch (const CannotRender&) {
+      if (added == 0) throw;
+      break;  // told when it is the first
+    }
+  }
+  return added;
+}
+
+/// Alone, so that no row behind it is there already when it is refused for its size or its route.
+bool RabbitmqHandler::travels_alone(const RoutedMessage& message) const {
+  if (message.body_bytes() > row_bytes_max) return true;
+  if (!config_.try_routes || maker_.has_one_route()) return false;
+  return routes_.count(message.route()) == 0;
+}
+
+void RabbitmqHandler::remember_route() {
+  proven_ = true;
+  if (!config_.try_routes || maker_.has_one_route()) return;
+  if (routes_.size() >= routes_max) routes_.clear();
+  routes_.insert(route_);
+}
+
+RabbitmqHandler::Published RabbitmqHandler::judge(const AmqpReport& report) {
+  const auto& answers = report.answers;
+  const auto refused =
+      std::find_if(answers.begin(), answers.end(), [](auto a) { return a != Answer::acked; });
+  const auto done = static_cast<std::size_t>(refused - answers.begin());
+  if (done > 0) remember_route();
+  if (refused == answers.end()) return {done, std::nullopt, 0};
+  if (*refused == Answer::returned) return {done, judge_return(report.returns.at(done)), 0};
+  if (*refused == Answer::none) return judge_unanswered(report, done);
+  cautious_until_ = Clock::now() + caution;
+  return {done,
+          Outcome::retry_later("the server refused to take the message (basic.nack): a queue is "
+                               "full (overflow = reject-publish), or it failed"),
+          0};
+}
+
+RabbitmqHandler::Published RabbitmqHandler::judge_unanswered(const AmqpReport& report,
+                                                             std::size_t done) {
+  const auto unanswered = report.answers.size() - done;
+  if (report.closure) {
+    const auto refusal = amqp_refusal_of(report.closure->code, report.closure->text);
+    const bool for_a_row = report.closure->channel_only || refusal == AmqpRefusal::row;
+    if (for_a_row && unanswered > 1) return {done, std::nullopt, unanswered};
+    return {done, judge_closure(report), 0};
+  }
+  blocked_ = !report.blocked.empty();
+  const auto why = blocked_ ? "the server takes no messages: " + report.blocked : report.failure;
+  return {done, Outcome::unknown(told(why)), 0};
+}
+
+/// Of the one message that was on its way.
+Outcome RabbitmqHandler::judge_closure(const AmqpReport& report) const {
+  const auto& closure = *report.closure;
+  auto why = told(report.failure);
+  switch (amqp_refusal_of(closure.code, closure.text)) {
+    case AmqpRefusal::row: return Outcome::poison("the server does not take this record: " + why);
+    case AmqpRefusal::exchange: return outcome_of(config_.missing_exchange, std::move(why));
+    case AmqpRefusal::server: break;
+  }
+  return closure.channel_only ? Outcome::retry_later(std::move(why))
+                              : Outcome::unknown(std::move(why));
+}
+
+Outcome RabbitmqHandler::judge_return(const std::string& said) const {
+  return outcome_of(config_.unroutable,
+                    "no queue takes it (" + told(said) + "): none is bound for its routing key");
+}
+
+std::string RabbitmqHandler::told(std::string text) const {
+  return excerpt(redactor_.redact(std::move(text)), 300);
+}
+
+}  // namespace seriatim::handlers
+
+namespace seriatim {
+
+void register_rabbitmq(HandlerRegistry& registry);
+
+void register_rabbitmq(HandlerRegistry& registry) {
+  HandlerKind kind{"rabbitmq", "a message to a RabbitMQ exchange a record, confirmed",
+                   [](Options& options) -> HandlerFactory {
+                     auto config = handlers::read_rabbitmq_config(options);
+                     return [config = std::move(config)](unsigned) {
+                       return std::make_unique<handlers::RabbitmqHandler>(config);
+                     };
+                   }};
+  kind.takes_batches = true;
+  registry.add(std::move(kind));
+}
+
+}  // namespace seriatim
