@@ -52,6 +52,7 @@ AmqpMessage MessageMaker::view(const Record& record, const RoutedMessage& made) 
   if (record.event_type) headers.emplace_back("event-type", *record.event_type);
   if (record.key) headers.emplace_back("key", *record.key);
   headers.emplace_back("seriatim-process", record.process);
+  headers.emplace_back("seriatim-lane", static_cast<std::int64_t>(record.lane));
   headers.emplace_back("seriatim-sequence", static_cast<std::int64_t>(record.sequence));
   headers.emplace_back("seriatim-epoch", static_cast<std::int64_t>(record.epoch));
   if (record.late) headers.emplace_back("seriatim-late", "true");

@@ -1,10 +1,7 @@
 #include "support/redis_server.hpp"
 
-#include <arpa/inet.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +11,7 @@
 
 #include "postgres/child_process.hpp"
 #include "support/certificates.hpp"
+#include "support/free_port.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -25,24 +23,6 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds patience{20'000};
-
-/// Free when asked; kept out of the range for outgoing connections, from which another program
-/// would soon be given it while the server is down.
-int free_port() {
-  static int next = 21'000 + getpid() % 5'000;
-  for (int attempt = 0; attempt < 1'000; ++attempt) {
-    const int port = next++;
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const bool ok = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    ::close(fd);
-    if (ok) return port;
-  }
-  throw std::runtime_error("no free port on 127.0.0.1");
-}
 
 using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
 

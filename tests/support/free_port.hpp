@@ -1,0 +1,9 @@
+#pragma once
+
+namespace seriatim::testing {
+
+/// A TCP port of 127.0.0.1, free when asked; kept out of the range for outgoing connections, from
+/// which another program would soon be given it while the server is down.
+[[nodiscard]] int free_port();
+
+}  // namespace seriatim::testing
