@@ -1,0 +1,130 @@
+// What the rabbitmq handler's table may say, and what is told about it when it is wrong.
+#include "rabbitmq/rabbitmq_config.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "seriatim/registry.hpp"
+
+using namespace std::chrono_literals;
+using namespace seriatim;
+using namespace seriatim::handlers;
+using Misrouted = RabbitmqHandlerConfig::Misrouted;
+
+namespace seriatim {
+void register_rabbitmq(HandlerRegistry& registry);
+}
+
+namespace {
+
+using Value = Options::Value;
+using Values = std::map<std::string, Value, std::less<>>;
+
+Value value(auto data) {
+  return {data, "seriatim.toml:9"};
+}
+Value text(const char* data) {
+  return value(std::string(data));
+}
+Value number(std::int64_t data) {
+  return value(data);
+}
+
+struct Read {
+  RabbitmqHandlerConfig config;
+  std::string problems;
+};
+
+Read read(Values values) {
+  values.try_emplace("url", text("amqp://broker.example"));
+  values.try_emplace("exchange", text("events"));
+  const auto table = std::make_shared<Options::Table>(
+      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
+  Problems problems;
+  Options options(table, problems);
+  Read out{read_rabbitmq_config(options), {}};
+  options.finish();
+  out.problems = problems.text();
+  return out;
+}
+
+bool complains(const Values& values, std::string_view about) {
+  const auto problems = read(values).problems;
+  CAPTURE(problems);
+  return problems.find(about) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a plain table needs a url and an exchange") {
+  const auto [config, problems] = read({});
+  CHECK(problems == "");
+  CHECK(config.place.origin() == "amqp://broker.example");
+  CHECK(config.place.port == "5672");
+  CHECK_FALSE(config.place.tls);
+  CHECK(config.username == "guest");
+  CHECK(config.password == "guest");
+  CHECK(config.vhost == "/");
+  CHECK(config.exchange == "events");
+  CHECK(config.routing_key == "{{event_type}}");
+  CHECK(config.mandatory);
+  CHECK(config.unroutable == Misrouted::poison);
+  CHECK(config.missing_exchange == Misrouted::retry);
+  CHECK(config.in_flight == 1'000);
+  CHECK(config.try_routes);
+}
+
+TEST_CASE("the url holds who, where and which vhost") {
+  const auto [config, problems] = read({{"url", text("amqps://relay:p%40ss@broker/sales%2Feu")}});
+  CHECK(problems == "");
+  CHECK(config.place.tls);
+  CHECK(config.place.port == "5671");
+  CHECK(config.place.origin() == "amqps://broker");
+  CHECK(config.username == "relay");
+  CHECK(config.password == "p@ss");
+  CHECK(config.vhost == "sales/eu");
+  CHECK(read({{"url", text("amqp://broker/")}}).config.vhost == "/");
+  CHECK(read({{"url", text("amqp://broker/%2F")}}).config.vhost == "/");
+  CHECK(read({{"url", text("amqps://broker:7000")}}).config.place.origin() ==
+        "amqps://broker:7000");
+}
+
+TEST_CASE("user, password and vhost may stand beside the url") {
+  const auto [config, problems] =
+      read({{"username", text("relay")}, {"password", text("pass")}, {"vhost", text("sales")}});
+  CHECK(problems == "");
+  CHECK(config.username == "relay");
+  CHECK(config.password == "pass");
+  CHECK(config.vhost == "sales");
+}
+
+TEST_CASE("a message no queue takes is poison, waited over, or lost on purpose") {
+  CHECK(read({{"unroutable", text("retry")}}).config.unroutable == Misrouted::retry);
+  CHECK(read({{"unroutable", text("retry")}}).config.mandatory);
+  CHECK_FALSE(read({{"unroutable", text("drop")}}).config.mandatory);
+  CHECK(read({{"missing_exchange", text("poison")}}).config.missing_exchange == Misrouted::poison);
+}
+
+TEST_CASE("what is wrong is told, and the url never quoted") {
+  CHECK(complains({{"url", text("http://broker")}}, "must begin with amqp:// or amqps://"));
+  CHECK(complains({{"url", text("amqp://broker/?heartbeat=5")}}, "a query"));
+  CHECK_FALSE(complains({{"url", text("amqp://a:hush@broker:99999999/")}}, "hush"));
+  CHECK(complains({{"url", text("amqp://a:b@broker")}, {"username", text("c")}}, "already"));
+  CHECK(complains({{"exchange", text("")}}, "routing_key: is missing"));
+  CHECK(complains({{"exchange", text("{{payload")}}, "exchange: "));
+  CHECK(complains({{"routing_key", text("{{nobody}}")}}, "routing_key: "));
+  CHECK(complains({{"in_flight", number(0)}}, "in_flight"));
+  CHECK(complains({{"unroutable", text("ignore")}}, "\"drop\""));
+  CHECK(complains({{"vhost", text(std::string(256, 'v').c_str())}}, "vhost: is over 255 bytes"));
+  CHECK(complains({{"ca_file", text("/nonexistent")}}, "ca_file: cannot be read"));
+  CHECK(complains({{"body", text("xml")}}, "body: "));
+  CHECK(complains({{"exchang", text("x")}}, "did you mean \"exchange\"?"));
+}
+
+TEST_CASE("the kind is registered under its name, for whole batches") {
+  HandlerRegistry registry;
+  register_rabbitmq(registry);
+  REQUIRE(registry.find("rabbitmq") != nullptr);
+  CHECK(registry.find("rabbitmq")->takes_batches);
+}
