@@ -12,6 +12,7 @@ using Answer = AmqpReport::Answer;
 using std::chrono::milliseconds;
 
 constexpr milliseconds good_bye_time{200};
+constexpr milliseconds hearing_time{200};  // for bytes that are here already
 
 HttpClientConfig network_of(const RabbitmqHandlerConfig& config) {
   HttpClientConfig network;
@@ -50,11 +51,30 @@ void AmqpConnection::close() {
   reader_.reset();
 }
 
+bool AmqpConnection::is_ready() {
+  if (stream_ && !stream_->is_quiet()) hear();
+  return stream_ && blocked_.empty();
+}
+
+void AmqpConnection::hear() {
+  AmqpReport report;
+  std::vector<AmqpEvent> events;
+  bool sound = true;
+  const auto take_bytes = [&](std::string_view bytes) {
+    sound = reader_->take(bytes, events).empty();
+    for (const auto& event : events) sound = take(event, report) && sound;
+    return true;
+  };
+  const auto failure = stream_->talk({}, take_bytes, Clock::now() + hearing_time);
+  if (!sound || report.closure || !failure.empty()) close();
+}
+
 std::string AmqpConnection::open(Clock::time_point deadline) {
   close();
   writer_.clear();
   ids_.clear();
   tag_before_ = 0;
+  blocked_.clear();
   auto opened = connector_.open(config_.place, deadline);
   if (const auto* failure = std::get_if<HttpFailure>(&opened)) return failure->what;
   stream_ = std::get<std::unique_ptr<ByteStream>>(std::move(opened));
@@ -136,8 +156,8 @@ bool AmqpConnection::take(const AmqpEvent& event, AmqpReport& report) {
     case Kind::ack:
     case Kind::nack: return answer(event, report);
     case Kind::returned: give_back(event, report); return true;
-    case Kind::blocked: report.blocked = event.text; return true;
-    case Kind::unblocked: report.blocked.clear(); return true;
+    case Kind::blocked: blocked_ = event.text.empty() ? "?" : event.text; return true;
+    case Kind::unblocked: blocked_.clear(); return true;
     case Kind::channel_closed:
     case Kind::connection_closed:
       if (!report.closure) {

@@ -28,7 +28,6 @@ struct AmqpReport {
   std::map<std::size_t, std::string> returns;  ///< what was said with those returned
   std::optional<Closure> closure;
   std::string failure;  ///< why some answers are missing
-  std::string blocked;  ///< why the server takes no messages; empty: it does
 };
 
 /// A connection with one channel in confirm mode, which gives up at a deadline. librabbitmq writes
@@ -43,8 +42,10 @@ class AmqpConnection {
   explicit AmqpConnection(const RabbitmqHandlerConfig& config);  ///< keeps a reference
   ~AmqpConnection();                                             ///< says good-bye
 
-  /// False also where the server spoke or hung up meanwhile: then another is to be opened.
-  [[nodiscard]] bool is_ready() const { return stream_ != nullptr && stream_->is_quiet(); }
+  /// Open, as far as the server has said, and not blocked.
+  [[nodiscard]] bool is_ready();
+  /// Why the server took no messages when it was last heard; empty: it did.
+  [[nodiscard]] const std::string& blocked() const { return blocked_; }
   /// Answers what went wrong; empty: nothing.
   [[nodiscard]] std::string open(Clock::time_point deadline);
   void close();
@@ -63,6 +64,8 @@ class AmqpConnection {
                                  Clock::time_point deadline);
   /// False: no answer to anything that was asked.
   [[nodiscard]] bool take(const AmqpEvent& event, AmqpReport& report);
+  /// What the server said while nobody asked.
+  void hear();
   [[nodiscard]] bool answer(const AmqpEvent& event, AmqpReport& report);
   void give_back(const AmqpEvent& event, AmqpReport& report);
 
@@ -73,6 +76,7 @@ class AmqpConnection {
   std::unique_ptr<AmqpReader> reader_;
   AmqpWriter writer_;
   std::uint32_t frame_max_ = 0;
+  std::string blocked_;
   std::uint64_t tag_before_ = 0;  ///< delivery tag of the last message of earlier sendings
   std::vector<std::string> ids_;  ///< of what was added
   std::vector<bool> confirmed_;   ///< of these

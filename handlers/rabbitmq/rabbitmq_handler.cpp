@@ -57,6 +57,7 @@ BatchOutcome RabbitmqHandler::handle(std::span<const Record> batch, const CallCo
 
 std::optional<Outcome> RabbitmqHandler::make_ready(Clock::time_point deadline) {
   if (connection_.is_ready()) return std::nullopt;
+  blocked_ = blocked_ || !connection_.blocked().empty();
   routes_.clear();
   proven_ = false;
   if (auto failure = connection_.open(deadline); !failure.empty()) {
@@ -65,20 +66,22 @@ std::optional<Outcome> RabbitmqHandler::make_ready(Clock::time_point deadline) {
   return blocked_ ? ask_whether_blocked(deadline) : std::nullopt;
 }
 
-/// By a message no queue takes. A row would stay in the server's socket and be published when the
-/// alarm is over, one more at each attempt.
+/// By messages no queue takes: of a new connection the server reads one, and no second while it is
+/// blocked. Rows would stay in its socket and be published when that is over, at each attempt.
 std::optional<Outcome> RabbitmqHandler::ask_whether_blocked(Clock::time_point deadline) {
   AmqpMessage probe;
   probe.routing_key = probe_queue;
-  connection_.add(probe);
+  for (int i = 0; i < 2; ++i) connection_.add(probe);
   const auto report = connection_.send(deadline);
-  if (report.failure.empty() || report.closure) {
-    blocked_ = false;
-    return report.closure ? make_ready(deadline) : std::nullopt;
-  }
-  blocked_ = !report.blocked.empty();
-  const auto why = blocked_ ? "the server takes no messages: " + report.blocked : report.failure;
-  return Outcome::retry_later(told(why));
+  blocked_ = !connection_.blocked().empty();
+  if (blocked_) return Outcome::retry_later(told(what_blocks()));
+  if (report.closure) return make_ready(deadline);  // it refuses, so it reads
+  if (report.failure.empty()) return std::nullopt;
+  return Outcome::retry_later(told(report.failure));
+}
+
+std::string RabbitmqHandler::what_blocks() const {
+  return config_.place.origin() + ": the server takes no messages: " + connection_.blocked();
 }
 
 RabbitmqHandler::Published RabbitmqHandler::publish(Rows rows, bool alone,
@@ -148,9 +151,8 @@ RabbitmqHandler::Published RabbitmqHandler::judge_unanswered(const AmqpReport& r
     if (for_a_row && unanswered > 1) return {done, std::nullopt, unanswered};
     return {done, judge_closure(report), 0};
   }
-  blocked_ = !report.blocked.empty();
-  const auto why = blocked_ ? "the server takes no messages: " + report.blocked : report.failure;
-  return {done, Outcome::unknown(told(why)), 0};
+  blocked_ = !connection_.blocked().empty();
+  return {done, Outcome::unknown(told(blocked_ ? what_blocks() : report.failure)), 0};
 }
 
 /// Of the one message that was on its way.

@@ -43,6 +43,7 @@ class RabbitmqHandler final : public Handler {
   [[nodiscard]] Published judge_unanswered(const AmqpReport& report, std::size_t done);
   [[nodiscard]] Outcome judge_closure(const AmqpReport& report) const;
   [[nodiscard]] Outcome judge_return(const std::string& said) const;
+  [[nodiscard]] std::string what_blocks() const;
   void remember_route();
   [[nodiscard]] std::string told(std::string text) const;
 

@@ -45,7 +45,7 @@ struct RabbitmqServer::Impl {
 
   void prepare() const {
     fs::create_directory(file("data"));
-    std::string settings = "log.console.level = warning\n";
+    std::string settings;
     if (options.tls) {
       const CertificateAuthority authority;
       const auto own = authority.issue({{}, {"127.0.0.1"}});
