@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "seriatim_sql.hpp"
-#include "support/encoding.hpp"
+#include "support/record_line.hpp"
 #include "support/time_text.hpp"
 
 namespace seriatim::handlers {
@@ -17,15 +17,6 @@ namespace seriatim::handlers {
 namespace {
 
 using Value = std::optional<std::string>;
-
-std::string headers_json(const Record& record) {
-  std::string text;
-  for (const auto& [name, value] : record.headers) {
-    text += text.empty() ? "{\"" : ",\"";
-    text += json_escape(name) + "\":\"" + json_escape(value) + '"';
-  }
-  return text.empty() ? "{}" : text + '}';
-}
 
 struct Field {
   std::string_view name;
@@ -37,7 +28,7 @@ constexpr std::array fields{
     Field{"key", [](const Record& r) { return r.key; }},
     Field{"event_type", [](const Record& r) { return r.event_type; }},
     Field{"payload", [](const Record& r) { return r.payload; }},
-    Field{"headers", [](const Record& r) -> Value { return headers_json(r); }},
+    Field{"headers", [](const Record& r) -> Value { return headers_json(r.headers); }},
     Field{"created_at", [](const Record& r) -> Value { return rfc3339(r.position.created_at_us); }},
     Field{"sequence", [](const Record& r) -> Value { return std::to_string(r.sequence); }},
     Field{"idempotency_key", [](const Record& r) -> Value { return r.idempotency_key(); }},
