@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,15 @@
 #include "seriatim/options.hpp"
 
 namespace seriatim {
+
+/// What a handler has to say beside its outcomes, such as a line of a child's standard error.
+struct HandlerNote {
+  std::string process;
+  unsigned lane = 0;
+  std::string text;  ///< one line; may hold what a log must redact
+};
+/// Threads: any; be quick. Throws nothing.
+using NoteWriter = std::function<void(const HandlerNote&)>;
 
 /// A kind of handler that configurations can name.
 struct HandlerKind {
@@ -18,11 +28,15 @@ struct HandlerKind {
   std::function<HandlerFactory(Options&)> configure;
   /// Made for whole batches: `commit_every` is `batch_rows` where the configuration names none.
   bool takes_batches = false;
+  /// … where the options decide that; asked after `configure`.
+  std::function<bool(Options&)> takes_batches_if = nullptr;
 };
 
 /// The kinds this program was built with.
 class HandlerRegistry {
  public:
+  HandlerRegistry();
+
   void add(HandlerKind kind);
   /// Null when there is no such kind.
   [[nodiscard]] const HandlerKind* find(const std::string& name) const;
@@ -33,9 +47,17 @@ class HandlerRegistry {
   /// The package a kind was left out for; empty where it was not.
   [[nodiscard]] std::string package_missing_for(const std::string& name) const;
 
+  /// Where handlers' notes go: nowhere until this is called.
+  void note_to(NoteWriter writer);
+  /// For handlers, to keep: hands a note to whoever `note_to` named last.
+  [[nodiscard]] NoteWriter notes() const;
+
  private:
+  struct Notes;
+
   std::map<std::string, HandlerKind> kinds_;
   std::map<std::string, std::string> left_out_;
+  std::shared_ptr<Notes> notes_;
 };
 
 /// Adds every kind under handlers/ (made at build time from its folders).

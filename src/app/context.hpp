@@ -28,6 +28,9 @@ class Context {
   [[nodiscard]] bool json() const { return options_.json; }
   [[nodiscard]] const Secrets& secrets() const { return secrets_; }
 
+  /// Where handlers' notes go.
+  void note_to(NoteWriter writer) { handlers_.note_to(std::move(writer)); }
+
   const AppConfig& config();
   /// Where there is no configuration file, DATABASE_URL will do. Starts the embedded server where
   /// it is asked for; it runs as long as this object lives.

@@ -146,6 +146,14 @@ LogLine describe(const LaneStatus& lane) {
   return line;
 }
 
+LogLine describe(const HandlerNote& note) {
+  return {LogLevel::info,
+          note.process + '/' + std::to_string(note.lane) + " handler: " + note.text,
+          {{"process", note.process},
+           {"lane", static_cast<std::int64_t>(note.lane)},
+           {"handler", printable(note.text, 1'000)}}};
+}
+
 std::string json_members(const LogLine& line) {
   std::string text = "\"message\":" + quoted(line.message);
   for (const auto& [name, value] : line.fields) {

@@ -12,6 +12,7 @@
 #include "app/config_file.hpp"
 #include "app/secrets.hpp"
 #include "seriatim/observer.hpp"
+#include "seriatim/registry.hpp"
 
 namespace seriatim::app {
 
@@ -27,6 +28,9 @@ struct LogLine {
 /// What is said about a lane: "booking_sms/0 halted POISON at row 4711 after 4710: HTTP 422: …".
 /// Foreign text is escaped and cut. The level is for the state alone; LaneLog lowers it for flips.
 [[nodiscard]] LogLine describe(const LaneStatus& lane);
+
+/// "booking_sms/0 handler: …", a line of its child's standard error for example.
+[[nodiscard]] LogLine describe(const HandlerNote& note);
 
 /// "pid 123 (psql, alice, idle in transaction, 12 s, last statement 11 s ago)"; the first duration
 /// is the age of its transaction. What this role may not see is left out.

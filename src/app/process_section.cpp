@@ -208,7 +208,9 @@ void read_handler(Options section, const HandlerRegistry& handlers, bool commits
   }
   try {
     process.handler = kind->configure(section);
-    if (kind->takes_batches && !commits_named) {
+    const bool batches =
+        kind->takes_batches || (kind->takes_batches_if && kind->takes_batches_if(section));
+    if (batches && !commits_named) {
       process.target.process.commit_every = process.target.process.batch_rows;
     }
   } catch (const std::exception& thrown) {

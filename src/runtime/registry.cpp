@@ -1,6 +1,28 @@
 #include "seriatim/registry.hpp"
 
+#include <mutex>
+#include <utility>
+
 namespace seriatim {
+
+struct HandlerRegistry::Notes {
+  std::mutex mutex;
+  NoteWriter writer;
+};
+
+HandlerRegistry::HandlerRegistry() : notes_(std::make_shared<Notes>()) {}
+
+void HandlerRegistry::note_to(NoteWriter writer) {
+  const std::lock_guard lock(notes_->mutex);
+  notes_->writer = std::move(writer);
+}
+
+NoteWriter HandlerRegistry::notes() const {
+  return [notes = notes_](const HandlerNote& note) {
+    const std::lock_guard lock(notes->mutex);
+    if (notes->writer) notes->writer(note);
+  };
+}
 
 void HandlerRegistry::add(HandlerKind kind) {
   auto name = kind.name;

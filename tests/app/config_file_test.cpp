@@ -70,6 +70,26 @@ TEST_CASE("the smallest process reads seriatim.outbox with every default") {
   CHECK(config.processes[0].handler);
 }
 
+TEST_CASE("a handler whose options ask for batches commits by the batch") {
+  HandlerRegistry registry;
+  HandlerKind kind{"either", "", [](Options& options) {
+                     options.text("mode");
+                     return handler_from([](const Record&) { return Outcome::done(); });
+                   }};
+  kind.takes_batches_if = [](Options& options) { return options.text("mode") == "batch"; };
+  registry.add(std::move(kind));
+  const auto commit_every = [&](const std::string& process, const std::string& handler) {
+    Secrets secrets;
+    const auto text = "[[process]]\nname = \"a\"\n" + process +
+                      "[process.handler]\nkind = \"either\"\n" + handler;
+    const auto config = read_config(text, "s.toml", {registry, variables, secrets});
+    return config.processes.at(0).target.process.commit_every;
+  };
+  CHECK(commit_every("", "") == 1);
+  CHECK(commit_every("batch_rows = 70\n", "mode = \"batch\"\n") == 70);
+  CHECK(commit_every("commit_every = 7\n", "mode = \"batch\"\n") == 7);
+}
+
 TEST_CASE("every key reaches its member") {
   const auto config = read(R"toml(
 [database]

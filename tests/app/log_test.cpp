@@ -71,6 +71,16 @@ TEST_CASE("a retry names attempt and delay") {
         "booking_sms/0 retrying at row 4711 after 4710, attempt 2, again in 3 s: HTTP 500");
 }
 
+TEST_CASE("a handler's note is a line with its lane, and a field of its own") {
+  const auto line = describe(HandlerNote{"booking_sms", 3, "out of paper\x1b"});
+  CHECK(line.level == LogLevel::info);
+  CHECK(line.message == "booking_sms/3 handler: out of paper\x1b");  // escaped when written
+  const auto value = boost::json::parse('{' + json_members(line) + '}');
+  CHECK(value.at("process").as_string() == "booking_sms");
+  CHECK(value.at("lane").as_int64() == 3);
+  CHECK(value.at("handler").as_string() == "out of paper\\x1b");
+}
+
 TEST_CASE("a stall names who holds the fence") {
   CHECK(describe(fenced(seconds{12})).message ==
         "booking_sms/0 fenced after 4710: waits for pid 123 (psql, alice, idle in transaction, 12 "

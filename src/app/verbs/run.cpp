@@ -108,6 +108,7 @@ Exit perform(const RunVerb& verb, Context& context) {
     log.info(std::string("stopping on SIG") + ::sigabbrev_np(signal) +
              ": calls in hand finish first");
   });
+  context.note_to([&log](const HandlerNote& note) { log.write(describe(note)); });
   log.info(opening(processes));
   std::vector<LaneStatus> lanes;
   const postgres::CheckOptions options{context.config().names(), true};
