@@ -1,5 +1,6 @@
 #include "support/encoding.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -42,6 +43,10 @@ std::string encode(std::string_view text, Plain is_plain) {
   return out;
 }
 
+bool is_json_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
 std::string json_escaped(char c) {
   constexpr std::string_view digits = "0123456789abcdef";
   switch (c) {
@@ -53,7 +58,6 @@ std::string json_escaped(char c) {
     default: break;
   }
   const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20) return {c};
   return std::string("\\u00") + digits[byte >> 4] + digits[byte & 15];
 }
 
@@ -78,7 +82,13 @@ std::string header_encode(std::string_view text) {
 std::string json_escape(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 8);
-  for (const char c : text) out += json_escaped(c);
+  while (!text.empty()) {
+    const auto* stop = std::find_if_not(text.begin(), text.end(), is_json_plain);
+    out.append(text.begin(), stop);
+    if (stop == text.end()) break;
+    out += json_escaped(*stop);
+    text.remove_prefix(static_cast<std::size_t>(stop - text.begin()) + 1);
+  }
   return out;
 }
 
