@@ -15,7 +15,8 @@
 namespace seriatim::testing {
 
 /// A `[process.handler]` table but for `kind`.
-using HandlerOptions = std::map<std::string, std::variant<bool, std::int64_t, std::string>>;
+using HandlerOptions =
+    std::map<std::string, std::variant<bool, std::int64_t, std::string, std::vector<std::string>>>;
 
 /// A message as a reader finds it in the broker.
 struct BrokerMessage {

@@ -13,8 +13,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto patience = std::chrono::seconds(60);
 
-Options::Value value_of(const HandlerOptions::mapped_type& option) {
-  return std::visit([](const auto& data) { return Options::Value{data, "test"}; }, option);
+constexpr const char* where = "test";
+
+Options::Value value_of(const std::vector<std::string>& texts) {
+  Options::List list;
+  for (const auto& text : texts) list.push_back({text, where});
+  return {std::move(list), where};
+}
+
+template <class Plain>
+Options::Value value_of(const Plain& data) {
+  return {data, where};
 }
 
 }  // namespace
@@ -24,7 +33,9 @@ std::unique_ptr<Handler> make_handler(void (*register_kind)(HandlerRegistry&),
   HandlerRegistry registry;
   register_kind(registry);
   auto table = std::make_shared<Options::Table>();
-  for (const auto& [key, option] : broker.options()) table->values.emplace(key, value_of(option));
+  for (const auto& [key, option] : broker.options()) {
+    std::visit([&](const auto& data) { table->values.emplace(key, value_of(data)); }, option);
+  }
   Problems problems;
   Options options(table, problems);
   const auto factory = registry.find(broker.kind())->configure(options);

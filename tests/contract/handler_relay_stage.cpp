@@ -5,6 +5,11 @@ namespace seriatim::testing {
 namespace {
 
 std::string toml_of(const HandlerOptions::mapped_type& option) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&option)) {
+    std::string list;
+    for (const auto& text : *texts) list += (list.empty() ? "\"" : ", \"") + text + '"';
+    return '[' + list + ']';
+  }
   if (const auto* text = std::get_if<std::string>(&option)) return '"' + *text + '"';
   if (const auto* number = std::get_if<std::int64_t>(&option)) return std::to_string(*number);
   return std::get<bool>(option) ? "true" : "false";
