@@ -12,7 +12,11 @@ namespace seriatim {
 using std::chrono::milliseconds;
 
 /// What a failed lane does about a poison record.
-enum class OnPoison { halt };
+enum class OnPoison {
+  halt,         ///< stands still at the row until an operator acts
+  park_key,     ///< sets it aside; later rows of its key queue behind it, other keys go on
+  dead_letter,  ///< sets it aside alone; later rows of its key go on without it
+};
 
 /// What a lane does when a request was sent and its answer lost.
 enum class OnUnknown {
@@ -33,6 +37,8 @@ struct ProcessConfig {
   std::string name;    ///< the cursor's key; 1 to 63 bytes
   unsigned lanes = 1;  ///< rows of one key keep to one lane; 1 = global order
   OnPoison on_poison = OnPoison::halt;
+  unsigned max_parked =
+      1'000;  ///< failed rows set aside at a time; then poison halts; 0 = no limit
   OnUnknown on_unknown = OnUnknown::retry;
   unsigned max_attempts = 0;  ///< a row failing this often is poison; 0 = never
   unsigned max_crashes = 3;   ///< a row killing the process this often halts it (CRASHES)

@@ -60,6 +60,7 @@ struct LaneStatus {
   std::optional<std::string> row_id;        ///< the row it stands at, when one is known
   std::chrono::milliseconds retry_in{0};    ///< when retrying
   std::chrono::milliseconds fenced_for{0};  ///< when fenced: for how long nothing could go out
+  unsigned parked = 0;                      ///< rows of the process that failed and are set aside
   std::vector<Blocker> blockers;  ///< when fenced: who holds the row, oldest transaction first
 };
 
@@ -73,6 +74,9 @@ class Observer {
   virtual void lane_changed(const LaneStatus&) {}
   /// `rows` were delivered and their cursor is committed.
   virtual void delivered(const LaneStatus&, std::size_t /*rows*/) {}
+  /// A failed row was set aside (`on_poison`), and why.
+  virtual void parked(const LaneStatus&, const std::string& /*row_id*/,
+                      const std::string& /*detail*/) {}
   /// A call took this long and ended so.
   virtual void called(const LaneStatus&, Outcome::Kind, std::chrono::nanoseconds) {}
 };

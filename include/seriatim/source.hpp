@@ -30,6 +30,7 @@ struct Cursor {
   std::string detail;
   std::optional<std::string> row_id;  ///< the row that failed
   std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
+  unsigned parked = 0;  ///< rows of the process that failed and were set aside (`on_poison`)
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
@@ -37,8 +38,19 @@ struct Cursor {
 /// Answer to a claim.
 struct Claim {
   bool granted = false;
-  Cursor cursor;       ///< as it now stands, whoever holds it
-  std::string holder;  ///< who does: this relay when granted
+  Cursor cursor;            ///< as it now stands, whoever holds it
+  std::string holder;       ///< who does: this relay when granted
+  bool has_parked = false;  ///< granted, and rows of the process are set aside
+};
+
+/// A row whose key is parked: it queues behind the parked row of its key and is not handed over.
+struct QueuedRow {
+  Position position;
+  std::optional<std::string> key;
+  std::size_t before = 0;  ///< it stands before this one of Round::records, or of Advance::done
+  bool late = false;       ///< … and behind the cursor
+
+  friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
 };
 
 /// One look at the table.
@@ -54,6 +66,26 @@ struct Round {
     std::string detail;
   };
   std::optional<Unreadable> unreadable;
+  std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
+};
+
+/// A move of the cursor over rows that were delivered and rows that queue behind a parked one.
+struct Advance {
+  std::optional<Position> from;
+  std::vector<Position> done;
+  std::vector<QueuedRow> queued;
+  bool next_started = false;  ///< the row after them counts as attempted once
+};
+
+/// A failed row to be set aside.
+struct Parking {
+  std::optional<Position> from;  ///< the cursor
+  Position row;
+  std::optional<std::string> key;
+  bool late = false;       ///< it stands behind the cursor, which stays where it is
+  bool holds_key = false;  ///< later rows of its key queue behind it
+  unsigned attempts = 1;
+  std::string detail;
 };
 
 /// What a cursor says after a failure was noted.
@@ -80,7 +112,10 @@ class LaneSession {
 
   /// Rows after `after`, at most `rows_max`, and what holds the rest back. Where late rows are
   /// delivered: first what was started and not finished, then late rows, in a round of their own.
-  virtual Round poll(const std::optional<Position>& after, unsigned rows_max) = 0;
+  /// `may_redrive`: no attempt at the row after the cursor is open, so a parked row that is to go
+  /// out again may take the next number; it comes alone, as a late row does.
+  virtual Round poll(const std::optional<Position>& after, unsigned rows_max,
+                     bool may_redrive = true) = 0;
 
   /// Count a started attempt at the row after the cursor, durably: when this returns true every
   /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
@@ -96,11 +131,15 @@ class LaneSession {
   /// The transaction `lock` opened, lent to the handler; null where there is none to lend.
   virtual Transaction* transaction() { return nullptr; }
 
-  /// In the lock's transaction: move from `from` to the last of `done` that the poll did not call
-  /// late (late rows count, but move nothing), and commit it. Where
-  /// `next_started`, the row after it counts as attempted once. False: refused, nothing moved.
-  virtual bool advance(std::uint64_t epoch, const std::optional<Position>& from,
-                       const std::vector<Position>& done, bool next_started) = 0;
+  /// In the lock's transaction: move to the last row that the poll did not call late (late rows
+  /// count, but move nothing), set aside those that queue, and commit it. False: refused, nothing
+  /// moved.
+  virtual bool advance(std::uint64_t epoch, const Advance& advance) = 0;
+
+  /// Set a failed row aside in a transaction of its own: the cursor moves onto it, unless it is
+  /// late. A row that was parked before stays parked, and so do the rows of its key. False:
+  /// refused, nothing changed.
+  virtual bool park(std::uint64_t epoch, const Parking& parking) = 0;
 
   /// Note a failure that will be tried again in `delay`, and let the lock go. False: not ours.
   virtual bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) = 0;

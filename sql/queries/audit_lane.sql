@@ -1,5 +1,7 @@
 -- Where the ledger of lane $2 begins: the position and the sequence before it.
-SELECT c.ledger_start,
+SELECT c.ledger_start, c.redriven,
+       (SELECT count(*) FROM seriatim.parked AS p
+        WHERE p.process_name = $1 AND p.lane = $2::integer) AS parked,
        (extract(epoch FROM coalesce(l.from_at, o.at)) * 1000000)::bigint AS from_us,
        coalesce(l.from_id, o.id) AS from_id,
        has_table_privilege('seriatim.journal', 'SELECT') AS may_read_journal

@@ -6,7 +6,8 @@ WITH needed (kind, object, id, privilege, required) AS (
     SELECT 'TABLE', format('seriatim.%I', c.relname), c.oid, right_to.privilege, true
     FROM (VALUES ('cursor', 'SELECT'), ('cursor', 'INSERT'), ('cursor', 'UPDATE'),
                  ('ledger', 'SELECT'), ('ledger', 'INSERT'), ('ledger', 'UPDATE'),
-                 ('ledger', 'DELETE'), ('journal', 'INSERT'),
+                 ('ledger', 'DELETE'), ('parked', 'SELECT'), ('parked', 'INSERT'),
+                 ('parked', 'UPDATE'), ('parked', 'DELETE'), ('journal', 'INSERT'),
                  ('migration', 'SELECT'), ('lanes', 'SELECT')) AS right_to (name, privilege)
     JOIN pg_class AS c ON c.relname = right_to.name
     JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'seriatim'

@@ -4,6 +4,8 @@ SELECT c.lane, c.lanes,
        c.sequence, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
        ceil(extract(epoch FROM c.next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM c.barrier_at) * 1000000)::bigint AS barrier_us, c.barrier_id,
+       (SELECT count(*) FROM seriatim.parked AS p
+        WHERE p.process_name = c.process_name AND p.head) AS parked,
        l.holder IS NOT NULL AS holder_alive,
        to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at
 FROM seriatim.cursor AS c

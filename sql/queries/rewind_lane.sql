@@ -33,7 +33,7 @@ WITH before AS (
         bucket_id = CASE WHEN $12::boolean THEN $9::text ELSE $15::text END,
         bucket_ids = CASE WHEN $12::boolean THEN '{}' ELSE $16::text[] END,
         ledger_start = CASE WHEN $12::boolean THEN c.ledger_start
-                            ELSE greatest(0, $10::bigint - (SELECT rows FROM kept)) END,
+                            ELSE greatest(0, $10::bigint - c.redriven - (SELECT rows FROM kept)) END,
         planned_ids = '{}', looked_at = $8::timestamptz,
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
         detail = CASE c.state WHEN 'paused' THEN c.detail END,

@@ -66,6 +66,7 @@ std::string sentence(const LaneAudit& lane) {
   if (lane.set_aside.value_or(0) > 0) {
     text += "; " + std::to_string(*lane.set_aside) + " of them set aside by operators";
   }
+  if (lane.parked > 0) text += "; " + count(lane.parked, "row") + " parked";
   return text + '\n';
 }
 
@@ -128,6 +129,7 @@ object to_json(const LaneAudit& lane) {
           {"hash", hex(lane.hash)},
           {"deleted", lane.gone},
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
+          {"parked", lane.parked},
           {"rows_before_ledger", lane.ledger_start},
           {"thinned_buckets", lane.thinned},
           {"late_rows", lane.late_rows},

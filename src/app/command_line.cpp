@@ -43,6 +43,7 @@ class Parser {
     add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
             "  seriatim retry booking_sms --reason 'number corrected'");
     add_skip();
+    add_parked();
     add_rewind();
     add_lanes();
     add_act("pause", "Stop handing rows over, until resume", PauseVerb{},
@@ -73,7 +74,14 @@ class Parser {
   std::pair<CLI::App*, std::shared_ptr<V>> add_verb(const std::string& name,
                                                     const std::string& description,
                                                     const std::string& examples, V values = {}) {
-    auto* sub = app_.add_subcommand(name, description)->group("Verbs");
+    return add_verb_to(app_, name, description, examples, std::move(values));
+  }
+
+  template <class V>
+  std::pair<CLI::App*, std::shared_ptr<V>> add_verb_to(CLI::App& parent, const std::string& name,
+                                                       const std::string& description,
+                                                       const std::string& examples, V values) {
+    auto* sub = parent.add_subcommand(name, description)->group("Verbs");
     auto verb = std::make_shared<V>(std::move(values));
     sub->add_option("--config", command_.common.config_file, "Configuration file")
         ->type_name("FILE");
@@ -232,6 +240,54 @@ class Parser {
     sub->add_option("--reason", verb->act.reason, "Why, for the journal")
         ->required()
         ->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_parked() {
+    auto* parked = app_.add_subcommand(
+        "parked", "Rows set aside by on_poison: list, redrive (hand over again) or discard them");
+    parked->group("Verbs")->require_subcommand(1);
+    parked->footer(
+        "`seriatim parked VERB --help` tells more.\n\nWith on_poison = \"park_key\" a row that "
+        "failed and all later rows of its key are set\naside, in order, while other keys go on; "
+        "with \"dead_letter\" that row alone.\n\n" +
+        std::string(exit_codes));
+    using What = ParkedVerb::What;
+    auto [list, list_verb] = add_verb_to(
+        *parked, "list", "Show parked rows, in the order they would go out in",
+        "  seriatim parked list booking_sms\n  seriatim parked list booking_sms --key 4711 --json",
+        ParkedVerb{.what = What::list});
+    add_process(list, list_verb->act.process);
+    list->add_option("--key", list_verb->key, "Of this key only")->type_name("KEY");
+    list->add_option("--rows", list_verb->rows, "At most so many (100)")
+        ->check(CLI::Range(1, 1'000'000).description(""))
+        ->type_name("N");
+    add_parked_act(*parked, "redrive", "Hand parked rows over again, before rows that wait",
+                   "  seriatim parked redrive booking_sms 4711\n"
+                   "  seriatim parked redrive booking_sms --key 17\n"
+                   "  seriatim parked redrive booking_sms --all --reason 'provider mended'\n\n"
+                   "A row takes the rows that queue behind it along, in their order. Each gets the "
+                   "next\nnumber of its lane and is marked as late. One that fails again stays "
+                   "parked, and so do\nthe rows of its key.",
+                   What::redrive);
+    add_parked_act(*parked, "discard", "Set parked rows aside for good",
+                   "  seriatim parked discard booking_sms 4711 --reason 'customer called'\n"
+                   "  seriatim parked discard booking_sms --key 17 --reason 'account closed'\n\n"
+                   "A row named by its id goes alone; those queued behind it stay, for redrive.",
+                   What::discard);
+  }
+
+  void add_parked_act(CLI::App& parent, const std::string& name, const std::string& description,
+                      const std::string& examples, ParkedVerb::What what) {
+    auto [sub, verb] = add_verb_to(parent, name, description, examples, ParkedVerb{.what = what});
+    add_process(sub, verb->act.process);
+    auto* which = sub->add_option_group("WHICH", "Which parked rows: one of");
+    which->add_option("ID", verb->id, "A parked row")->type_name("");
+    which->add_option("--key", verb->key, "All of this key")->type_name("KEY");
+    which->add_flag("--all", verb->all, "All of the process");
+    which->require_option(1);
+    auto* reason = sub->add_option("--reason", verb->act.reason, "Why, for the journal");
+    reason->type_name("TEXT")->required(what == ParkedVerb::What::discard);
     add_actor(sub, verb->act);
   }
 

@@ -226,4 +226,13 @@ void LaneLog::delivered(const LaneStatus& lane, std::size_t rows) {
   writer_(line);
 }
 
+void LaneLog::parked(const LaneStatus& lane, const std::string& row_id, const std::string& detail) {
+  auto line = describe(lane);
+  line.level = LogLevel::warn;
+  line.message += ": row " + printable(row_id, 64) + " parked: " + printable(detail);
+  line.fields.emplace_back("row", printable(row_id, 64));
+  line.fields.emplace_back("detail", printable(detail));
+  writer_(line);
+}
+
 }  // namespace seriatim::app

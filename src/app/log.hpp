@@ -72,6 +72,8 @@ class LaneLog final : public Observer {
 
   void lane_changed(const LaneStatus& lane) override;
   void delivered(const LaneStatus& lane, std::size_t rows) override;
+  void parked(const LaneStatus& lane, const std::string& row_id,
+              const std::string& detail) override;
 
  private:
   bool worth_telling(const LaneStatus& lane);

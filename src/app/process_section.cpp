@@ -69,7 +69,9 @@ BackoffConfig read_backoff(Options section) {
 }
 
 void read_failures(Options& section, ProcessConfig& process) {
-  section.choice("on_poison", 0, {"halt"});
+  process.on_poison =
+      static_cast<OnPoison>(section.choice("on_poison", 0, {"halt", "park_key", "dead_letter"}));
+  read_count(section, "max_parked", process.max_parked, 0, 1'000'000);
   process.on_unknown =
       section.choice("on_unknown", 0, {"retry", "halt"}) == 0 ? OnUnknown::retry : OnUnknown::halt;
   read_count(section, "max_attempts", process.max_attempts, 0, 1'000'000);
@@ -232,6 +234,9 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   result.target.source = read_source(section.table("source"));
   if (process.lanes > 1 && result.target.source.key.empty()) {
     section.problem("lanes", "more than one lane needs source.key, which tells rows to lanes");
+  }
+  if (process.on_poison == OnPoison::park_key && result.target.source.key.empty()) {
+    section.problem("on_poison", "\"park_key\" needs source.key, which tells whose rows queue");
   }
   refuse_both_lists(section, result.target);
   read_handler(section.table("handler"), handlers, section.has("commit_every"), result);

@@ -135,9 +135,35 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                  barrier_in_force(*barrier) + "; " + barrier_remedy(report));
     }
+    if (report.parked.rows > 0 && lane.lane == 0) {
+      table.note(parked_note(lane.process, report.parked));
+    }
     if (report.called_for.value_or(milliseconds{0}) >= long_call) table.note(call_in_hand(report));
   }
   return table.text(terminal);
+}
+
+std::string parked_note(const std::string& process, const postgres::ParkedCount& count) {
+  auto text = std::to_string(count.rows) + (count.rows == 1 ? " row is" : " rows are") +
+              " parked, behind " + std::to_string(count.heads) + " that failed";
+  if (count.redriven > 0) text += ", " + std::to_string(count.redriven) + " to go out again";
+  return text + ", the first at " + count.since + ": seriatim parked list " + shell_word(process);
+}
+
+std::string parked_text(const std::string& process, const std::vector<postgres::ParkedRow>& rows,
+                        const postgres::ParkedCount& count, bool terminal) {
+  if (rows.empty())
+    return count.rows == 0 ? "nothing is parked\n" : "no row of that key is parked\n";
+  Table table({"ID", "KEY", "PARKED AT", "ATTEMPTS", "STATE", "WHY"});
+  for (const auto& row : rows) {
+    const auto* state = row.redriven ? "goes out again" : row.head ? "failed" : "queues";
+    table.row({printable(row.position.id, id_bytes_max),
+               row.key ? printable(*row.key, id_bytes_max) : "", row.parked_at,
+               std::to_string(row.attempts), state, printable(row.detail)});
+  }
+  auto text = table.text(terminal);
+  if (rows.size() < count.rows) text += "… " + parked_note(process, count) + " --rows N\n";
+  return text;
 }
 
 std::string findings_text(const std::string& process, const Findings& findings) {

@@ -49,6 +49,17 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string audit_json(const std::string& process,
                                      const std::vector<postgres::LaneAudit>& lanes);
 
+/// Parked rows and how many there are.
+[[nodiscard]] std::string parked_text(const std::string& process,
+                                      const std::vector<postgres::ParkedRow>& rows,
+                                      const postgres::ParkedCount& count, bool terminal);
+[[nodiscard]] std::string parked_json(const std::string& process,
+                                      const std::vector<postgres::ParkedRow>& rows,
+                                      const postgres::ParkedCount& count);
+/// "2 keys or rows are parked since …, 17 rows in all; seriatim parked list PROCESS"
+[[nodiscard]] std::string parked_note(const std::string& process,
+                                      const postgres::ParkedCount& count);
+
 /// What a rewind did, or, with `done` false, would do.
 [[nodiscard]] std::string rewind_text(const std::string& process,
                                       const std::vector<postgres::RewindStep>& steps, bool done);

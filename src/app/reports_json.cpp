@@ -67,6 +67,13 @@ value to_json(const std::optional<postgres::LaneReport::Barrier>& barrier) {
                 {"who", known(barrier->who)}};
 }
 
+object to_json(const postgres::ParkedCount& count) {
+  return {{"rows", count.rows},
+          {"heads", count.heads},
+          {"redriven", count.redriven},
+          {"since", count.since.empty() ? value(nullptr) : value(count.since)}};
+}
+
 object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
   lane["lag_records"] = report.lag_records;
@@ -77,6 +84,7 @@ object to_json(const postgres::LaneReport& report) {
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
   lane["holder_alive"] = report.holder_alive;
   lane["barrier"] = to_json(report.barrier);
+  lane["parked"] = to_json(report.parked);
   lane["updated_at"] = report.updated_at;
   return lane;
 }
@@ -168,6 +176,23 @@ std::string init_json(const std::vector<std::string>& applied, int version) {
 
 std::string act_json(const std::string& process, const postgres::ActResult& done) {
   return line({{"process", process}, {"done", to_json(done)}});
+}
+
+std::string parked_json(const std::string& process, const std::vector<postgres::ParkedRow>& rows,
+                        const postgres::ParkedCount& count) {
+  array list;
+  for (const auto& row : rows) {
+    list.push_back(object{{"id", valid_utf8(row.position.id)},
+                          {"key", text_or_null(row.key)},
+                          {"created_at", iso_time(row.position.created_at_us)},
+                          {"holds_key", row.holds_key},
+                          {"head", row.head},
+                          {"attempts", row.attempts},
+                          {"detail", valid_utf8(row.detail)},
+                          {"parked_at", row.parked_at},
+                          {"redriven", row.redriven}});
+  }
+  return line({{"process", process}, {"parked", to_json(count)}, {"rows", std::move(list)}});
 }
 
 std::string rewind_json(const std::string& process, const std::vector<postgres::RewindStep>& steps,

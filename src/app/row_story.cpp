@@ -128,6 +128,31 @@ RowStory tell_late(const RowReport& row) {
   return story;
 }
 
+RowStory tell_parked(const RowReport& row) {
+  const auto& parked = *row.parked;
+  const auto process = shell_word(row.process);
+  const auto id = shell_word(row.id);
+  RowStory story{id_of(row) + " is parked since " + parked.parked_at, {}, {}};
+  if (parked.head) {
+    story.answer +=
+        ", after " + count(parked.attempts, "attempt") + ": " + printable(parked.detail);
+  } else {
+    story.answer += " behind row " + printable(parked.first_id.value_or("?"), id_bytes_max) +
+                    " of its key, which failed: " + printable(parked.first_detail);
+  }
+  if (parked.redriven) {
+    story.answer += "; it goes out again as soon as its lane can";
+    if (row.lane) story.next_steps = ways_out(*row.lane);
+    return story;
+  }
+  const auto* others = parked.holds_key ? ", with all of its key" : "";
+  story.next_steps = {
+      std::string("hand it over again") + others + ": seriatim parked redrive " + process + ' ' +
+          id,
+      "or set it aside for good: seriatim parked discard --reason TEXT " + process + ' ' + id};
+  return story;
+}
+
 std::string deleted(const RowReport& row) {
   return row.in_table ? "" : ", and is no longer in the table";
 }
@@ -168,6 +193,7 @@ RowStory story_of(const RowReport& row) {
     case State::filtered: return tell_filtered(row);
     case State::unplaced: return tell_unplaced(row);
     case State::delivered: return {id_of(row) + " was delivered" + deleted(row), {}, {}};
+    case State::parked: return tell_parked(row);
     case State::set_aside:
       return {id_of(row) + " was set aside" + deleted(row) + ", " + by_whom(*row.act), {}, {}};
     case State::passed: return tell_passed(row);
@@ -230,6 +256,7 @@ const char* to_string(State state) {
     case State::filtered: return "filtered";
     case State::unplaced: return "unplaced";
     case State::delivered: return "delivered";
+    case State::parked: return "parked";
     case State::set_aside: return "set_aside";
     case State::passed: return "passed";
     case State::late: return "late";

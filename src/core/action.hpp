@@ -18,6 +18,7 @@ struct LookAtCursor {};  ///< → Looked
 struct PollSource {      ///< → Polled
   std::optional<Position> after;
   unsigned rows_max = 1;
+  bool may_redrive = true;
 };
 struct StartBatch {  ///< → Started: the durability commit
   std::uint64_t epoch = 0;
@@ -35,9 +36,7 @@ struct CallHandler {                ///< → Called, or CallExpired when begun a
 };
 struct AdvanceCursor {  ///< → Advanced
   std::uint64_t epoch = 0;
-  std::optional<Position> from;
-  std::vector<Position> done;
-  bool next_started = false;
+  Advance advance;
 };
 struct NoteRetry {  ///< → Noted
   std::uint64_t epoch = 0;
@@ -49,6 +48,10 @@ struct HaltLane {  ///< → Noted
   HaltReason reason = HaltReason::poison;
   Failure failure;
 };
+struct ParkRow {  ///< → SetAside
+  std::uint64_t epoch = 0;
+  Parking parking;
+};
 struct ReleaseLane {  ///< → Released
   std::uint64_t epoch = 0;
   bool untouched = false;
@@ -58,13 +61,13 @@ struct WaitUntil {  ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action =
-    std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
-                 CallHandler, AdvanceCursor, NoteRetry, HaltLane, ReleaseLane, WaitUntil, Finish>;
+using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch,
+                            LockCursor, CallHandler, AdvanceCursor, NoteRetry, HaltLane, ParkRow,
+                            ReleaseLane, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open",    "claim", "look", "poll",    "start", "lock",  "call",
-    "advance", "note",  "halt", "release", "wait",  "finish"};
+    "open",    "claim", "look", "poll", "start",   "lock", "call",
+    "advance", "note",  "halt", "park", "release", "wait", "finish"};
 
 }  // namespace seriatim::core

@@ -46,6 +46,9 @@ struct Advanced {
 struct Noted {
   bool ours = true;
 };
+struct SetAside {
+  bool ours = true;
+};
 struct Released {};
 struct Woken {};
 struct SessionEnded {  ///< any action: the session is gone, the action's fate unknown
@@ -58,6 +61,6 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
 
 using Event =
     std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called, CallExpired,
-                 Advanced, Noted, Released, Woken, SessionEnded, SourceFailed>;
+                 Advanced, Noted, SetAside, Released, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

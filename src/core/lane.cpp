@@ -113,20 +113,24 @@ Action Lane::follow_cursor(const Moment& moment) {
 
 Action Lane::poll() {
   round_ = {};
-  next_ = 0;
+  next_ = next_queued_ = 0;
   if (stale_) {  // what the session knows of its source may be what was mended meanwhile
     session_ = holder_ = false;
     return OpenSession{};
   }
   const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
-  return PollSource{cursor_.position, alone ? 1 : config_.batch_rows};
+  return PollSource{cursor_.position, alone ? 1 : config_.batch_rows, cursor_.attempts == 0};
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
   if (moment.stopping) return leave();
   round_ = std::move(event.round);
-  if (round_.records.empty()) return nothing_to_do(moment);
+  if (round_.records.empty() && round_.queued.empty()) return nothing_to_do(moment);
   idle_interval_ = milliseconds{0};
+  if (round_.records.empty()) {  // nothing is handed over, so no attempt is counted
+    enter(LaneState::running);
+    return lock(moment);
+  }
   if (config_.max_crashes > 0 && cursor_.crashes >= config_.max_crashes) {
     return halt(HaltReason::crashes, round_.records.front().id(), crashes_text(cursor_.crashes));
   }
@@ -165,10 +169,16 @@ Action Lane::handle(Started& event, const Moment& moment) {
   return lock(moment);
 }
 
+/// A row set aside has its number too, so that those after it keep theirs.
 void Lane::number_records() {
   auto previous = cursor_.position ? std::optional(cursor_.position->id) : std::nullopt;
   auto sequence = cursor_.sequence;
-  for (auto& record : round_.records) {
+  std::size_t queued = 0;
+  for (std::size_t i = 0; i < round_.records.size(); ++i) {
+    for (const auto end = queued_before(i); queued < end; ++queued, ++sequence) {
+      if (!round_.queued[queued].late) previous = round_.queued[queued].position.id;
+    }
+    auto& record = round_.records[i];
     record.process = config_.name;
     record.lane = status_.lane;
     record.sequence = ++sequence;
@@ -192,7 +202,7 @@ Action Lane::handle(Locked& event, const Moment& moment) {
 }
 
 Action Lane::call(const Moment& moment) {
-  ensure(more_rows(), "a call needs a record");
+  if (!more_rows()) return advance(0, moment);  // rows that queue, and nothing else
   ensure(!failure_, "nothing overtakes a failure");
   calling_ = std::min<std::size_t>(config_.commit_every, round_.records.size() - next_);
   if (solo_rows_ > 0) calling_ = 1;
@@ -215,33 +225,64 @@ Action Lane::handle(Called& event, const Moment& moment) {
   ensure(done <= calling_ && (done < calling_ || !next),
          "a handler answered for rows it was not given");
   uncalled_.reset();
-  calling_ = done;
   failure_ = std::move(next);
-  if (done == 0) {
-    if (!failure_ && !moment.stopping) failure_ = Outcome::retry_later("the handler did nothing");
-    return go_on(moment);
+  if (done == 0 && !failure_ && !moment.stopping) {
+    failure_ = Outcome::retry_later("the handler did nothing");
   }
-  AdvanceCursor advance{cursor_.epoch, cursor_.position, {}, false};
-  for (std::size_t i = next_; i < next_ + done; ++i) {
-    advance.done.push_back(round_.records[i].position);
+  calling_ = done;
+  if (done == 0 && queued_before(next_) == next_queued_) return go_on(moment);
+  return advance(done, moment);
+}
+
+/// Over the records that are done, and the rows that queue up to the next one.
+Action Lane::advance(std::size_t done, const Moment& moment) {
+  calling_ = done;
+  const auto end = next_ + done;
+  AdvanceCursor action{cursor_.epoch, {cursor_.position, {}, {}, false}};
+  for (std::size_t i = next_; i < end; ++i) {
+    action.advance.done.push_back(round_.records[i].position);
   }
-  const bool more = next_ + done < round_.records.size();
+  for (auto i = next_queued_; i < queued_before(end); ++i) {
+    auto row = round_.queued[i];
+    row.before -= next_;
+    action.advance.queued.push_back(std::move(row));
+  }
+  const bool more = end < round_.records.size();
   const bool go_on = !failure_ && more && !moment.stopping && !renewal_due(moment);
-  if (go_on) uncalled_ = cursor_.sequence + done + 1;
-  advance.next_started = failure_ || go_on;
-  cursor_.attempts = advance.next_started ? 1 : 0;
-  return advance;
+  if (go_on) uncalled_ = cursor_.sequence + done + action.advance.queued.size() + 1;
+  action.advance.next_started = failure_ || go_on;
+  cursor_.attempts = action.advance.next_started ? 1 : 0;
+  return action;
+}
+
+/// How many of the rows that queue stand before this record.
+std::size_t Lane::queued_before(std::size_t record) const {
+  const auto& queued = round_.queued;
+  const auto end = std::find_if(queued.begin(), queued.end(),
+                                [&](const QueuedRow& row) { return row.before > record; });
+  return static_cast<std::size_t>(end - queued.begin());
 }
 
 Action Lane::handle(Advanced& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
+  const auto move_over = [this](const Position& position, bool late) {
+    if (!late) cursor_.position = position;
+    cursor_.sequence += 1;
+    solo_rows_ -= std::min(solo_rows_, 1U);
+  };
+  const auto queue_up_to = [&](std::size_t record) {
+    for (const auto end = queued_before(record); next_queued_ < end; ++next_queued_) {
+      const auto& row = round_.queued[next_queued_];
+      move_over(row.position, row.late);
+    }
+  };
   for (const auto end = next_ + calling_; next_ < end; ++next_) {
-    if (!round_.records[next_].late) cursor_.position = round_.records[next_].position;
+    queue_up_to(next_);
+    move_over(round_.records[next_].position, round_.records[next_].late);
   }
-  cursor_.sequence += calling_;
+  queue_up_to(next_);
   cursor_.crashes = 0;
   cursor_.state = Cursor::State::running;
-  solo_rows_ -= std::min<unsigned>(solo_rows_, static_cast<unsigned>(calling_));
   mirror_cursor();
   return go_on(moment);
 }
@@ -259,15 +300,13 @@ Action Lane::go_on(const Moment& moment) {
 Action Lane::fail(const Outcome& outcome, const Moment& moment) {
   const auto& row_id = round_.records[next_].id();
   const bool endless = config_.max_attempts == 0;
-  if (outcome.kind == Outcome::Kind::poison)
-    return halt(HaltReason::poison, row_id, outcome.reason);
+  if (outcome.kind == Outcome::Kind::poison) return poison(outcome.reason);
   if (outcome.kind == Outcome::Kind::unknown && config_.on_unknown == OnUnknown::halt) {
     return halt(HaltReason::unknown_outcome, row_id, outcome.reason);
   }
   if (!endless && cursor_.attempts >= config_.max_attempts) {
-    return halt(
-        HaltReason::poison, row_id,
-        "given up after " + std::to_string(cursor_.attempts) + " attempts: " + outcome.reason);
+    return poison("given up after " + std::to_string(cursor_.attempts) +
+                  " attempts: " + outcome.reason);
   }
   const auto delay = backoff(config_.backoff, cursor_.attempts, moment.random, outcome.retry_after);
   cursor_.state = Cursor::State::retrying;
@@ -276,6 +315,38 @@ Action Lane::fail(const Outcome& outcome, const Moment& moment) {
   cursor_.retry_in = delay;
   mirror_cursor();
   return NoteRetry{cursor_.epoch, {row_id, outcome.reason}, delay};
+}
+
+/// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
+Action Lane::poison(const std::string& detail) {
+  const auto& record = round_.records[next_];
+  if (config_.on_poison == OnPoison::halt) {
+    return halt(HaltReason::poison, record.id(), detail);
+  }
+  if (config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
+    return halt(HaltReason::poison, record.id(),
+                detail + "; not parked: " + std::to_string(cursor_.parked) +
+                    " failed rows are already (max_parked)");
+  }
+  return ParkRow{cursor_.epoch,
+                 {cursor_.position, record.position, record.key, record.late,
+                  config_.on_poison == OnPoison::park_key, cursor_.attempts, detail}};
+}
+
+/// The rest of the batch is read again: rows of that key queue now.
+Action Lane::handle(SetAside& event, const Moment& moment) {
+  if (!event.ours) return refused(moment);
+  const auto& record = round_.records[next_];
+  if (!record.late) cursor_.position = record.position;
+  cursor_.sequence += 1;
+  cursor_.attempts = cursor_.crashes = 0;
+  cursor_.parked += 1;
+  cursor_.state = Cursor::State::running;
+  cursor_.detail.clear();
+  cursor_.row_id.reset();
+  solo_rows_ -= std::min(solo_rows_, 1U);
+  mirror_cursor();
+  return go_on(moment);
 }
 
 Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
@@ -392,6 +463,7 @@ void Lane::mirror_cursor() {
   status_.sequence = cursor_.sequence;
   status_.epoch = cursor_.epoch;
   status_.attempts = cursor_.attempts;
+  status_.parked = cursor_.parked;
 }
 
 bool Lane::renewal_due(const Moment& moment) const {

@@ -52,6 +52,7 @@ class Lane {
   Action handle(CallExpired&, const Moment&);
   Action handle(Advanced&, const Moment&);
   Action handle(Noted&, const Moment&);
+  Action handle(SetAside&, const Moment&);
   Action handle(Released&, const Moment&);
   Action handle(Woken&, const Moment&);
   Action handle(SessionEnded&, const Moment&);
@@ -65,7 +66,9 @@ class Lane {
   Action nothing_to_do(const Moment&);
   Action call(const Moment&);
   Action go_on(const Moment&);
+  Action advance(std::size_t done, const Moment&);
   Action fail(const Outcome&, const Moment&);
+  Action poison(const std::string& detail);
   Action halt(HaltReason, std::string row_id, std::string detail);
   Action refused(const Moment&);
   Action rest(const Moment&);
@@ -77,6 +80,7 @@ class Lane {
   void number_records();
   [[nodiscard]] bool renewal_due(const Moment&) const;
   [[nodiscard]] bool more_rows() const { return next_ < round_.records.size(); }
+  [[nodiscard]] std::size_t queued_before(std::size_t record) const;
 
   ProcessConfig config_;
   Options options_;
@@ -88,8 +92,9 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;     ///< first record of round_ not yet delivered
-  std::size_t calling_ = 0;  ///< records in the call or advance in hand
+  std::size_t next_ = 0;         ///< first record of round_ not yet delivered
+  std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
+  std::size_t calling_ = 0;      ///< records in the call or advance in hand
   /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
   std::optional<std::uint64_t> uncalled_;
   std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed

@@ -11,8 +11,9 @@ enum class Mutant {
   no_inheritance,
   no_late_inheritance,
   ties_dropped,
-  no_epoch,      ///< a holder that was replaced is not told so
-  no_durability  ///< a batch is begun without the commit that makes its rows durable
+  no_epoch,            ///< a holder that was replaced is not told so
+  parked_key_goes_on,  ///< rows of a parked key are handed over
+  no_durability        ///< a batch is begun without the commit that makes its rows durable
 };
 
 #ifdef SERIATIM_MUTANTS

@@ -5,6 +5,7 @@
 #include "postgres/connection.hpp"
 #include "postgres/lane_report.hpp"
 #include "postgres/operator_acts.hpp"
+#include "postgres/parked_acts.hpp"
 #include "postgres/recut.hpp"
 #include "postgres/rewind.hpp"
 #include "postgres/why.hpp"
@@ -75,6 +76,27 @@ ActResult Admin::retry(const Target& target, const Actor& actor) {
 ActResult Admin::skip(const Target& target, const std::string& id, const Actor& actor) {
   auto connection = act_connection(url_, target);
   return skip_row(connection, target, id, actor);
+}
+
+void Admin::parked(const Target& target, const std::optional<std::string>& key,
+                   std::uint64_t rows_max, const std::function<void(const ParkedRow&)>& each) {
+  auto connection = report_connection(url_);
+  list_parked(connection, target, key, rows_max, each);
+}
+
+ParkedCount Admin::parked_count(const Target& target) {
+  auto connection = report_connection(url_);
+  return count_parked(connection, target.process.name);
+}
+
+ActResult Admin::redrive(const Target& target, const ParkedChoice& choice, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return redrive_parked(connection, target, choice, actor);
+}
+
+ActResult Admin::discard(const Target& target, const ParkedChoice& choice, const Actor& actor) {
+  auto connection = act_connection(url_, target);
+  return discard_parked(connection, target, choice, actor);
 }
 
 ActResult Admin::adopt(const Target& target, const std::optional<std::string>& from,

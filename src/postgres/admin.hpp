@@ -19,6 +19,14 @@ struct Target {
   SourceConfig source;
 };
 
+/// What is set aside of a process.
+struct ParkedCount {
+  std::uint64_t rows = 0;
+  std::uint64_t heads = 0;  ///< keys and dead letters
+  std::uint64_t redriven = 0;
+  std::string since;  ///< the oldest, ISO 8601 UTC
+};
+
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
@@ -47,6 +55,7 @@ struct LaneReport {
     std::string who;       ///< … likewise
   };
   std::optional<Barrier> barrier;
+  ParkedCount parked;  ///< of the process
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
@@ -91,6 +100,27 @@ struct RewindStep {
   std::uint64_t sequence_to = 0;
 };
 
+/// A row set aside by `on_poison`, or queueing behind one of its key.
+struct ParkedRow {
+  Position position;
+  std::optional<std::string> key;
+  bool holds_key = false;               ///< later rows of its key queue behind it
+  bool head = false;                    ///< the first of its key, or a dead letter
+  unsigned attempts = 0;                ///< 0: never handed over
+  std::string detail;                   ///< what its receiver said last
+  std::string parked_at;                ///< ISO 8601 UTC
+  bool redriven = false;                ///< goes out again as soon as its lane can
+  std::optional<std::string> first_id;  ///< `find_parked`: the first of its key
+  std::string first_detail;
+};
+
+/// Which parked rows: one (for a redrive with the rows of the key it holds), those of a key, or
+/// all.
+struct ParkedChoice {
+  std::optional<std::string> id;
+  std::optional<std::string> key;
+};
+
 /// Operator acts and reports; one short-lived connection each. Every act is a compare-and-set under
 /// the cursor's row lock, is journalled with who and why, and wakes the relay.
 /// Errors: Error with what, where and what to do when an act does not apply; SessionLost when the
@@ -113,6 +143,15 @@ class Admin {
   ActResult retry(const Target& target, const Actor& actor);
   /// Set aside exactly the row a lane stands at. Refuses any other id and an empty reason.
   ActResult skip(const Target& target, const std::string& id, const Actor& actor);
+
+  /// Parked rows, of one key or all, in the order they would go out in; at most `rows_max`.
+  void parked(const Target& target, const std::optional<std::string>& key, std::uint64_t rows_max,
+              const std::function<void(const ParkedRow&)>& each);
+  ParkedCount parked_count(const Target& target);
+  /// Parked rows go out again, in the order they were parked, before rows that wait.
+  ActResult redrive(const Target& target, const ParkedChoice& choice, const Actor& actor);
+  /// Parked rows are set aside for good. Refuses an empty reason.
+  ActResult discard(const Target& target, const ParkedChoice& choice, const Actor& actor);
 
   /// Go on with a database, table or order that is not what the cursor was kept for. `from`: the
   /// former name of the process, whose cursor it takes over.

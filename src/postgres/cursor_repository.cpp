@@ -64,6 +64,7 @@ Cursor cursor_from(const pqxx::row& row) {
   if (!row["barrier_id"].is_null()) {
     cursor.barrier = {row["barrier_us"].as<std::int64_t>(), row["barrier_id"].as<std::string>()};
   }
+  cursor.parked = row["parked"].as<unsigned>();
   if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
   return cursor;
 }
@@ -76,7 +77,8 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table, L
       lease_(lease),
       keeps_plan_(keeps_plan) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
-  advance_ = fill(sql::advance_cursor, {{"plan", keeps_plan ? sql::plan_goes_on : ""}});
+  advance_ = fill(sql::advance_cursor, {{"plan", ""}});
+  advance_plan_ = fill(sql::advance_cursor, {{"plan", sql::plan_goes_on}});
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -106,11 +108,13 @@ Claim CursorRepository::claim() {
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto taken =
         connection_.run(sql::claim, lane_and({lanes, holder_, lease_text(), backend}));
-    if (!taken.empty()) return {true, cursor_from(taken[0]), holder_};
+    if (!taken.empty()) {
+      return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>()};
+    }
     refuse_other_lane_count();
     const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
-      return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>("")};
+      return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false};
     }
     connection_.run(sql::create_cursor, lane_and({lanes}));
   }
@@ -174,34 +178,36 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   return false;
 }
 
-bool CursorRepository::advance(std::uint64_t epoch, const Move& move, bool next_started) {
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
-                          std::to_string(move.ids.size()), next_started ? "1" : "0", lease_text(),
-                          array_text(move.open_ids)});
-  if (keeps_plan_) params.push_back(move.ids.back());
-  const auto moved = connection_.run_prepared(advance_, params);
-  if (moved.empty()) {
-    connection_.rollback();
-    return false;
+                          std::to_string(move.ids.size()), move.next_started ? "1" : "0",
+                          lease_text(), array_text(move.open_ids)});
+  const bool planned = keeps_plan_ || move.redriven;
+  if (planned) {
+    params.push_back(move.ids.back());
+    params.emplace_back(move.redriven ? "1" : "0");
   }
-  if (!mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
+  const bool moved = !connection_.run_prepared(planned ? advance_plan_ : advance_, params).empty();
+  if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
   core::crash_point("updated");
-  connection_.commit();
-  core::crash_point("committed");
-  return true;
+  return end(moved);
+}
+
+bool CursorRepository::end(bool ours) {
+  if (ours) {
+    connection_.commit();
+    core::crash_point("committed");
+  } else {
+    connection_.rollback();
+  }
+  return ours;
 }
 
 /// In the lock's transaction where there is one, else in one of its own.
 bool CursorRepository::change(std::string_view sql, const Params& params) {
   const bool ours = !connection_.run(sql, params).empty();
-  if (!connection_.in_transaction()) return ours;
-  if (ours) {
-    connection_.commit();
-  } else {
-    connection_.rollback();
-  }
-  return ours;
+  return connection_.in_transaction() ? end(ours) : ours;
 }
 
 bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {

@@ -35,8 +35,12 @@ class CursorRepository {
     std::optional<Position> to;         ///< the last row done that was not late
     std::vector<std::string> ids;       ///< all rows done, in order
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
+    bool next_started = false;
   };
-  bool advance(std::uint64_t epoch, const Move& move, bool next_started);
+  bool advance(std::uint64_t epoch, const Move& move);
+  /// Ends the lock's transaction: with its changes, or, where it was refused, without.
+  bool end(bool ours);
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
   bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure);
   void release(std::uint64_t epoch, bool untouched);
@@ -55,6 +59,7 @@ class CursorRepository {
   milliseconds lease_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
   std::string advance_;
+  std::string advance_plan_;  ///< … and the batch that was planned
   bool keeps_plan_;
 };
 

@@ -9,6 +9,7 @@
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_look.hpp"
+#include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_reader.hpp"
 #include "postgres/sql_text.hpp"
@@ -254,6 +255,8 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
       tell_broken(reports.back(), broken);
     }
   }
+  const auto parked = count_parked(connection, target.process.name);
+  for (auto& report : reports) report.parked = parked;
   return reports;
 }
 

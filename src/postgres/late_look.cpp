@@ -1,10 +1,9 @@
 #include "postgres/late_look.hpp"
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <utility>
 
+#include "postgres/id_list.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
@@ -17,15 +16,6 @@ using Clock = std::chrono::steady_clock;
 /// A look is followed by none for so many times its length while there are rows to deliver: each
 /// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
 constexpr int duty_cycle = 10;
-
-std::vector<std::string> ids_from(const pqxx::field& json) {
-  std::vector<std::string> ids;
-  const auto list = boost::json::parse(json.as<std::string>());
-  for (const auto& id : list.as_array()) {
-    ids.emplace_back(id.as_string());
-  }
-  return ids;
-}
 
 }  // namespace
 
@@ -41,7 +31,7 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane,
                       cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
                       std::to_string(lookback.count())})[0];
   LateWindow window;
-  window.planned_ids = ids_from(row["planned_ids"]);
+  window.planned_ids = ids_from_json(row["planned_ids"].as<std::string>());
   window.sequence = row["sequence"].as<std::uint64_t>();
   if (!cursor) return window;
   window.looked_at = row["looked_us"].as<Mark>();
@@ -130,8 +120,8 @@ void LateLook::plan(const Round& round) {
   }
 }
 
-void LateLook::advanced(const std::vector<Position>& done) {
-  for (const auto& position : done) found_.erase(position.id);
+void LateLook::advanced(const std::vector<std::string>& done) {
+  for (const auto& id : done) found_.erase(id);
   if (found_.empty() && looked_at_soon_) looked_at_ = std::exchange(looked_at_soon_, std::nullopt);
 }
 

@@ -55,7 +55,7 @@ class LateLook {
 
   [[nodiscard]] bool is_late(const std::string& id) const { return late_ids_.contains(id); }
   /// The rows done are committed.
-  void advanced(const std::vector<Position>& done);
+  void advanced(const std::vector<std::string>& done);
 
  private:
   Round look(const Position& cursor, unsigned rows_max);

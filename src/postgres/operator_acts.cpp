@@ -3,7 +3,9 @@
 #include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_rows.hpp"
+#include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
+#include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/waiting_rows.hpp"
 #include "seriatim_sql.hpp"
@@ -180,6 +182,11 @@ ActResult skip_row(Connection& connection, const Target& target, const std::stri
       return {done};
     }
     standings += "; " + standing(connection, target, table, lane, first);
+  }
+  if (find_parked(connection, target.process.name, id)) {
+    const auto words = shell_word(target.process.name) + ' ' + shell_word(id);
+    throw Error("row " + id + " is parked, no lane stands at it; nothing was changed: seriatim " +
+                "parked discard --reason TEXT " + words + ", or seriatim parked redrive " + words);
   }
   throw Error("no lane of process \"" + target.process.name + "\" stands at row " + id +
               ", so nothing was skipped" + standings);

@@ -120,6 +120,7 @@ class Rewind {
       step.sequence_to = step.sequence_from + step.rows;
     } else {
       rest = remainder(lane, step);
+      forget_parked(lane, step);
     }
     change(connection_, sql::rewind_lane, lane, actor,
            {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
@@ -157,6 +158,15 @@ class Rewind {
     step.sequence_to = step.forward ? step.sequence_from + step.rows
                                     : step.sequence_from - std::min(step.sequence_from, step.rows);
     return step;
+  }
+
+  /// They come again where they stand.
+  void forget_parked(const LaneRow& lane, const RewindStep& step) {
+    const auto statement = by_id_ ? sql::forget_parked_by_id : sql::forget_parked_by_created_at;
+    connection_.run(statement_for(statement, table_, {}),
+                    {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to),
+                     std::to_string(lane.id.lanes)});
+    connection_.run(sql::promote_heads, {lane.id.process});
   }
 
   std::optional<Position> destination(LanePlaces& places) const {

@@ -11,6 +11,7 @@ struct RowReport {
     filtered,   ///< `where` leaves it out
     unplaced,   ///< its created_at is NULL or infinite: it has no place in the order
     delivered,  ///< and perhaps deleted since: `in_table`
+    parked,     ///< by on_poison, or behind a row of its key that was: `parked`
     set_aside,  ///< by an operator: `act` says who, when and why
     passed,     ///< behind the cursor, before the ledger began or where it was sealed
     late,       ///< behind the cursor, and neither delivered nor set aside
@@ -49,6 +50,7 @@ struct RowReport {
   milliseconds ripens_in{0};              ///< next: until it is older than insert_latency
   bool journal_hidden = false;            ///< this role may not read seriatim.journal
   std::optional<Noted> noted;
+  std::optional<ParkedRow> parked;
   std::optional<Act> act;  ///< the skip of the row; else the pause or halt of its lane
 
   // Absent: what can be said of a row that cannot be seen.

@@ -8,6 +8,7 @@
 #include "postgres/identity.hpp"
 #include "postgres/late_look.hpp"
 #include "postgres/lent_transaction.hpp"
+#include "postgres/parked_rows.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
@@ -45,6 +46,7 @@ class PostgresSession final : public LaneSession {
         poll_(connection_, table_, source, lane),
         audit_(connection_, table_, source, lane),
         late_rows_(connection_, table_, source.order_by, lane),
+        parked_(connection_, table_, source, lane),
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
     if (source.late_rows == OnLateRow::deliver)
       late_look_.emplace(connection_, table_, source, lane);
@@ -54,26 +56,30 @@ class PostgresSession final : public LaneSession {
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
     if (answer.granted) identity_.compare(answer.cursor.epoch);
+    parked_.load(answer.has_parked);
     return answer;
   }
-  Round poll(const std::optional<Position>& after, unsigned rows_max) override {
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     connection_.rollback();
     identity_.refuse_mismatch();
     wake_up_.gather();
-    Round round;
+    auto round = parked_.redrive(after, may_redrive);
+    if (parked_.redriving()) return round;
     if (late_look_) round = late_look_->first(after, rows_max);
     const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
     if (auto late = audit_.look(after, window)) {
       poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
-      return {{}, false, {}, std::move(late)};
+      return {{}, false, {}, std::move(late), {}};
     }
     if (nothing_in(round)) round = poll_.poll(after, rows_max);
     if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
     round = up_to_barrier(std::move(round));
     if (late_look_) late_look_->plan(round);
+    core::queue_rows_of(parked_.keys(), round);
     return round;
   }
   bool start(std::uint64_t epoch, bool again) override {
+    if (parked_.redriving()) return cursor_.start(epoch, again, parked_.planned());
     if (!late_look_) return cursor_.start(epoch, again);
     return cursor_.start(epoch, again, late_look_->planned());
   }
@@ -81,25 +87,47 @@ class PostgresSession final : public LaneSession {
     return cursor_.lock(epoch, expected);
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
-  bool advance(std::uint64_t epoch, const std::optional<Position>& from,
-               const std::vector<Position>& done, bool next_started) override {
-    CursorRepository::Move move{from, from, {}, {}};
+  bool advance(std::uint64_t epoch, const Advance& advance) override {
+    CursorRepository::Move move{advance.from, advance.from,        {},
+                                {},           parked_.redriving(), advance.next_started};
     std::vector<Position> late;
-    for (const auto& position : done) {
+    const auto pass = [&](const Position& position, bool is_late) {
       move.ids.push_back(position.id);
-      if (late_look_ && late_look_->is_late(position.id)) {
-        late.push_back(position);
-      } else {
-        move.to = position;
-        move.open_ids.push_back(position.id);
+      if (is_late) return late.push_back(position);
+      move.to = position;
+      move.open_ids.push_back(position.id);
+    };
+    auto queued = advance.queued.begin();
+    for (std::size_t i = 0; i <= advance.done.size(); ++i) {
+      for (; queued != advance.queued.end() && queued->before == i; ++queued) {
+        pass(queued->position, queued->late);
       }
+      if (i == advance.done.size()) break;
+      const auto& done = advance.done[i];
+      pass(done, move.redriven || (late_look_ && late_look_->is_late(done.id)));
     }
-    if (!late.empty() && connection_.in_transaction()) {
+    if (!connection_.in_transaction()) return false;
+    if (move.redriven) {
+      parked_.take();
+    } else if (!late.empty()) {
       for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
     }
-    const bool moved = cursor_.advance(epoch, move, next_started);
-    if (moved && late_look_) late_look_->advanced(done);
+    parked_.queue(advance.queued);
+    const bool moved = cursor_.advance(epoch, move);
+    if (moved && late_look_) late_look_->advanced(move.ids);
     return moved;
+  }
+  bool park(std::uint64_t epoch, const Parking& parking) override {
+    if (!cursor_.lock(epoch, parking.from)) return false;
+    const bool again = parked_.redriving();
+    std::vector<std::string> open_ids;
+    if (parking.late && !again) {
+      open_ids = late_rows_.note({parking.row});
+    } else if (!again) {
+      open_ids = {parking.row.id};
+    }
+    const auto& to = parking.late ? *parking.from : parking.row;
+    return cursor_.end(parked_.park(epoch, parking, to, open_ids));
   }
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
     return cursor_.note_retry(epoch, failure, delay);
@@ -147,6 +175,7 @@ class PostgresSession final : public LaneSession {
   PollSource poll_;
   AuditPass audit_;
   LateRows late_rows_;
+  ParkedRows parked_;
   std::optional<LateLook> late_look_;  ///< where late rows are delivered
   WakeUp wake_up_;
 };

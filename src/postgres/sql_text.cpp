@@ -77,16 +77,33 @@ std::string fold_identifier(std::string_view name) {
   return out;
 }
 
+namespace {
+
+std::string array_element(const std::string& element) {
+  std::string out = "\"";
+  for (const char c : element) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out += '"';
+}
+
+}  // namespace
+
 std::string array_text(const std::vector<std::string>& elements) {
   std::string out = "{";
   for (const auto& element : elements) {
     if (out.size() > 1) out += ',';
-    out += '"';
-    for (const char c : element) {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-    out += '"';
+    out += array_element(element);
+  }
+  return out += '}';
+}
+
+std::string nullable_array_text(const std::vector<std::optional<std::string>>& elements) {
+  std::string out = "{";
+  for (const auto& element : elements) {
+    if (out.size() > 1) out += ',';
+    out += element ? array_element(*element) : "NULL";
   }
   return out += '}';
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,8 @@ namespace seriatim::postgres {
 
 /// A PostgreSQL array in text form, for parameters: {"a","b"}.
 [[nodiscard]] std::string array_text(const std::vector<std::string>& elements);
+[[nodiscard]] std::string nullable_array_text(
+    const std::vector<std::optional<std::string>>& elements);
 
 /// Microseconds since 1970 as a timestamptz literal, exact over PostgreSQL's whole range.
 [[nodiscard]] std::string timestamp_text(std::int64_t microseconds);

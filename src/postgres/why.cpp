@@ -6,6 +6,7 @@
 
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_report.hpp"
+#include "postgres/parked_acts.hpp"
 #include "postgres/row_reader.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -238,9 +239,20 @@ class Inquiry {
   // --- the journal ------------------------------------------------------------------------------
 
   bool look_whether_skipped() {
+    if (look_whether_parked()) return true;
     report_.act = act("skip", std::nullopt, report_.id);
+    if (!report_.act) report_.act = act("discard", std::nullopt, report_.id);
     if (report_.act) report_.state = State::set_aside;
     return report_.act.has_value();
+  }
+
+  bool look_whether_parked() {
+    report_.parked = find_parked(connection_, report_.process, report_.id);
+    if (!report_.parked) return false;
+    report_.state = State::parked;
+    if (!report_.key) report_.key = report_.parked->key;
+    report_.act = act("park", std::nullopt, report_.id);
+    return true;
   }
 
   std::optional<RowReport::Act> act(const std::string& kind, std::optional<std::string> lane,

@@ -92,7 +92,7 @@ core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
-  return core::Polled{session_->poll(action.after, action.rows_max)};
+  return core::Polled{session_->poll(action.after, action.rows_max, action.may_redrive)};
 }
 
 core::Event LaneDriver::carry_out(const core::StartBatch& action) {
@@ -127,8 +127,9 @@ BatchOutcome LaneDriver::call(const core::CallHandler& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::AdvanceCursor& action) {
-  const bool ours = session_->advance(action.epoch, action.from, action.done, action.next_started);
-  if (ours) tell([&](Observer& o) { o.delivered(lane_.status(), action.done.size()); });
+  const bool ours = session_->advance(action.epoch, action.advance);
+  const auto rows = action.advance.done.size();
+  if (ours && rows > 0) tell([&](Observer& o) { o.delivered(lane_.status(), rows); });
   return core::Advanced{ours};
 }
 
@@ -138,6 +139,13 @@ core::Event LaneDriver::carry_out(const core::NoteRetry& action) {
 
 core::Event LaneDriver::carry_out(const core::HaltLane& action) {
   return core::Noted{session_->halt(action.epoch, action.reason, action.failure)};
+}
+
+core::Event LaneDriver::carry_out(const core::ParkRow& action) {
+  const bool ours = session_->park(action.epoch, action.parking);
+  const auto& parking = action.parking;
+  if (ours) tell([&](Observer& o) { o.parked(lane_.status(), parking.row.id, parking.detail); });
+  return core::SetAside{ours};
 }
 
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {

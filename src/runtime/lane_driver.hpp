@@ -48,6 +48,7 @@ class LaneDriver {
   core::Event carry_out(const core::AdvanceCursor&);
   core::Event carry_out(const core::NoteRetry&);
   core::Event carry_out(const core::HaltLane&);
+  core::Event carry_out(const core::ParkRow&);
   core::Event carry_out(const core::ReleaseLane&);
   core::Event carry_out(const core::WaitUntil&);
   core::Event carry_out(const core::Finish&);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/fence.hpp"
+#include "core/queueing.hpp"
 
 namespace seriatim::testing {
 
@@ -25,9 +26,18 @@ struct Lane {
   const void* locked_by = nullptr;
   bool released = true;
   std::chrono::steady_clock::time_point retry_at;
+  std::optional<std::string> redriving;  ///< the parked row whose call was started
 };
 
 using LaneKey = std::pair<std::string, unsigned>;
+
+/// A row that is set aside, in the order they were.
+struct Parked {
+  Record record;
+  bool holds_key = false;
+  bool failed = false;
+  bool redriven = false;
+};
 
 }  // namespace
 
@@ -41,6 +51,7 @@ struct MemorySource::State {
   std::set<std::uint64_t> open;  ///< transactions holding the table's lock
   std::set<std::uint64_t> rolled_back;
   std::map<LaneKey, Lane> lanes;
+  std::map<std::string, std::vector<Parked>> parked;  ///< by process
   std::set<Waker*> wakers;
   std::uint64_t next_id = 1;
   std::uint64_t next_transaction = 1;
@@ -77,7 +88,26 @@ struct MemorySource::State {
     return hash % id.lanes == id.lane;
   }
   std::vector<const Row*> waiting(const LaneId& id, const std::optional<Position>& after) const;
+  const Record& record(const Position& position) const;
+  core::ParkedKeys parked_keys(const std::string& process) const;
 };
+
+const Record& MemorySource::State::record(const Position& position) const {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const Row& row) { return row.record.position == position; });
+  if (found == rows.end()) throw Error("there is no row " + position.id);
+  return found->record;
+}
+
+core::ParkedKeys MemorySource::State::parked_keys(const std::string& process) const {
+  core::ParkedKeys keys;
+  const auto found = parked.find(process);
+  if (found == parked.end()) return keys;
+  for (const auto& row : found->second) {
+    if (row.holds_key) keys.insert(row.record.key);
+  }
+  return keys;
+}
 
 /// Visible rows of the lane after the cursor, in order.
 std::vector<const Row*> MemorySource::State::waiting(const LaneId& id,
@@ -126,8 +156,10 @@ class MemorySession final : public LaneSession {
     return {true, current(lane), holder_};
   }
 
-  Round poll(const std::optional<Position>& after, unsigned rows_max) override {
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     const auto guard = enter();
+    if (auto redriven = next_redriven(may_redrive))
+      return {{std::move(*redriven)}, false, {}, {}, {}};
     if (!fence_) fence_.emplace(after ? mark_of(*after) : mark_min);
     const Mark settled = fence_->settle(high_mark(), holders());
     Round round;
@@ -140,6 +172,7 @@ class MemorySession final : public LaneSession {
       round.records.push_back(row->record);
     }
     if (round.fenced) round.blockers.push_back({.application = "memory transaction"});
+    core::queue_rows_of(state_->parked_keys(id_.process), round);
     return round;
   }
 
@@ -148,6 +181,7 @@ class MemorySession final : public LaneSession {
     auto& lane = own();
     if (!active(lane, epoch) || locked_by_other(lane)) return false;
     if (!again) lane.cursor.attempts += 1;
+    lane.redriving = redriving_;
     lane.cursor.state = Cursor::State::running;
     return true;
   }
@@ -162,19 +196,44 @@ class MemorySession final : public LaneSession {
     return true;
   }
 
-  bool advance(std::uint64_t epoch, const std::optional<Position>& from,
-               const std::vector<Position>& done, bool next_started) override {
+  bool advance(std::uint64_t epoch, const Advance& advance) override {
     const auto guard = enter();
     auto& lane = own();
     const bool ours = lane.locked_by == this && lane.cursor.epoch == epoch &&
-                      lane.cursor.position == from && !done.empty();
+                      lane.cursor.position == advance.from &&
+                      !(advance.done.empty() && advance.queued.empty());
     unlock(lane);
     if (!ours) return false;
-    Cursor moved;
-    moved.position = done.back();
-    moved.sequence = lane.cursor.sequence + done.size();
-    moved.epoch = epoch;
-    moved.attempts = next_started ? 1 : 0;
+    auto moved = moved_by(lane, advance.done.size() + advance.queued.size());
+    moved.attempts = advance.next_started ? 1 : 0;
+    for (const auto& position : advance.done) pass(moved, position);
+    for (const auto& row : advance.queued) {
+      pass(moved, row.position);
+      queue(state_->record(row.position));
+    }
+    if (redriving_)
+      std::erase_if(parked(), [&](const Parked& p) { return p.record.id() == *redriving_; });
+    lane.cursor = moved;
+    lane.redriving.reset();
+    return true;
+  }
+
+  bool park(std::uint64_t epoch, const Parking& parking) override {
+    const auto guard = enter();
+    auto& lane = own();
+    unlock(lane);
+    const bool ours = active(lane, epoch) && lane.cursor.position == parking.from;
+    if (!ours || locked_by_other(lane)) return false;
+    auto moved = moved_by(lane, 1);
+    pass(moved, parking.row);
+    const auto& record = state_->record(parking.row);
+    for (auto& row : parked()) {  // a row parked before stays, and the rows of its key wait with it
+      if (row.record.id() == record.id() || (parking.holds_key && row.record.key == record.key)) {
+        row.redriven = false;
+      }
+    }
+    if (!redriving_) parked().push_back({record, parking.holds_key, true, false});
+    lane.redriving.reset();
     lane.cursor = moved;
     return true;
   }
@@ -259,13 +318,52 @@ class MemorySession final : public LaneSession {
     return true;
   }
 
-  static Cursor current(const Lane& lane) {
+  Cursor current(const Lane& lane) {
     auto cursor = lane.cursor;
+    for (const auto& row : parked()) cursor.parked += row.failed ? 1 : 0;
     if (cursor.state == Cursor::State::retrying) {
       const auto left = lane.retry_at - std::chrono::steady_clock::now();
       cursor.retry_in = std::max(std::chrono::ceil<milliseconds>(left), milliseconds{0});
     }
     return cursor;
+  }
+
+  std::vector<Parked>& parked() { return state_->parked[id_.process]; }
+
+  static Cursor moved_by(const Lane& lane, std::size_t rows) {
+    Cursor moved;
+    moved.position = lane.cursor.position;
+    moved.sequence = lane.cursor.sequence + rows;
+    moved.epoch = lane.cursor.epoch;
+    return moved;
+  }
+
+  /// A row behind the cursor moves nothing.
+  void pass(Cursor& cursor, const Position& row) const {
+    const bool behind = cursor.position && !core::comes_after(row, *cursor.position, state_->order);
+    if (!behind) cursor.position = row;
+  }
+
+  void queue(const Record& record) {
+    const bool redriven = std::any_of(parked().begin(), parked().end(), [&](const Parked& p) {
+      return p.holds_key && p.record.key == record.key && p.redriven;
+    });
+    parked().push_back({record, true, false, redriven});
+  }
+
+  /// One that was begun goes out before anything else.
+  std::optional<Record> next_redriven(bool may_begin) {
+    redriving_.reset();
+    const auto& started = own().redriving;
+    for (const auto& row : parked()) {
+      const bool next = started ? row.record.id() == *started : may_begin && row.redriven;
+      if (!next || !state_->belongs(row.record, id_)) continue;
+      redriving_ = row.record.id();
+      auto record = row.record;
+      record.late = true;
+      return record;
+    }
+    return std::nullopt;
   }
 
   Mark mark_of(const Position& position) const {
@@ -285,6 +383,7 @@ class MemorySession final : public LaneSession {
   std::string holder_;
   Waker& waker_;
   unsigned generation_ = 0;
+  std::optional<std::string> redriving_;  ///< in the last round
   std::optional<core::Fence> fence_;
 };
 
@@ -370,6 +469,21 @@ void MemorySource::skip(const LaneId& lane, const std::string& id) {
   moved.epoch = cursor.epoch;
   cursor = moved;
   state_->hint();
+}
+
+void MemorySource::redrive(const std::string& process) {
+  const std::scoped_lock guard(state_->mutex);
+  for (auto& row : state_->parked[process]) row.redriven = true;
+  state_->hint();
+}
+
+std::vector<std::string> MemorySource::parked(const std::string& process) const {
+  const std::scoped_lock guard(state_->mutex);
+  std::vector<std::string> ids;
+  const auto found = state_->parked.find(process);
+  if (found == state_->parked.end()) return ids;
+  for (const auto& row : found->second) ids.push_back(row.record.id());
+  return ids;
 }
 
 Cursor MemorySource::cursor(const LaneId& lane) const {

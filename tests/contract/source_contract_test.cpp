@@ -43,7 +43,7 @@ struct Relay {
            move_to(round.records[0].position);
   }
   bool move_to(const Position& position) {
-    if (!session->advance(cursor.epoch, cursor.position, {position}, false)) return false;
+    if (!session->advance(cursor.epoch, {cursor.position, {position}, {}, false})) return false;
     cursor = session->look();
     return true;
   }
@@ -98,8 +98,8 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
 
   const auto first_two = relay.poll().records;
   REQUIRE(relay.session->lock(1, std::nullopt));  // two are delivered, the third halts the lane
-  REQUIRE(relay.session->advance(1, std::nullopt, {first_two[0].position, first_two[1].position},
-                                 true));
+  REQUIRE(relay.session->advance(
+      1, {std::nullopt, {first_two[0].position, first_two[1].position}, {}, true}));
   REQUIRE(relay.session->halt(1, HaltReason::poison, {rows[2], "HTTP 422"}));
   relay.cursor = relay.session->look();
   CHECK(relay.waiting() == from(2));
@@ -109,7 +109,7 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
   const auto third = relay.poll().records.at(0).position;
   REQUIRE(relay.session->lock(1, relay.cursor.position));  // the lock is lost during the call
   CHECK(relay.session->look().position == relay.cursor.position);
-  CHECK_FALSE(relay.session->advance(1, relay.cursor.position, {third}, false));
+  CHECK_FALSE(relay.session->advance(1, {relay.cursor.position, {third}, {}, false}));
   CHECK(relay.waiting() == from(2));
 
   REQUIRE(relay.deliver_one());
@@ -175,7 +175,7 @@ void a_replaced_holder_moves_nothing(SourceUnderTest& source) {
   REQUIRE(second.claim());
   CHECK_FALSE(first.session->start(1));
   CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->advance(1, std::nullopt, {position}, false));
+  CHECK_FALSE(first.session->advance(1, {std::nullopt, {position}, {}, false}));
   CHECK_FALSE(first.session->note_retry(1, {"1", "x"}, milliseconds{1}));
   CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "x"}));
   first.session->release(1, true);
@@ -189,11 +189,12 @@ void no_advance_without_lock_or_from_elsewhere(SourceUnderTest& source) {
   Relay relay(source, "relay");
   relay.claim();
   const auto rows = relay.poll().records;
-  CHECK_FALSE(relay.session->advance(1, std::nullopt, {rows[0].position}, false));
+  CHECK_FALSE(relay.session->advance(1, {std::nullopt, {rows[0].position}, {}, false}));
   CHECK_FALSE(relay.session->lock(1, rows[0].position));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->advance(1, rows[0].position, {rows[1].position}, false));
-  CHECK_FALSE(relay.session->advance(1, std::nullopt, {rows[0].position}, false));  // lock is gone
+  CHECK_FALSE(relay.session->advance(1, {rows[0].position, {rows[1].position}, {}, false}));
+  CHECK_FALSE(
+      relay.session->advance(1, {std::nullopt, {rows[0].position}, {}, false}));  // lock is gone
   CHECK_FALSE(relay.session->look().position.has_value());
 }
 
@@ -219,7 +220,7 @@ void attempts_are_counted(SourceUnderTest& source) {
   CHECK(relay.session->look().attempts == 2);
   const auto position = relay.poll().records.at(0).position;
   REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->advance(1, std::nullopt, {position}, true));
+  REQUIRE(relay.session->advance(1, {std::nullopt, {position}, {}, true}));
   CHECK(relay.session->look().attempts == 1);
   relay.session->release(1, true);
   CHECK(relay.session->look().attempts == 0);

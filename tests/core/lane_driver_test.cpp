@@ -31,7 +31,7 @@ class Fenced final : public Source {
    public:
     Session(std::unique_ptr<LaneSession> inner, Fenced& owner)
         : inner_(std::move(inner)), owner_(owner) {}
-    Round poll(const std::optional<Position>&, unsigned) override {
+    Round poll(const std::optional<Position>&, unsigned, bool) override {
       Round round;
       round.fenced = true;
       const auto poll = std::min<std::size_t>(owner_.polls_++, owner_.ages_.size() - 1);
@@ -41,10 +41,8 @@ class Fenced final : public Source {
     Claim claim() override { return inner_->claim(); }
     bool start(std::uint64_t, bool) override { return false; }
     bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
-    bool advance(std::uint64_t, const std::optional<Position>&, const std::vector<Position>&,
-                 bool) override {
-      return false;
-    }
+    bool advance(std::uint64_t, const Advance&) override { return false; }
+    bool park(std::uint64_t, const Parking&) override { return false; }
     bool note_retry(std::uint64_t, const Failure&, milliseconds) override { return false; }
     bool halt(std::uint64_t, HaltReason, const Failure&) override { return false; }
     void release(std::uint64_t epoch, bool untouched) override {

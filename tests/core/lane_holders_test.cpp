@@ -86,7 +86,7 @@ TEST_SUITE("lane: holders") {
       story.tell(Started{});
       story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<AdvanceCursor>().next_started);
+      CHECK(story.expect<AdvanceCursor>().advance.next_started);
       story.tell(SessionEnded{"no answer to COMMIT"});
       now.position = Position{1'000, "7"};
       now.sequence = 1;
@@ -135,7 +135,7 @@ TEST_SUITE("lane: holders") {
     SUBCASE("the call was made and its advance lost") {
       story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<AdvanceCursor>().next_started);
+      CHECK(story.expect<AdvanceCursor>().advance.next_started);
       story.tell(SessionEnded{"no answer to COMMIT"});
       story.claimed_again({.epoch = 1, .attempts = 1});
     }
@@ -238,7 +238,7 @@ TEST_SUITE("lane: holders") {
     story.calling({"7", "8", "9"});
     story.pass(ProcessConfig{}.lease / 3);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().next_started);
+    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
     story.tell(Advanced{});
     story.expect<ClaimLane>();
     story.tell(
@@ -252,7 +252,7 @@ TEST_SUITE("lane: holders") {
     CHECK(second[0].sequence == 2);
     CHECK(second[0].attempt == 1);
     story.tell(done(1));  // the lease is fresh: on to the next row without asking
-    CHECK(story.expect<AdvanceCursor>().next_started);
+    CHECK(story.expect<AdvanceCursor>().advance.next_started);
     story.tell(Advanced{});
     story.expect<LockCursor>();
     story.tell(Locked{});
@@ -363,7 +363,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.calling({"7", "8"});
     story.ask_to_stop();
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().next_started);
+    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
     story.tell(Advanced{});
     CHECK_FALSE(story.expect<ReleaseLane>().untouched);
     story.tell(Released{});

@@ -20,7 +20,7 @@ TEST_SUITE("lane: the way of a row") {
     CHECK_FALSE(call.records[0].previous_id);
 
     story.tell(done(1));
-    const auto& advance = story.expect<AdvanceCursor>();
+    const auto& advance = story.expect<AdvanceCursor>().advance;
     CHECK_FALSE(advance.from);
     CHECK(advance.done.back().id == "7");
     CHECK_FALSE(advance.next_started);
@@ -34,7 +34,7 @@ TEST_SUITE("lane: the way of a row") {
     Story story;
     story.calling({"7", "8"});
     story.tell(done(1));
-    CHECK(story.expect<AdvanceCursor>().next_started);
+    CHECK(story.expect<AdvanceCursor>().advance.next_started);
     story.tell(Advanced{});
     CHECK(story.expect<LockCursor>().expected->id == "7");
     story.tell(Locked{});
@@ -50,7 +50,7 @@ TEST_SUITE("lane: the way of a row") {
     story.calling({"1", "2", "3", "4"});
     CHECK(story.expect<CallHandler>().records.size() == 3);
     story.tell(done(2));  // the handler yielded after two
-    CHECK(story.expect<AdvanceCursor>().done.size() == 2);
+    CHECK(story.expect<AdvanceCursor>().advance.done.size() == 2);
     story.tell(Advanced{});
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records.size() == 2);
@@ -127,8 +127,8 @@ TEST_SUITE("lane: failures") {
     Story story(config);
     story.calling({"1", "2", "3"});
     story.tell(failed(Outcome::poison("HTTP 422"), 1));
-    CHECK(story.expect<AdvanceCursor>().done.back().id == "1");
-    CHECK(story.expect<AdvanceCursor>().next_started);
+    CHECK(story.expect<AdvanceCursor>().advance.done.back().id == "1");
+    CHECK(story.expect<AdvanceCursor>().advance.next_started);
     story.tell(Advanced{});
     CHECK(story.expect<HaltLane>().reason == HaltReason::poison);
     CHECK(story.expect<HaltLane>().failure.row_id == "2");

@@ -121,7 +121,7 @@ TEST_CASE("a holder that was replaced can change nothing") {
 
   CHECK_FALSE(first.session->start(1));
   CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->advance(1, std::nullopt, {round.records[0].position}, false));
+  CHECK_FALSE(first.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false}));
   CHECK_FALSE(first.session->note_retry(1, {"1", "later"}, milliseconds{5}));
   CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "never"}));
   first.session->release(1, false);
@@ -137,7 +137,7 @@ TEST_CASE("an advance is refused inside the lock when the epoch has changed") {
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->advance(7, std::nullopt, {round.records[0].position}, false));
+  CHECK_FALSE(lane.session->advance(7, {std::nullopt, {round.records[0].position}, {}, false}));
   CHECK_FALSE(lane.session->look().position.has_value());
 }
 
@@ -148,8 +148,8 @@ TEST_CASE("an advance is refused from a position that is not the cursor's") {
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(
-      lane.session->advance(1, round.records[0].position, {round.records[1].position}, false));
+  CHECK_FALSE(lane.session->advance(
+      1, {round.records[0].position, {round.records[1].position}, {}, false}));
   CHECK_FALSE(lane.session->lock(1, round.records[0].position));
   CHECK_FALSE(lane.session->look().position.has_value());
 }
@@ -164,7 +164,7 @@ TEST_CASE("a lane locked by a delivery cannot be claimed even after its lease") 
   REQUIRE(first.session->lock(1, std::nullopt));
   auto expired = database.connect();
   CHECK_FALSE(second.claim());
-  CHECK(first.session->advance(1, std::nullopt, {round.records[0].position}, false));
+  CHECK(first.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false}));
   CHECK(first.session->look().sequence == 1);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("an advance clears the crashes and counts the next row as attempted wh
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  REQUIRE(lane.session->advance(1, std::nullopt, {round.records[0].position}, true));
+  REQUIRE(lane.session->advance(1, {std::nullopt, {round.records[0].position}, {}, true}));
   const auto cursor = lane.session->look();
   CHECK(cursor.crashes == 0);
   CHECK(cursor.attempts == 1);
@@ -306,7 +306,7 @@ TEST_CASE(
   bool lost = false;
   std::thread committing([&] {
     try {
-      lane.session->advance(1, std::nullopt, {round.records[0].position}, false);
+      lane.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false});
     } catch (const SessionLost&) {
       lost = true;
     }

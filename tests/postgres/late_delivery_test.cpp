@@ -253,8 +253,8 @@ TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the ho
   const auto eleven = desk.database.value(
       "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM bookings WHERE id = 11");
   REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(relay.session->advance(relay.cursor.epoch, relay.cursor.position,
-                                 {{std::stoll(eleven), "11"}}, false));
+  REQUIRE(relay.session->advance(relay.cursor.epoch,
+                                 {relay.cursor.position, {{std::stoll(eleven), "11"}}, {}, false}));
   relay.session.reset();
   REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
   auto next = desk.relay("next");

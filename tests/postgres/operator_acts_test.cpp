@@ -147,7 +147,7 @@ TEST_CASE("what a holder had in mind for a skipped row is refused") {
   desk.admin.skip(desk.target, "1", alice);
   CHECK_FALSE(relay.session->start(relay.cursor.epoch));
   CHECK_FALSE(relay.session->lock(relay.cursor.epoch, std::nullopt));
-  CHECK_FALSE(relay.session->advance(relay.cursor.epoch, std::nullopt, {first}, false));
+  CHECK_FALSE(relay.session->advance(relay.cursor.epoch, {std::nullopt, {first}, {}, false}));
   CHECK(desk.cursor("position_id, sequence") == "1|1");
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("an act waits for the call in hand, and gives up with nothing changed 
   REQUIRE(desk.database.becomes_true(
       "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
       "wait_event_type = 'Lock'"));
-  REQUIRE(relay.session->advance(relay.cursor.epoch, std::nullopt, {record.position}, false));
+  REQUIRE(relay.session->advance(relay.cursor.epoch, {std::nullopt, {record.position}, {}, false}));
   CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     const auto first = session->poll(std::nullopt, 1).records.at(0).position;
     REQUIRE(session->start(claim.cursor.epoch));
     REQUIRE(session->lock(claim.cursor.epoch, std::nullopt));
-    REQUIRE(session->advance(claim.cursor.epoch, std::nullopt, {first}, true));
+    REQUIRE(session->advance(claim.cursor.epoch, {std::nullopt, {first}, {}, true}));
     REQUIRE(session->note_retry(claim.cursor.epoch, {"2", "503"}, milliseconds{60'000}));
 
     Admin admin(role.url());

@@ -99,10 +99,10 @@ bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Pos
   return true;
 }
 
-bool CursorStore::advance(Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
-                          const std::vector<Position>& done, bool next_started) {
+bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advance) {
+  const auto& done = advance.done;
   const bool as_expected =
-      cursor_.position == from || stage_.sabotaged(Sabotage::cursor_not_reread);
+      cursor_.position == advance.from || stage_.sabotaged(Sabotage::cursor_not_reread);
   const bool ours = is_ours(by, epoch) && as_expected;
   unlock(by);
   if (!ours) return false;
@@ -119,7 +119,7 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const std::optional<
               .back = false});
   cursor_.position = to;
   begin_anew();
-  cursor_.attempts = next_started ? 1 : 0;
+  cursor_.attempts = advance.next_started ? 1 : 0;
   note(by, done);
   go_on(by, done);
   table_.wal.commit(true);

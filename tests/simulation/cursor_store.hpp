@@ -45,8 +45,7 @@ class CursorStore {
   Claim claim(const BackendPtr& by);
   bool start(const Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
-  bool advance(Backend& by, std::uint64_t epoch, const std::optional<Position>& from,
-               const std::vector<Position>& done, bool next_started);
+  bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
   bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
                   milliseconds delay);
   bool halt(const Backend& by, std::uint64_t epoch, HaltReason reason, const Failure& failure);

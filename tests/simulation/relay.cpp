@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/ensure.hpp"
+
 namespace seriatim::simulation {
 
 struct Relay::CallInHand {
@@ -168,11 +170,11 @@ void Relay::perform(const core::AdvanceCursor& a) {
   }
   if (stage_.sabotaged(Sabotage::cursor_not_reread)) {
     remembered_.emplace();
-    remembered_->position = a.from;
+    remembered_->position = a.advance.from;
     remembered_->sequence = lane_->status().sequence;
   }
   execute([this, a](const BackendPtr& b) {
-    return core::Advanced{server_.cursors().advance(*b, a.epoch, a.from, a.done, a.next_started)};
+    return core::Advanced{server_.cursors().advance(*b, a.epoch, a.advance)};
   });
 }
 
@@ -186,6 +188,10 @@ void Relay::perform(const core::HaltLane& a) {
   execute([this, a](const BackendPtr& b) {
     return core::Noted{server_.cursors().halt(*b, a.epoch, a.reason, a.failure)};
   });
+}
+
+void Relay::perform(const core::ParkRow&) {
+  core::ensure(false, "no simulated process parks rows");
 }
 
 void Relay::perform(const core::ReleaseLane& a) {
@@ -292,10 +298,9 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
 
 /// Sabotage: the rows of the call are called done before they are.
 void Relay::advance_early(const CallPtr& call) {
-  std::vector<Position> done;
-  for (const auto& record : call->records) done.push_back(record.position);
-  server_.cursors().advance(*backend_, call->records.front().epoch, lane_->status().position, done,
-                            true);
+  Advance advance{lane_->status().position, {}, {}, true};
+  for (const auto& record : call->records) advance.done.push_back(record.position);
+  server_.cursors().advance(*backend_, call->records.front().epoch, advance);
 }
 
 }  // namespace seriatim::simulation

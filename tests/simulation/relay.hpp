@@ -50,6 +50,7 @@ class Relay {
   void perform(const core::AdvanceCursor&);
   void perform(const core::NoteRetry&);
   void perform(const core::HaltLane&);
+  void perform(const core::ParkRow&);
   void perform(const core::ReleaseLane&);
   void perform(const core::WaitUntil&);
   void perform(const core::Finish&);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "seriatim/source.hpp"
 
@@ -37,6 +38,10 @@ class MemorySource final : public Source {
   void resume(const LaneId& lane);
   void retry(const LaneId& lane);
   void skip(const LaneId& lane, const std::string& id);
+  /// Every parked row of a process is handed over again, in the order they were parked.
+  void redrive(const std::string& process);
+  /// Their ids, in that order.
+  [[nodiscard]] std::vector<std::string> parked(const std::string& process) const;
   [[nodiscard]] Cursor cursor(const LaneId& lane) const;
 
   /// A fault: every open session throws SessionLost at its next call.

@@ -68,6 +68,15 @@ struct RewindVerb {
   std::string to;
   bool yes = false;
 };
+struct ParkedVerb {
+  enum class What { list, redrive, discard };
+  What what = What::list;
+  Act act;
+  std::optional<std::string> id;
+  std::optional<std::string> key;
+  bool all = false;
+  unsigned rows = 100;  ///< list: at most so many
+};
 struct PauseVerb {
   Act act;
 };
@@ -110,8 +119,8 @@ struct TortureVerb {
 struct VersionVerb {};
 
 using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb,
-                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, PauseVerb, ResumeVerb,
-                          AdoptVerb, AppendVerb, DemoVerb, TortureVerb, VersionVerb>;
+                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PauseVerb,
+                          ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, TortureVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
@@ -124,6 +133,7 @@ Exit perform(const RetryVerb& verb, Context& context);
 Exit perform(const SkipVerb& verb, Context& context);
 Exit perform(const LanesVerb& verb, Context& context);
 Exit perform(const RewindVerb& verb, Context& context);
+Exit perform(const ParkedVerb& verb, Context& context);
 Exit perform(const PauseVerb& verb, Context& context);
 Exit perform(const ResumeVerb& verb, Context& context);
 Exit perform(const AdoptVerb& verb, Context& context);

@@ -1,0 +1,23 @@
+#include "core/queueing.hpp"
+
+#include <utility>
+
+#include "core/mutant.hpp"
+
+namespace seriatim::core {
+
+void queue_rows_of(const ParkedKeys& keys, Round& round) {
+  if (keys.empty() || mutant(Mutant::parked_key_goes_on)) return;
+  std::vector<Record> handed_over;
+  for (auto& record : round.records) {
+    if (keys.contains(record.key)) {
+      round.queued.push_back(
+          {std::move(record.position), std::move(record.key), handed_over.size(), record.late});
+    } else {
+      handed_over.push_back(std::move(record));
+    }
+  }
+  round.records = std::move(handed_over);
+}
+
+}  // namespace seriatim::core

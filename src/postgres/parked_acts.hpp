@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "postgres/admin.hpp"
+#include "postgres/connection.hpp"
+
+namespace seriatim::postgres {
+
+/// Parked rows in the order they would go out in, page by page; see Admin::parked.
+void list_parked(Connection& connection, const Target& target,
+                 const std::optional<std::string>& key, std::uint64_t rows_max,
+                 const std::function<void(const ParkedRow&)>& each);
+
+/// One parked row; nothing where it is not parked.
+[[nodiscard]] std::optional<ParkedRow> find_parked(Connection& connection,
+                                                   const std::string& process,
+                                                   const std::string& id);
+
+/// How many there are.
+[[nodiscard]] ParkedCount count_parked(Connection& connection, const std::string& process);
+
+ActResult redrive_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
+                         const Actor& actor);
+ActResult discard_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
+                         const Actor& actor);
+
+}  // namespace seriatim::postgres

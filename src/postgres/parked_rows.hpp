@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/queueing.hpp"
+#include "postgres/connection.hpp"
+#include "postgres/cursor_repository.hpp"
+#include "postgres/row_reader.hpp"
+#include "postgres/table.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// What is set aside of a process, as the holder of one of its lanes needs it (sql:
+/// seriatim.parked).
+///
+/// Only the holder sets rows of its lane aside, and every act of an operator on them raises the
+/// lane's epoch; so what `load` read at the last claim, and was changed here since, is what holds.
+class ParkedRows {
+ public:
+  ParkedRows(Connection& connection, const Table& table, const SourceConfig& config,
+             const LaneId& lane);
+
+  /// At a claim. `any`: there are parked rows.
+  void load(bool any);
+  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] const core::ParkedKeys& keys() const { return keys_; }
+
+  /// The next row to be handed over again, alone; nothing where there is none, or (where
+  /// `may_begin` is false) none that was started. One that cannot be read stays parked.
+  Round redrive(const std::optional<Position>& cursor, bool may_begin);
+  /// The row of the last round is one `redrive` gave.
+  [[nodiscard]] bool redriving() const { return redriven_.has_value(); }
+  /// For the start of its call.
+  [[nodiscard]] CursorRepository::Plan planned() const { return plan_; }
+
+  // In the lock's transaction:
+  /// Rows that queue behind a parked one of their key.
+  void queue(const std::vector<QueuedRow>& rows);
+  /// The row being redriven was handed over.
+  void take();
+  /// A failed row is parked: the cursor moves to `to`.
+  bool park(std::uint64_t epoch, const Parking& parking, const Position& to,
+            const std::vector<std::string>& open_ids);
+
+ private:
+  void put_back(const std::string& id, const std::string& why);
+
+  Connection& connection_;
+  LaneId lane_;
+  RowReader reader_;
+  bool plans_batches_;  ///< others than those redriven
+  bool any_ = false;
+  core::ParkedKeys keys_;
+  std::optional<std::string> redriven_;
+  CursorRepository::Plan plan_;
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,226 @@
+// What a lane does about poison where it may set rows aside.
+#include <doctest/doctest.h>
+
+#include "core/lane_story.hpp"
+#include "core/queueing.hpp"
+
+using namespace seriatim;
+using namespace seriatim::core;
+using namespace seriatim::core::testing;
+
+namespace {
+
+ProcessConfig parking(OnPoison on_poison = OnPoison::park_key) {
+  auto config = Story::quick();
+  config.on_poison = on_poison;
+  return config;
+}
+
+/// "7 a" is row 7 of key a; "8" has no key.
+Round keyed(const std::vector<std::string>& rows) {
+  Round round;
+  for (const auto& row : rows) {
+    const auto space = row.find(' ');
+    Record record;
+    record.position = {1'000, row.substr(0, space)};
+    if (space != std::string::npos) record.key = row.substr(space + 1);
+    round.records.push_back(record);
+  }
+  return round;
+}
+
+Round queued(const ParkedKeys& keys, const std::vector<std::string>& rows) {
+  auto round = keyed(rows);
+  queue_rows_of(keys, round);
+  return round;
+}
+
+std::vector<std::string> ids(const std::vector<QueuedRow>& rows) {
+  std::vector<std::string> ids;
+  for (const auto& row : rows) ids.push_back(row.position.id);
+  return ids;
+}
+
+std::vector<std::string> ids(const std::vector<Position>& rows) {
+  std::vector<std::string> ids;
+  for (const auto& row : rows) ids.push_back(row.id);
+  return ids;
+}
+
+using Ids = std::vector<std::string>;
+
+void calling(Story& story, Round round) {
+  story.claimed({});
+  story.tell(Polled{std::move(round)});
+  story.expect<StartBatch>();
+  story.tell(Started{});
+  story.tell(Locked{});
+  story.expect<CallHandler>();
+}
+
+}  // namespace
+
+TEST_SUITE("lane, parked rows") {
+  TEST_CASE("a poison row is parked with its key, and the batch is read anew") {
+    Story story(parking());
+    calling(story, keyed({"7 a", "8 b"}));
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    const auto& parking = story.expect<ParkRow>().parking;
+    CHECK_FALSE(parking.from);
+    CHECK(parking.row.id == "7");
+    CHECK(parking.key == "a");
+    CHECK(parking.holds_key);
+    CHECK(parking.attempts == 1);
+    CHECK(parking.detail == "HTTP 422");
+
+    story.tell(SetAside{});
+    CHECK(story.expect<PollSource>().after->id == "7");
+    CHECK(story.expect<PollSource>().may_redrive);
+    CHECK(story.status().sequence == 1);
+    CHECK(story.status().parked == 1);
+  }
+
+  TEST_CASE("a dead letter does not hold its key") {
+    Story story(parking(OnPoison::dead_letter));
+    calling(story, keyed({"7 a"}));
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    CHECK_FALSE(story.expect<ParkRow>().parking.holds_key);
+  }
+
+  TEST_CASE("a row given up after max_attempts is parked too") {
+    auto config = parking();
+    config.max_attempts = 1;
+    Story story(config);
+    calling(story, keyed({"7 a"}));
+    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    CHECK(story.expect<ParkRow>().parking.detail == "given up after 1 attempts: HTTP 503");
+  }
+
+  TEST_CASE("an unknown outcome that is to halt is not parked") {
+    auto config = parking();
+    config.on_unknown = OnUnknown::halt;
+    Story story(config);
+    calling(story, keyed({"7 a"}));
+    story.tell(failed(Outcome::unknown("reset")));
+    CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
+  }
+
+  TEST_CASE("with max_parked rows set aside the next poison row halts the lane") {
+    auto config = parking();
+    config.max_parked = 2;
+    Story story(config);
+    story.claimed({.parked = 2});
+    story.tell(Polled{keyed({"7 a"})});
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    const auto& halt = story.expect<HaltLane>();
+    CHECK(halt.reason == HaltReason::poison);
+    CHECK(halt.failure.detail == "HTTP 422; not parked: 2 failed rows are already (max_parked)");
+  }
+
+  TEST_CASE("rows of a parked key are set aside with the row before them, and keep their numbers") {
+    Story story(parking());
+    calling(story, queued({"a"}, {"7 a", "8 b", "9 a", "10 a", "11 b", "12 a"}));
+    {
+      const auto& call = story.expect<CallHandler>();
+      REQUIRE(call.records.size() == 1);
+      CHECK(call.records[0].id() == "8");
+      CHECK(call.records[0].sequence == 2);
+      CHECK(call.records[0].previous_id == "7");
+    }
+    story.tell(done(1));
+    {
+      const auto& advance = story.expect<AdvanceCursor>().advance;
+      CHECK(ids(advance.done) == Ids{"8"});
+      CHECK(ids(advance.queued) == Ids{"7", "9", "10"});
+      CHECK(advance.queued[0].before == 0);
+      CHECK(advance.queued[1].before == 1);
+      CHECK(advance.next_started);
+    }
+    story.tell(Advanced{});
+    CHECK(story.status().sequence == 4);
+    CHECK(story.status().position->id == "10");
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().records[0].sequence == 5);
+    story.tell(done(1));
+    {
+      const auto& advance = story.expect<AdvanceCursor>().advance;
+      CHECK(advance.from->id == "10");
+      CHECK(ids(advance.queued) == Ids{"12"});
+      CHECK(advance.queued[0].before == 1);
+      CHECK_FALSE(advance.next_started);
+    }
+    story.tell(Advanced{});
+    CHECK(story.expect<PollSource>().after->id == "12");
+    CHECK(story.status().sequence == 6);
+  }
+
+  TEST_CASE("where all rows queue they are set aside without a call, and no attempt is counted") {
+    Story story(parking());
+    story.claimed({});
+    story.tell(Polled{queued({"a"}, {"7 a", "8 a"})});
+    story.expect<LockCursor>();
+    story.tell(Locked{});
+    const auto& advance = story.expect<AdvanceCursor>().advance;
+    CHECK(advance.done.empty());
+    CHECK(ids(advance.queued) == Ids{"7", "8"});
+    CHECK_FALSE(advance.next_started);
+    story.tell(Advanced{});
+    CHECK(story.expect<PollSource>().may_redrive);
+    CHECK(story.status().position->id == "8");
+  }
+
+  TEST_CASE("a failure behind rows that queue is noted once these are set aside") {
+    Story story(parking());
+    calling(story, queued({"a"}, {"7 a", "8 b"}));
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    CHECK(ids(story.expect<AdvanceCursor>().advance.queued) == Ids{"7"});
+    CHECK(story.expect<AdvanceCursor>().advance.next_started);
+    story.tell(Advanced{});
+    CHECK(story.expect<ParkRow>().parking.from->id == "7");
+    CHECK(story.expect<ParkRow>().parking.row.id == "8");
+  }
+
+  TEST_CASE("rows without a key queue behind a parked one without a key") {
+    auto round = queued({std::nullopt}, {"7", "8 b", "9"});
+    CHECK(ids(round.queued) == Ids{"7", "9"});
+    CHECK(round.records.size() == 1);
+  }
+
+  TEST_CASE("a late row that is parked leaves the cursor where it is") {
+    Story story(parking());
+    auto round = keyed({"7 a"});
+    round.records[0].late = true;
+    story.claimed({.position = Position{2'000, "20"}, .sequence = 20});
+    story.tell(Polled{std::move(round)});
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    CHECK(story.expect<ParkRow>().parking.late);
+    story.tell(SetAside{});
+    CHECK(story.status().position->id == "20");
+    CHECK(story.status().sequence == 21);
+  }
+
+  TEST_CASE("while an attempt is open no parked row is begun") {
+    Story story(parking());
+    calling(story, keyed({"7 a"}));
+    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    story.expect<NoteRetry>();
+    story.tell(Noted{});
+    story.pass(story.wait());
+    story.tell(Woken{});
+    story.tell(Looked{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
+    CHECK_FALSE(story.expect<PollSource>().may_redrive);
+  }
+
+  TEST_CASE("a lane that lost its row to another sets nothing aside") {
+    Story story(parking());
+    calling(story, keyed({"7 a"}));
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.tell(SetAside{false});
+    CHECK(story.status().sequence == 0);
+    CHECK(story.status().state == LaneState::claiming);
+  }
+}
