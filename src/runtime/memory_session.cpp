@@ -1,0 +1,276 @@
+#include "runtime/memory_session.hpp"
+
+namespace seriatim::testing::memory {
+
+namespace {
+
+class MemorySession final : public LaneSession {
+ public:
+  MemorySession(std::shared_ptr<MemorySource::State> state, LaneId id, std::string holder,
+                Waker& waker)
+      : state_(std::move(state)), id_(std::move(id)), holder_(std::move(holder)), waker_(waker) {
+    const std::scoped_lock guard(state_->mutex);
+    generation_ = state_->generation;
+    state_->wakers.insert(&waker_);
+  }
+
+  ~MemorySession() override {
+    const std::scoped_lock guard(state_->mutex);
+    state_->wakers.erase(&waker_);
+    for (auto& [key, lane] : state_->lanes) {
+      if (lane.session == this) lane.session = nullptr;
+      if (lane.locked_by == this) lane.locked_by = nullptr;
+    }
+  }
+
+  Claim claim() override {
+    const auto guard = enter();
+    auto& lane = state_->lanes[{id_.process, id_.lane}];
+    lane.lanes = id_.lanes;
+    const bool locked = lane.locked_by != nullptr && lane.locked_by != this;
+    const bool held = lane.session != nullptr && lane.session != this && lane.holder != holder_;
+    if (locked || held) return {false, current(lane), lane.holder};
+    if (lane.holder != holder_) take_over(lane);
+    lane.session = this;
+    return {true, current(lane), holder_};
+  }
+
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
+    const auto guard = enter();
+    if (auto redriven = next_redriven(may_redrive))
+      return {{std::move(*redriven)}, false, {}, {}, {}};
+    if (!fence_) fence_.emplace(after ? mark_of(*after) : mark_min);
+    const Mark settled = fence_->settle(high_mark(), holders());
+    Round round;
+    for (const auto* row : state_->waiting(id_, after)) {
+      if (!core::is_settled(state_->mark_of(row->record), settled)) {
+        round.fenced = true;
+        break;
+      }
+      if (round.records.size() == rows_max) break;
+      round.records.push_back(row->record);
+    }
+    if (round.fenced) round.blockers.push_back({.application = "memory transaction"});
+    core::queue_rows_of(state_->parked_keys(id_.process), round);
+    return round;
+  }
+
+  bool start(std::uint64_t epoch, bool again) override {
+    const auto guard = enter();
+    auto& lane = own();
+    if (!active(lane, epoch) || locked_by_other(lane)) return false;
+    if (!again) lane.cursor.attempts += 1;
+    lane.redriving = redriving_;
+    lane.cursor.state = Cursor::State::running;
+    return true;
+  }
+
+  bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
+    const auto guard = enter();
+    auto& lane = own();
+    unlock(lane);
+    if (locked_by_other(lane) || !active(lane, epoch) || lane.cursor.position != expected)
+      return false;
+    lane.locked_by = this;
+    return true;
+  }
+
+  bool advance(std::uint64_t epoch, const Advance& advance) override {
+    const auto guard = enter();
+    auto& lane = own();
+    const bool ours = lane.locked_by == this && lane.cursor.epoch == epoch &&
+                      lane.cursor.position == advance.from &&
+                      !(advance.done.empty() && advance.queued.empty());
+    unlock(lane);
+    if (!ours) return false;
+    auto moved = moved_by(lane, advance.done.size() + advance.queued.size());
+    moved.attempts = advance.next_started ? 1 : 0;
+    for (const auto& position : advance.done) pass(moved, position);
+    for (const auto& row : advance.queued) {
+      pass(moved, row.position);
+      queue(state_->record(row.position));
+    }
+    if (redriving_)
+      std::erase_if(parked(), [&](const Parked& p) { return p.record.id() == *redriving_; });
+    lane.cursor = moved;
+    lane.redriving.reset();
+    return true;
+  }
+
+  bool park(std::uint64_t epoch, const Parking& parking) override {
+    const auto guard = enter();
+    auto& lane = own();
+    unlock(lane);
+    const bool ours = active(lane, epoch) && lane.cursor.position == parking.from;
+    if (!ours || locked_by_other(lane)) return false;
+    auto moved = moved_by(lane, 1);
+    pass(moved, parking.row);
+    const auto& record = state_->record(parking.row);
+    for (auto& row : parked()) {  // a row parked before stays, and the rows of its key wait with it
+      if (row.record.id() == record.id() || (parking.holds_key && row.record.key == record.key)) {
+        row.redriven = false;
+      }
+    }
+    if (!redriving_) parked().push_back({record, parking.holds_key, true, false});
+    lane.redriving.reset();
+    lane.cursor = moved;
+    return true;
+  }
+
+  bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
+    return note(epoch, failure, Cursor::State::retrying, std::nullopt, delay);
+  }
+
+  bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) override {
+    return note(epoch, failure, Cursor::State::halted, reason, {});
+  }
+
+  void release(std::uint64_t epoch, bool untouched) override {
+    const auto guard = enter();
+    auto& lane = own();
+    unlock(lane);
+    if (lane.cursor.epoch != epoch) return;
+    if (untouched && lane.cursor.attempts > 0) lane.cursor.attempts -= 1;
+    lane.session = nullptr;
+    lane.holder.clear();
+    lane.released = true;
+  }
+
+  Cursor look() override {
+    const auto guard = enter();
+    unlock(own());
+    return current(own());
+  }
+
+  bool wait_until(std::chrono::steady_clock::time_point deadline) override {
+    const bool woken = waker_.wait_until(deadline);
+    const auto guard = enter();
+    return woken;
+  }
+
+  [[nodiscard]] bool hints() const override { return true; }
+
+ private:
+  std::unique_lock<std::mutex> enter() {
+    std::unique_lock guard(state_->mutex);
+    if (generation_ != state_->generation) throw SessionLost("the session was dropped");
+    return guard;
+  }
+
+  Lane& own() { return state_->lane(id_); }
+
+  static bool active(const Lane& lane, std::uint64_t epoch) {
+    const auto state = lane.cursor.state;
+    return lane.cursor.epoch == epoch &&
+           (state == Cursor::State::running || state == Cursor::State::retrying);
+  }
+  bool locked_by_other(const Lane& lane) const {
+    return lane.locked_by != nullptr && lane.locked_by != this;
+  }
+  void unlock(Lane& lane) const {
+    if (lane.locked_by == this) lane.locked_by = nullptr;
+  }
+
+  void take_over(Lane& lane) {
+    const bool in_hand = lane.cursor.state == Cursor::State::running && lane.cursor.attempts > 0;
+    if (in_hand && !lane.released) {  // one crash a start: the attempt has ended
+      lane.cursor.crashes += 1;
+      lane.cursor.state = Cursor::State::retrying;
+      lane.retry_at = {};
+    }
+    lane.cursor.epoch += 1;
+    lane.holder = holder_;
+    lane.released = false;
+  }
+
+  bool note(std::uint64_t epoch, const Failure& failure, Cursor::State state,
+            std::optional<HaltReason> reason, milliseconds delay) {
+    const auto guard = enter();
+    auto& lane = own();
+    unlock(lane);
+    if (!active(lane, epoch) || locked_by_other(lane)) return false;
+    lane.cursor.state = state;
+    lane.cursor.reason = reason;
+    lane.cursor.row_id = failure.row_id;
+    lane.cursor.detail = failure.detail;
+    lane.retry_at = std::chrono::steady_clock::now() + delay;
+    return true;
+  }
+
+  Cursor current(const Lane& lane) {
+    auto cursor = lane.cursor;
+    for (const auto& row : parked()) cursor.parked += row.failed ? 1 : 0;
+    if (cursor.state == Cursor::State::retrying) {
+      const auto left = lane.retry_at - std::chrono::steady_clock::now();
+      cursor.retry_in = std::max(std::chrono::ceil<milliseconds>(left), milliseconds{0});
+    }
+    return cursor;
+  }
+
+  std::vector<Parked>& parked() { return state_->parked[id_.process]; }
+
+  static Cursor moved_by(const Lane& lane, std::size_t rows) {
+    Cursor moved;
+    moved.position = lane.cursor.position;
+    moved.sequence = lane.cursor.sequence + rows;
+    moved.epoch = lane.cursor.epoch;
+    return moved;
+  }
+
+  /// A row behind the cursor moves nothing.
+  void pass(Cursor& cursor, const Position& row) const {
+    const bool behind = cursor.position && !core::comes_after(row, *cursor.position, state_->order);
+    if (!behind) cursor.position = row;
+  }
+
+  void queue(const Record& record) {
+    const bool redriven = std::any_of(parked().begin(), parked().end(), [&](const Parked& p) {
+      return p.holds_key && p.record.key == record.key && p.redriven;
+    });
+    parked().push_back({record, true, false, redriven});
+  }
+
+  /// One that was begun goes out before anything else.
+  std::optional<Record> next_redriven(bool may_begin) {
+    redriving_.reset();
+    const auto& started = own().redriving;
+    for (const auto& row : parked()) {
+      const bool next = started ? row.record.id() == *started : may_begin && row.redriven;
+      if (!next || !state_->belongs(row.record, id_)) continue;
+      redriving_ = row.record.id();
+      auto record = row.record;
+      record.late = true;
+      return record;
+    }
+    return std::nullopt;
+  }
+
+  Mark mark_of(const Position& position) const {
+    return state_->order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
+  }
+  Mark high_mark() const {
+    return state_->order == OrderBy::id ? static_cast<Mark>(state_->next_id) : state_->clock++;
+  }
+  std::vector<core::Holder> holders() const {
+    std::vector<core::Holder> holders;
+    for (const auto transaction : state_->open) holders.push_back({std::to_string(transaction)});
+    return holders;
+  }
+
+  std::shared_ptr<MemorySource::State> state_;
+  LaneId id_;
+  std::string holder_;
+  Waker& waker_;
+  unsigned generation_ = 0;
+  std::optional<std::string> redriving_;  ///< in the last round
+  std::optional<core::Fence> fence_;
+};
+
+}  // namespace
+
+std::unique_ptr<LaneSession> open_session(std::shared_ptr<MemorySource::State> state, LaneId id,
+                                          std::string holder, Waker& waker) {
+  return std::make_unique<MemorySession>(std::move(state), std::move(id), std::move(holder), waker);
+}
+
+}  // namespace seriatim::testing::memory
