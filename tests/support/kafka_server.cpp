@@ -1,0 +1,201 @@
+#include "support/kafka_server.hpp"
+
+#include <librdkafka/rdkafka.h>
+#include <signal.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "postgres/child_process.hpp"
+#include "support/free_port.hpp"
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace seriatim::testing {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds patience{60'000};
+constexpr int answer_ms = 20'000;
+
+struct Jars {
+  std::string folder;
+  std::string missing;
+};
+
+const Jars& jars() {
+  static const Jars found = [] {
+    const auto fetched = run({SERIATIM_SOURCE_DIR "/tests/fetch-kafka"});
+    auto text = fetched.code == 0 ? fetched.out : fetched.err;
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return fetched.code == 0 ? Jars{text, ""} : Jars{"", text.empty() ? "no reason told" : text};
+  }();
+  return found;
+}
+
+using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
+
+Client client_of(const std::string& brokers) {
+  std::array<char, 256> why{};
+  auto* conf = rd_kafka_conf_new();
+  rd_kafka_conf_set(conf, "bootstrap.servers", brokers.c_str(), why.data(), why.size());
+  rd_kafka_conf_set(conf, "log_level", "0", why.data(), why.size());
+  Client client(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why.data(), why.size()), rd_kafka_destroy);
+  if (!client) throw std::runtime_error(why.data());
+  return client;
+}
+
+/// Every partition has a leader.
+bool is_ready(rd_kafka_t* client) {
+  const struct rd_kafka_metadata* metadata = nullptr;
+  if (rd_kafka_metadata(client, 1, nullptr, &metadata, 500) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return false;
+  }
+  bool ready = metadata->broker_cnt > 0;
+  for (int i = 0; i < metadata->topic_cnt; ++i) {
+    const auto& topic = metadata->topics[i];
+    for (int n = 0; n < topic.partition_cnt; ++n) ready &= topic.partitions[n].leader >= 0;
+  }
+  rd_kafka_metadata_destroy(metadata);
+  return ready;
+}
+
+}  // namespace
+
+struct KafkaServer::Impl {
+  TemporaryFolder folder;
+  int port = free_port();
+  int controller_port = free_port();
+  pid_t pid = 0;
+
+  fs::path file(const std::string& name) const { return folder.path() / name; }
+  std::string brokers() const { return "127.0.0.1:" + std::to_string(port); }
+
+  /// A fresh storage folder needs no more than its name; the formatting tool would take seconds.
+  void prepare() const {
+    fs::create_directory(file("data"));
+    std::ofstream(file("data/meta.properties"))
+        << "version=1\nnode.id=1\ncluster.id=c2VyaWF0aW0tdGVzdHMtMQ\n"
+           "directory.id=c2VyaWF0aW0tdGVzdHMtMg\n";
+    const auto controller = "127.0.0.1:" + std::to_string(controller_port);
+    std::ofstream(file("server.properties"))
+        << "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@" << controller
+        << "\nlisteners=PLAINTEXT://" << brokers() << ",CONTROLLER://" << controller
+        << "\nadvertised.listeners=PLAINTEXT://" << brokers()
+        << "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" << file("data").string()
+        << "\nmessage.max.bytes=" << message_bytes_max
+        << "\nauto.create.topics.enable=false\noffsets.topic.replication.factor=1\n"
+           "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
+           // After a kill -9 the controller waits for so long before it takes the broker back.
+           "broker.session.timeout.ms=1000\nbroker.heartbeat.interval.ms=200\n"
+           "num.network.threads=2\nnum.io.threads=2\nlog.cleaner.enable=false\n";
+    std::ofstream(file("log4j.properties"))
+        << "log4j.rootLogger=INFO, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
+           "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
+           "log4j.appender.out.layout.ConversionPattern=%d %p %m%n\n";
+  }
+
+  void start() {
+    pid = postgres::spawn(
+        {"/usr/bin/env", "java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+         "-Dlog4j.configuration=file:" + file("log4j.properties").string(), "-cp",
+         jars().folder + "/*", "kafka.Kafka", file("server.properties").string()},
+        std::nullopt, file("log"));
+    const auto client = client_of(brokers());
+    wait_until(
+        "Kafka answers", [&] { return is_ready(client.get()) || ended(); }, patience);
+    if (pid == 0) throw std::runtime_error("Kafka ended at once: " + log());
+  }
+
+  bool ended() {
+    if (!postgres::wait_for(pid, milliseconds{0})) return false;
+    pid = 0;
+    return true;
+  }
+
+  std::string log() const {
+    std::ifstream in(file("log"));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  void end(int signal) {
+    if (pid == 0) return;
+    ::kill(pid, SIGCONT);
+    ::kill(pid, signal);
+    if (!postgres::wait_for(pid, patience)) {
+      ::kill(pid, SIGKILL);
+      (void)postgres::wait_for(pid, patience);
+    }
+    pid = 0;
+  }
+};
+
+const std::string& KafkaServer::missing() {
+  return jars().missing;
+}
+
+KafkaServer::KafkaServer() : impl_(std::make_unique<Impl>()) {
+  impl_->prepare();
+  impl_->start();
+}
+
+KafkaServer::~KafkaServer() {
+  impl_->end(SIGKILL);
+}
+
+void KafkaServer::start() {
+  impl_->start();
+}
+void KafkaServer::stop() {
+  impl_->end(SIGTERM);
+}
+void KafkaServer::kill() {
+  impl_->end(SIGKILL);
+}
+void KafkaServer::freeze() {
+  ::kill(impl_->pid, SIGSTOP);
+}
+void KafkaServer::thaw() {
+  ::kill(impl_->pid, SIGCONT);
+}
+bool KafkaServer::runs() const {
+  return impl_->pid != 0;
+}
+
+std::string KafkaServer::brokers() const {
+  return impl_->brokers();
+}
+
+std::string KafkaServer::log() const {
+  return impl_->log();
+}
+
+void KafkaServer::make_topic(const std::string& topic, int partitions) {
+  const auto client = client_of(brokers());
+  std::array<char, 256> why{};
+  std::unique_ptr<rd_kafka_NewTopic_t, decltype(&rd_kafka_NewTopic_destroy)> wish(
+      rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, why.data(), why.size()),
+      rd_kafka_NewTopic_destroy);
+  const std::unique_ptr<rd_kafka_queue_t, decltype(&rd_kafka_queue_destroy)> queue(
+      rd_kafka_queue_new(client.get()), rd_kafka_queue_destroy);
+  auto* wishes = wish.get();
+  rd_kafka_CreateTopics(client.get(), &wishes, 1, nullptr, queue.get());
+  const std::unique_ptr<rd_kafka_event_t, decltype(&rd_kafka_event_destroy)> event(
+      rd_kafka_queue_poll(queue.get(), answer_ms), rd_kafka_event_destroy);
+  if (!event) throw std::runtime_error("Kafka makes no topic: " + log());
+  std::size_t count = 0;
+  const auto* const* made =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  if (count != 1 || rd_kafka_topic_result_error(made[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    throw std::runtime_error("Kafka makes no topic " + topic);
+  }
+  wait_until("the topic has leaders", [&] { return is_ready(client.get()); });
+}
+
+}  // namespace seriatim::testing
