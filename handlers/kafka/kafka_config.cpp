@@ -22,7 +22,7 @@ struct Reserved {
 
 constexpr const char* keeps_order = "is set by the handler: the order of the rows depends on it";
 
-constexpr std::array<Reserved, 23> reserved = {{
+constexpr std::array<Reserved, 24> reserved = {{
     {"bootstrap.servers", "is named by brokers"},
     {"metadata.broker.list", "is named by brokers"},
     {"enable.idempotence", keeps_order},
@@ -36,6 +36,7 @@ constexpr std::array<Reserved, 23> reserved = {{
     {"queuing.strategy", keeps_order},
     {"transactional.id", keeps_order},
     {"batch.num.messages", keeps_order},
+    {"sticky.partitioning.linger.ms", keeps_order},
     {"batch.size", "is named by request_bytes"},
     {"message.timeout.ms", "is the process's handler_deadline"},
     {"delivery.timeout.ms", "is the process's handler_deadline"},

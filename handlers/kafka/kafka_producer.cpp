@@ -49,6 +49,8 @@ const Properties& fixed_properties() {
       {"linger.ms", "900000"},
       {"batch.size", "2147483647"},
       {"batch.num.messages", "1000000"},
+      // Else rows without a key go where the library likes, whatever our partitioner says.
+      {"sticky.partitioning.linger.ms", "0"},
       // The call's deadline ends all at once: one that ended alone would be overtaken.
       {"message.timeout.ms", "0"},
       {"queue.buffering.max.messages", "0"},

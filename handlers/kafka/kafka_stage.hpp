@@ -1,0 +1,92 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "kafka/kafka_handler.hpp"
+#include "support/handler_calls.hpp"
+#include "support/kafka_mock.hpp"
+#include "support/kafka_reader.hpp"
+
+namespace seriatim::testing {
+
+using handlers::KafkaHandler;
+using handlers::KafkaHandlerConfig;
+using handlers::MessageFormConfig;
+using namespace std::chrono_literals;
+
+inline constexpr const char* topic = "bookings";
+
+inline std::vector<Record> rows(std::uint64_t first, std::uint64_t last,
+                                std::size_t payload_bytes = 20) {
+  std::vector<Record> all;
+  for (auto n = first; n <= last; ++n) {
+    auto record = make_record(std::string(payload_bytes, 'x'), "row-" + std::to_string(n));
+    record.lane = 0;
+    record.sequence = n;
+    all.push_back(std::move(record));
+  }
+  return all;
+}
+
+/// With the topic, of one partition unless said otherwise.
+class Cluster : public KafkaMock {
+ public:
+  explicit Cluster(int brokers = 1, int partitions = 1) : KafkaMock(brokers) {
+    make_topic(topic, partitions, brokers);
+  }
+};
+
+inline KafkaHandlerConfig config_for(const KafkaMock& cluster) {
+  KafkaHandlerConfig config;
+  config.brokers = cluster.brokers();
+  config.topic = topic;
+  return config;
+}
+
+inline BatchOutcome deliver(KafkaHandler& handler, const std::vector<Record>& batch,
+                            std::chrono::milliseconds time = 10s) {
+  return handler.handle(batch, call_within(time));
+}
+
+inline bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
+  if (outcome.next) MESSAGE(outcome.next->reason);
+  return outcome.done == batch.size() && !outcome.next;
+}
+
+inline bool says(const BatchOutcome& outcome, const std::string& text) {
+  if (!outcome.next) return false;
+  CAPTURE(outcome.next->reason);
+  CHECK(outcome.next->reason.find(text) != std::string::npos);
+  return outcome.next->reason.find(text) != std::string::npos;
+}
+
+/// "1-36 38 40-60", by partition and offset: runs of numbers that follow each other.
+inline std::string numbers(const std::vector<KafkaMessage>& messages) {
+  std::string all;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  const auto end_run = [&] {
+    if (first == 0) return;
+    all += (all.empty() ? "" : " ") + std::to_string(first);
+    if (last > first) all += '-' + std::to_string(last);
+  };
+  for (const auto& message : messages) {
+    const auto number = std::stoull(message.header("seriatim-sequence").value());
+    if (number != last + 1 || first == 0) {
+      end_run();
+      first = number;
+    }
+    last = number;
+  }
+  end_run();
+  return all;
+}
+
+inline std::string numbers_in(const KafkaMock& cluster, const std::string& name = topic) {
+  return numbers(KafkaReader(cluster.brokers()).messages(name));
+}
+
+}  // namespace seriatim::testing
