@@ -1,0 +1,141 @@
+#include "nats/nats_handler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "seriatim/registry.hpp"
+#include "support/cannot_render.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+// On their way at once, or one row: few enough for the socket's buffer, so that publishing waits
+// for nothing.
+constexpr std::size_t in_flight_bytes_max = 1 << 20;
+
+}  // namespace
+
+NatsHandler::NatsHandler(NatsHandlerConfig config)
+    : config_(std::move(config)),
+      maker_(config_),
+      connection_(config_),
+      window_(config_.in_flight) {
+  redactor_.add(config_.password);
+  redactor_.add(config_.token);
+}
+
+BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContext& context) {
+  std::size_t done = 0;
+  while (done < batch.size()) {
+    if (done > 0 && context.should_yield()) return {done, std::nullopt};
+    if (auto failure = make_ready(context.deadline)) return {done, std::move(failure)};
+    try {
+      (void)send(batch.subspan(done));
+      auto published = judge(connection_.collect(context.deadline));
+      done += published.done;
+      if (published.failure) return {done, std::move(published.failure)};
+    } catch (const CannotRender& e) {
+      return {done, Outcome::poison(e.what())};
+    }
+  }
+  return {done, std::nullopt};
+}
+
+std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
+  if (connection_.is_open()) return std::nullopt;
+  last_sequence_.reset();
+  window_ = config_.in_flight;
+  auto failure = connection_.open(deadline);
+  if (failure.empty()) return std::nullopt;
+  return Outcome::retry_later(told(std::move(failure)));
+}
+
+/// Several only where each can name the sequence it must follow: one that does not follow its
+/// predecessor is refused by the server, so nothing overtakes a row that failed.
+std::size_t NatsHandler::send(Rows rows) {
+  const bool chained = config_.expect_last_sequence && last_sequence_;
+  const bool alone = config_.expect_last_sequence && !last_sequence_;
+  const auto limit = std::min(rows.size(), alone ? 1 : window_);
+  std::size_t sent = 0;
+  for (std::size_t bytes = 0; sent < limit && bytes < in_flight_bytes_max; ++sent) {
+    try {
+      auto message = maker_.make(rows[sent]);
+      if (chained) {
+        message.headers.emplace_back("Nats-Expected-Last-Sequence",
+                                     std::to_string(*last_sequence_ + sent));
+      }
+      bytes += message.body.bytes().value_or("").size();
+      connection_.publish(message);
+    } catch (const CannotRender&) {
+      if (sent == 0) throw;
+      break;  // told when it is the first
+    }
+  }
+  return sent;
+}
+
+NatsHandler::Published NatsHandler::judge(const NatsReport& report) {
+  const auto& acks = report.acks;
+  const auto failed = std::find_if(acks.begin(), acks.end(),
+                                   [](const auto& ack) { return !ack || !ack->is_stored(); });
+  const auto done = static_cast<std::size_t>(failed - acks.begin());
+  if (done > 0) last_sequence_ = acks[done - 1]->sequence;
+  if (failed == acks.end()) {
+    window_ = std::min(window_ * 2, config_.in_flight);
+    return {done, std::nullopt};
+  }
+  if (!*failed) return {done, judge_missing(report, done)};
+  return {done, judge_refusal(**failed, done)};
+}
+
+Outcome NatsHandler::judge_missing(const NatsReport& report, std::size_t done) const {
+  if (!report.failure.empty()) {
+    auto why = told(report.failure);
+    return report.denied ? Outcome::retry_later(std::move(why)) : Outcome::unknown(std::move(why));
+  }
+  (void)done;
+  const auto* why = "no stream takes the subject of this record";
+  return config_.missing_stream_is_poison ? Outcome::poison(why) : Outcome::retry_later(why);
+}
+
+/// Nothing where the row is to be sent again at once.
+std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack, std::size_t done) {
+  const bool chained = config_.expect_last_sequence && last_sequence_;
+  if (ack.is_wrong_sequence() && chained) {
+    // Someone else wrote into the stream, or this row goes to another one. All rows before it are
+    // acknowledged and none is on its way, so it may go without naming its predecessor.
+    if (done == 0) last_sequence_.reset();
+    window_ = std::max<std::size_t>(window_ / 2, 1);
+    return std::nullopt;
+  }
+  const auto why = config_.place.origin() + ": " + told(ack.description);
+  if (ack.is_against_the_row()) {
+    return Outcome::poison("the server does not take this record: " + why);
+  }
+  return Outcome::retry_later(why);
+}
+
+std::string NatsHandler::told(std::string text) const {
+  return excerpt(redactor_.redact(std::move(text)), 300);
+}
+
+}  // namespace seriatim::handlers
+
+namespace seriatim {
+
+void register_nats(HandlerRegistry& registry);
+
+void register_nats(HandlerRegistry& registry) {
+  HandlerKind kind{"nats", "a message to a JetStream stream of NATS a record, acknowledged",
+                   [](Options& options) -> HandlerFactory {
+                     auto config = handlers::read_nats_config(options);
+                     return [config = std::move(config)](unsigned) {
+                       return std::make_unique<handlers::NatsHandler>(config);
+                     };
+                   }};
+  kind.takes_batches = true;
+  registry.add(std::move(kind));
+}
+
+}  // namespace seriatim

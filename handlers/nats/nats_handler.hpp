@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nats/nats_config.hpp"
+#include "nats/nats_connection.hpp"
+#include "nats/nats_message.hpp"
+#include "seriatim/handler.hpp"
+#include "support/excerpt.hpp"
+
+namespace seriatim::handlers {
+
+/// Publishes to JetStream. What answers mean is in README.md beside this file.
+class NatsHandler final : public Handler {
+ public:
+  /// Throws CannotRender for a configuration that `read_nats_config` would have complained about.
+  explicit NatsHandler(NatsHandlerConfig config);
+
+  BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Rows = std::span<const Record>;
+  /// How many leading rows are done, and why not all that were sent.
+  struct Published {
+    std::size_t done = 0;
+    std::optional<Outcome> failure;
+  };
+
+  [[nodiscard]] std::optional<Outcome> make_ready(Clock::time_point deadline);
+  /// Sends the next rows, as many as may be on their way at once; answers how many.
+  [[nodiscard]] std::size_t send(Rows rows);
+  [[nodiscard]] Published judge(const NatsReport& report);
+  [[nodiscard]] Outcome judge_missing(const NatsReport& report, std::size_t done) const;
+  [[nodiscard]] std::optional<Outcome> judge_refusal(const PublishAck& ack, std::size_t done);
+  [[nodiscard]] std::string told(std::string text) const;
+
+  NatsHandlerConfig config_;
+  NatsMessageMaker maker_;
+  NatsConnection connection_;
+  Redactor redactor_;
+  /// Of the last row that was acknowledged on this connection: what the next one must follow.
+  std::optional<std::uint64_t> last_sequence_;
+  std::size_t window_;  ///< rows sent at once; shrinks where others write into the stream
+};
+
+}  // namespace seriatim::handlers
