@@ -44,8 +44,8 @@ BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContex
 
 std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
   if (connection_.is_open()) return std::nullopt;
-  last_sequence_.reset();
   window_ = config_.in_flight;
+  proven_ = false;
   auto failure = connection_.open(deadline);
   if (failure.empty()) return std::nullopt;
   return Outcome::retry_later(told(std::move(failure)));
@@ -55,7 +55,7 @@ std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
 /// predecessor is refused by the server, so nothing overtakes a row that failed.
 std::size_t NatsHandler::send(Rows rows) {
   const bool chained = config_.expect_last_sequence && last_sequence_;
-  const bool alone = config_.expect_last_sequence && !last_sequence_;
+  const bool alone = config_.expect_last_sequence && !(last_sequence_ && proven_);
   const auto limit = std::min(rows.size(), alone ? 1 : window_);
   std::size_t sent = 0;
   for (std::size_t bytes = 0; sent < limit && bytes < in_flight_bytes_max; ++sent) {
@@ -80,21 +80,24 @@ NatsHandler::Published NatsHandler::judge(const NatsReport& report) {
   const auto failed = std::find_if(acks.begin(), acks.end(),
                                    [](const auto& ack) { return !ack || !ack->is_stored(); });
   const auto done = static_cast<std::size_t>(failed - acks.begin());
-  if (done > 0) last_sequence_ = acks[done - 1]->sequence;
+  if (done > 0) {
+    last_sequence_ = acks[done - 1]->sequence;
+    stream_ = acks[done - 1]->stream;
+    proven_ = true;
+  }
   if (failed == acks.end()) {
     window_ = std::min(window_ * 2, config_.in_flight);
     return {done, std::nullopt};
   }
-  if (!*failed) return {done, judge_missing(report, done)};
+  if (!*failed) return {done, judge_missing(report)};
   return {done, judge_refusal(**failed, done)};
 }
 
-Outcome NatsHandler::judge_missing(const NatsReport& report, std::size_t done) const {
+Outcome NatsHandler::judge_missing(const NatsReport& report) const {
   if (!report.failure.empty()) {
     auto why = told(report.failure);
     return report.denied ? Outcome::retry_later(std::move(why)) : Outcome::unknown(std::move(why));
   }
-  (void)done;
   const auto* why = "no stream takes the subject of this record";
   return config_.missing_stream_is_poison ? Outcome::poison(why) : Outcome::retry_later(why);
 }
@@ -102,18 +105,28 @@ Outcome NatsHandler::judge_missing(const NatsReport& report, std::size_t done) c
 /// Nothing where the row is to be sent again at once.
 std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack, std::size_t done) {
   const bool chained = config_.expect_last_sequence && last_sequence_;
-  if (ack.is_wrong_sequence() && chained) {
-    // Someone else wrote into the stream, or this row goes to another one. All rows before it are
-    // acknowledged and none is on its way, so it may go without naming its predecessor.
-    if (done == 0) last_sequence_.reset();
-    window_ = std::max<std::size_t>(window_ / 2, 1);
-    return std::nullopt;
-  }
+  if (ack.is_wrong_sequence() && chained) return judge_wrong_sequence(ack, done);
   const auto why = config_.place.origin() + ": " + told(ack.description);
   if (ack.is_against_the_row()) {
     return Outcome::poison("the server does not take this record: " + why);
   }
   return Outcome::retry_later(why);
+}
+
+/// Someone else wrote into the stream, or this row goes to another one. All rows before it are
+/// acknowledged and none is on its way, so it may go without naming its predecessor.
+std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack, std::size_t done) {
+  window_ = std::max<std::size_t>(window_ / 2, 1);
+  if (done > 0) return std::nullopt;
+  const auto acknowledged = *std::exchange(last_sequence_, std::nullopt);
+  const auto end = ack.stream_ends_at();
+  if (ack.stream != stream_ || !end || *end >= acknowledged) return std::nullopt;
+  // Told once: an operator's `seriatim retry` accepts the gap.
+  return Outcome::poison("the server lost messages it had acknowledged: stream " +
+                         excerpt(stream_) + " ends at " + std::to_string(*end) + ", but " +
+                         std::to_string(acknowledged) +
+                         " was acknowledged (or it was made anew); rewind the process to send them "
+                         "again, or accept the gap with seriatim retry");
 }
 
 std::string NatsHandler::told(std::string text) const {

@@ -54,6 +54,18 @@ bool PublishAck::is_against_the_row() const {
   return error == message_too_large || error == headers_too_large;
 }
 
+// "wrong last sequence: 4711"
+std::optional<std::uint64_t> PublishAck::stream_ends_at() const {
+  constexpr std::string_view before = ": ";
+  const auto at = description.rfind(before);
+  if (!is_wrong_sequence() || at == std::string::npos) return std::nullopt;
+  const auto digits = std::string_view(description).substr(at + before.size());
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
 PublishAck parse_publish_ack(std::string_view text) {
   try {
     auto ack = ack_of(parse_json(text));

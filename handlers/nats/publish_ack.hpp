@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ struct PublishAck {
   [[nodiscard]] bool is_stored() const { return error == 0; }
   /// The stream does not end with the message that was named.
   [[nodiscard]] bool is_wrong_sequence() const { return error == wrong_last_sequence; }
+  /// … but with this one.
+  [[nodiscard]] std::optional<std::uint64_t> stream_ends_at() const;
   /// It will never take this message. Else it may work later.
   [[nodiscard]] bool is_against_the_row() const;
 

@@ -214,6 +214,11 @@ void NatsClient::purge(const std::string& stream) {
   check("purge", js_PurgeStream(impl_->jetstream, stream.c_str(), nullptr, &error), error);
 }
 
+void NatsClient::delete_stream(const std::string& stream) {
+  jsErrCode error = static_cast<jsErrCode>(0);
+  check("delete", js_DeleteStream(impl_->jetstream, stream.c_str(), nullptr, &error), error);
+}
+
 void NatsClient::publish(const std::string& subject, const std::string& body) {
   jsErrCode error = static_cast<jsErrCode>(0);
   check("publish",

@@ -73,6 +73,7 @@ class NatsClient {
                   const StreamOptions& options);
   void add_stream(const std::string& stream, const std::string& subjects);
   void purge(const std::string& stream);
+  void delete_stream(const std::string& stream);
   void publish(const std::string& subject, const std::string& body);
   std::size_t count(const std::string& stream);
   /// All of them, in the order of the stream.

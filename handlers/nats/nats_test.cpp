@@ -1,0 +1,271 @@
+// The nats handler on a real server: what it answers to whom, and what it leaves there.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "nats/nats_handler.hpp"
+#include "support/handler_calls.hpp"
+#include "support/nats_server.hpp"
+#include "support/process.hpp"
+
+using namespace std::chrono_literals;
+using namespace seriatim;
+using namespace seriatim::handlers;
+using namespace seriatim::testing;
+using Kind = Outcome::Kind;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr const char* stream = "ROWS";
+
+std::vector<Record> rows(std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
+  std::vector<Record> all;
+  for (auto n = first; n <= last; ++n) {
+    auto record = make_record(std::string(payload_bytes, 'x'), std::to_string(n));
+    record.sequence = n;
+    all.push_back(std::move(record));
+  }
+  return all;
+}
+
+std::string ids_up_to(std::size_t count) {
+  std::string ids;
+  for (std::size_t n = 1; n <= count; ++n) ids += (n == 1 ? "" : " ") + std::to_string(n);
+  return ids;
+}
+
+/// "1 2 3 …" as readers see them; what is not ours is left out.
+std::string ids_in(const NatsServer& server) {
+  std::string ids;
+  for (const auto& message : NatsClient(server).messages(stream)) {
+    const auto id = message.header("id");
+    if (!id.empty()) ids += (ids.empty() ? "" : " ") + id;
+  }
+  return ids;
+}
+
+NatsHandlerConfig config_for(const NatsServer& server) {
+  NatsHandlerConfig config;
+  config.place = parse_service_url(server.url(), {"nats", "tls", "4222"}).place;
+  return config;
+}
+
+BatchOutcome deliver(NatsHandler& handler, const std::vector<Record>& batch,
+                     std::chrono::milliseconds time = 10s) {
+  return handler.handle(batch, call_within(time));
+}
+
+BatchOutcome deliver(const NatsHandlerConfig& config, const std::vector<Record>& batch) {
+  NatsHandler handler(config);
+  return deliver(handler, batch);
+}
+
+bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
+  if (outcome.next) MESSAGE(outcome.next->reason);
+  return outcome.done == batch.size() && !outcome.next;
+}
+
+bool fails(const BatchOutcome& outcome, Kind kind, const std::string& text) {
+  if (!outcome.next) return false;
+  CAPTURE(outcome.next->reason);
+  CHECK(outcome.next->kind == kind);
+  CHECK(outcome.next->reason.find(text) != std::string::npos);
+  return outcome.next->kind == kind && outcome.next->reason.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a row handed over again is no second message") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  REQUIRE(all_done(deliver(config_for(server), rows(1, 300)), rows(1, 300)));
+  REQUIRE(all_done(deliver(config_for(server), rows(1, 300)), rows(1, 300)));
+  NatsHandler handler(config_for(server));
+  REQUIRE(all_done(deliver(handler, rows(201, 400)), rows(201, 400)));
+  REQUIRE(all_done(deliver(handler, rows(201, 400)), rows(201, 400)));
+  CHECK(ids_in(server) == ids_up_to(400));
+}
+
+TEST_CASE("nothing overtakes a row whose subject no stream takes") {
+  const NatsServer server;
+  NatsClient client(server);
+  auto config = config_for(server);
+  config.subject = "{{event_type}}.{{lane}}";
+  client.add_stream(stream, "booking.>");
+  auto batch = rows(1, 60);
+  batch[36].event_type = "refund.created";
+  SUBCASE("it waits for one") {
+    NatsHandler handler(config);
+    const auto outcome = deliver(handler, batch);
+    CHECK(outcome.done == 36);
+    CHECK(fails(outcome, Kind::retry_later, "no stream takes the subject"));
+    CHECK(ids_in(server) == ids_up_to(36));
+    client.add_stream("REFUNDS", "refund.>");
+    const std::vector<Record> rest(batch.begin() + 36, batch.end());
+    CHECK(all_done(deliver(handler, rest), rest));
+    CHECK(client.count("REFUNDS") == 1);
+    CHECK(client.count(stream) == 59);
+  }
+  SUBCASE("it halts where that is wanted") {
+    config.missing_stream_is_poison = true;
+    const auto outcome = deliver(config, batch);
+    CHECK(outcome.done == 36);
+    CHECK(fails(outcome, Kind::poison, "no stream takes the subject"));
+  }
+}
+
+TEST_CASE("nothing overtakes a row over the stream's limit, unless messages name no predecessor") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>", {.message_bytes_max = 60'000});
+  auto batch = rows(1, 60);
+  batch[36].payload = std::string(60'001, 'x');
+  auto config = config_for(server);
+  config.expect_last_sequence = false;
+  SUBCASE("chained") {
+    config.expect_last_sequence = true;
+  }
+  SUBCASE("not chained") {}
+  const auto outcome = deliver(config, batch);
+  CHECK(outcome.done == 36);
+  CHECK(fails(outcome, Kind::poison, "message size exceeds maximum allowed"));
+  CHECK(NatsClient(server).count(stream) == (config.expect_last_sequence ? 36 : 59));
+}
+
+TEST_CASE("a row over the server's limit is never sent") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  auto batch = rows(1, 10);
+  batch[5].payload = std::string(4 << 20, 'x');
+  NatsHandler handler(config_for(server));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::vector<Record> rest(batch.begin() + 5 * attempt, batch.end());
+    const auto outcome = deliver(handler, rest);
+    CHECK(outcome.done == static_cast<std::size_t>(5 - 5 * attempt));
+    CHECK(fails(outcome, Kind::poison, "max_payload, 4000000 bytes"));
+  }
+  CHECK(ids_in(server) == ids_up_to(5));
+}
+
+TEST_CASE("a full stream has the first rows and no later one, and is waited for") {
+  const NatsServer server;
+  NatsClient client(server);
+  client.add_stream(stream, "bookings.>", {.messages_max = 30, .discard_new = true});
+  NatsHandler handler(config_for(server));
+  const auto outcome = deliver(handler, rows(1, 60));
+  CHECK(outcome.done == 30);
+  CHECK(fails(outcome, Kind::retry_later, "maximum messages exceeded"));
+  CHECK(ids_in(server) == ids_up_to(30));
+  client.purge(stream);
+  CHECK(all_done(deliver(handler, rows(31, 60)), rows(31, 60)));
+  CHECK(client.messages(stream).front().header("id") == "31");
+}
+
+TEST_CASE("others may write into the stream meanwhile: the order is kept") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  std::atomic<bool> over{false};
+  std::jthread other([&] {
+    NatsClient client(server);
+    while (!over) client.publish("bookings.other", "x");
+  });
+  NatsHandler handler(config_for(server));
+  const auto batch = rows(1, 3'000);
+  CHECK(all_done(deliver(handler, batch, 60s), batch));
+  over = true;
+  other.join();
+  CHECK(ids_in(server) == ids_up_to(3'000));
+  CHECK(NatsClient(server).count(stream) > 3'000);
+}
+
+TEST_CASE("what a server lost though it had acknowledged it is told once, before a gap opens") {
+  NatsServer server;
+  NatsClient client(server);
+  client.add_stream(stream, "bookings.>");
+  NatsHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+  client.delete_stream(stream);
+  client.add_stream(stream, "bookings.>");
+  SUBCASE("on the same connection") {}
+  SUBCASE("after a restart") {
+    server.stop();
+    server.start();
+  }
+  const auto outcome = deliver(handler, rows(11, 12));
+  CHECK(outcome.done == 0);
+  CHECK(fails(outcome, Kind::poison, "ends at 0, but 10 was acknowledged"));
+  CHECK(deliver(handler, rows(11, 12)).done == 2);  // an operator's retry accepts it
+}
+
+TEST_CASE("a stream of another name is not taken for the one that is expected") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  auto config = config_for(server);
+  config.stream = "OTHER";
+  CHECK(fails(deliver(config, rows(1, 1)), Kind::retry_later, "expected stream does not match"));
+  config.stream = stream;
+  CHECK(all_done(deliver(config, rows(1, 100)), rows(1, 100)));
+}
+
+TEST_CASE("a server that was restarted meanwhile costs nothing") {
+  NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  NatsHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 100)).done == 100);
+  server.stop();
+  server.start();
+  wait_until("the library has seen it", [&] {
+    const auto outcome = deliver(handler, rows(101, 200));
+    return outcome.done == 100;
+  });
+  CHECK(ids_in(server) == ids_up_to(200));
+}
+
+TEST_CASE("who may not log in or publish is waited for, at once and without a secret told") {
+  const char* users =
+      "authorization { users = ["
+      "{ user: admin, password: admin },"
+      "{ user: relay, password: \"open sesame\", permissions: { publish: \"$JS.API.>\" } } ] }\n";
+  const NatsServer server({.settings = users});
+  auto config = config_for(server);
+  config.username = "relay";
+  config.password = "open barley";
+  const auto refused = deliver(config, rows(1, 1));
+  CHECK(fails(refused, Kind::retry_later, "Authorization Violation"));
+  CHECK(refused.next->reason.find("barley") == std::string::npos);
+  config.password = "open sesame";
+  const auto began = Clock::now();
+  CHECK(fails(deliver(config, rows(1, 10)), Kind::retry_later, "Permissions Violation"));
+  CHECK(Clock::now() - began < 5s);
+}
+
+TEST_CASE("a server without JetStream is waited for") {
+  const NatsServer server;
+  CHECK(fails(deliver(config_for(server), rows(1, 1)), Kind::retry_later, "no stream takes"));
+}
+
+TEST_CASE("over TLS the server's certificate must be trusted, and be for its name") {
+  const NatsServer server({.tls = true});
+  auto config = config_for(server);
+  CHECK(fails(deliver(config, rows(1, 1)), Kind::retry_later,
+              "unable to get local issuer certificate"));
+  config.ca_file = server.ca_file();
+  CHECK(fails(deliver(config, rows(1, 1)), Kind::retry_later, "no stream takes"));
+  config.place.host = "127.0.0.1";
+  config.place.host_kind = Url::HostKind::address;
+  CHECK(fails(deliver(config, rows(1, 1)), Kind::retry_later, "address mismatch"));
+}
+
+TEST_CASE("a name that does not resolve and a port nobody listens on are waited for") {
+  const NatsServer server({.started = false});
+  auto config = config_for(server);
+  SUBCASE("port") {}
+  SUBCASE("name") {
+    config.place = parse_service_url("nats://no-such-host.invalid", {"nats", "tls", "4222"}).place;
+  }
+  NatsHandler handler(config);
+  const auto outcome = deliver(handler, rows(1, 1), 2s);
+  CHECK(outcome.done == 0);
+  CHECK(fails(outcome, Kind::retry_later, config.place.origin()));
+}
