@@ -73,7 +73,7 @@ NatsHandlerConfig read_nats_config(Options& options) {
   read_credentials(options, config);
   read_subject(options, config);
   config.form = read_message_form(options);
-  config.expect_last_sequence = options.flag("expect_last_sequence", config.expect_last_sequence);
+  config.expect_last_message = options.flag("expect_last_message", config.expect_last_message);
   config.missing_stream_is_poison = options.choice("missing_stream", 0, {"retry", "poison"}) == 1;
   config.in_flight = static_cast<std::size_t>(
       options.integer("in_flight", static_cast<std::int64_t>(config.in_flight), 1, in_flight_max));

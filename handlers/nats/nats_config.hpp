@@ -19,7 +19,7 @@ struct NatsHandlerConfig {
   std::string subject = "{{process}}.{{lane}}";  ///< template
   std::string stream;  ///< must be the one that takes the message; empty: any
   MessageFormConfig form;
-  bool expect_last_sequence = true;       ///< each message names the one it must follow
+  bool expect_last_message = true;        ///< each message names the one it must follow
   bool missing_stream_is_poison = false;  ///< else retried
   std::size_t in_flight = 1'000;          ///< rows sent and not yet acknowledged
   std::chrono::milliseconds connect_timeout{10'000};

@@ -58,7 +58,7 @@ TEST_CASE("a plain table needs a url and nothing else") {
   CHECK(config.place.port == "4222");
   CHECK(config.subject == "{{process}}.{{lane}}");
   CHECK(config.stream == "");
-  CHECK(config.expect_last_sequence);
+  CHECK(config.expect_last_message);
   CHECK_FALSE(config.missing_stream_is_poison);
   CHECK(config.in_flight == 1'000);
 }

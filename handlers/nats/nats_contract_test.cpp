@@ -19,7 +19,7 @@ namespace {
 constexpr const char* stream = "ROWS";
 
 const std::set<std::string> names_of_ours{"Nats-Msg-Id",
-                                          "Nats-Expected-Last-Sequence",
+                                          "Nats-Expected-Last-Msg-Id",
                                           "id",
                                           "key",
                                           "event-type",

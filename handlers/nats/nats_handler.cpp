@@ -31,8 +31,8 @@ BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContex
     if (done > 0 && context.should_yield()) return {done, std::nullopt};
     if (auto failure = make_ready(context.deadline)) return {done, std::move(failure)};
     try {
-      (void)send(batch.subspan(done));
-      auto published = judge(connection_.collect(context.deadline));
+      send(batch.subspan(done));
+      auto published = judge(batch.subspan(done), connection_.collect(context.deadline));
       done += published.done;
       if (published.failure) return {done, std::move(published.failure)};
     } catch (const CannotRender& e) {
@@ -45,52 +45,57 @@ BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContex
 std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
   if (connection_.is_open()) return std::nullopt;
   window_ = config_.in_flight;
-  proven_ = false;
+  last_id_.reset();
+  compared_ = !last_sequence_;
   auto failure = connection_.open(deadline);
   if (failure.empty()) return std::nullopt;
   return Outcome::retry_later(told(std::move(failure)));
 }
 
-/// Several only where each can name the sequence it must follow: one that does not follow its
-/// predecessor is refused by the server, so nothing overtakes a row that failed.
-std::size_t NatsHandler::send(Rows rows) {
-  const bool chained = config_.expect_last_sequence && last_sequence_;
-  const bool alone = config_.expect_last_sequence && !(last_sequence_ && proven_);
-  const auto limit = std::min(rows.size(), alone ? 1 : window_);
-  std::size_t sent = 0;
-  for (std::size_t bytes = 0; sent < limit && bytes < in_flight_bytes_max; ++sent) {
+/// Several only where each names the one it must follow: the server refuses one whose predecessor
+/// failed, so nothing overtakes a row. By id, for of a sequence that was expected another writer's
+/// message may take the place.
+void NatsHandler::send(Rows rows) {
+  const bool alone = config_.expect_last_message && !last_id_;
+  rows = rows.first(std::min(rows.size(), alone ? 1 : window_));
+  for (std::size_t row = 0, bytes = 0; row < rows.size() && bytes < in_flight_bytes_max; ++row) {
     try {
-      auto message = maker_.make(rows[sent]);
-      if (chained) {
-        message.headers.emplace_back("Nats-Expected-Last-Sequence",
-                                     std::to_string(*last_sequence_ + sent));
-      }
+      auto message = maker_.make(rows[row]);
+      if (auto header = expectation(rows, row)) message.headers.push_back(std::move(*header));
       bytes += message.body.bytes().value_or("").size();
       connection_.publish(message);
     } catch (const CannotRender&) {
-      if (sent == 0) throw;
-      break;  // told when it is the first
+      if (row == 0) throw;
+      return;  // told when it is the first
     }
   }
-  return sent;
 }
 
-NatsHandler::Published NatsHandler::judge(const NatsReport& report) {
+std::optional<Header> NatsHandler::expectation(Rows rows, std::size_t row) const {
+  if (!config_.expect_last_message) return std::nullopt;
+  if (row > 0) return Header{"Nats-Expected-Last-Msg-Id", rows[row - 1].idempotency_key()};
+  if (last_id_) return Header{"Nats-Expected-Last-Msg-Id", *last_id_};
+  if (compared_) return std::nullopt;
+  return Header{"Nats-Expected-Last-Sequence", std::to_string(*last_sequence_)};
+}
+
+NatsHandler::Published NatsHandler::judge(Rows rows, const NatsReport& report) {
   const auto& acks = report.acks;
   const auto failed = std::find_if(acks.begin(), acks.end(),
                                    [](const auto& ack) { return !ack || !ack->is_stored(); });
   const auto done = static_cast<std::size_t>(failed - acks.begin());
   if (done > 0) {
+    last_id_ = rows[done - 1].idempotency_key();
     last_sequence_ = acks[done - 1]->sequence;
     stream_ = acks[done - 1]->stream;
-    proven_ = true;
+    compared_ = true;
   }
   if (failed == acks.end()) {
     window_ = std::min(window_ * 2, config_.in_flight);
     return {done, std::nullopt};
   }
   if (!*failed) return {done, judge_missing(report)};
-  return {done, judge_refusal(**failed, done)};
+  return {done, judge_refusal(**failed)};
 }
 
 Outcome NatsHandler::judge_missing(const NatsReport& report) const {
@@ -103,9 +108,15 @@ Outcome NatsHandler::judge_missing(const NatsReport& report) const {
 }
 
 /// Nothing where the row is to be sent again at once.
-std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack, std::size_t done) {
-  const bool chained = config_.expect_last_sequence && last_sequence_;
-  if (ack.is_wrong_sequence() && chained) return judge_wrong_sequence(ack, done);
+std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack) {
+  if (ack.is_wrong_predecessor() && last_id_) {
+    // Someone else wrote into the stream, or this row goes to another one. All rows before it are
+    // acknowledged and none is on its way, so it may go without naming its predecessor.
+    last_id_.reset();
+    window_ = std::max<std::size_t>(window_ / 2, 1);
+    return std::nullopt;
+  }
+  if (ack.is_wrong_sequence() && !compared_) return judge_wrong_sequence(ack);
   const auto why = config_.place.origin() + ": " + told(ack.description);
   if (ack.is_against_the_row()) {
     return Outcome::poison("the server does not take this record: " + why);
@@ -113,12 +124,10 @@ std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack, std::si
   return Outcome::retry_later(why);
 }
 
-/// Someone else wrote into the stream, or this row goes to another one. All rows before it are
-/// acknowledged and none is on its way, so it may go without naming its predecessor.
-std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack, std::size_t done) {
-  window_ = std::max<std::size_t>(window_ / 2, 1);
-  if (done > 0) return std::nullopt;
-  const auto acknowledged = *std::exchange(last_sequence_, std::nullopt);
+/// A server that was restarted may have lost what it acknowledged.
+std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack) {
+  compared_ = true;
+  const auto acknowledged = *last_sequence_;
   const auto end = ack.stream_ends_at();
   if (ack.stream != stream_ || !end || *end >= acknowledged) return std::nullopt;
   // Told once: an operator's `seriatim retry` accepts the gap.

@@ -29,24 +29,26 @@ class NatsHandler final : public Handler {
   };
 
   [[nodiscard]] std::optional<Outcome> make_ready(Clock::time_point deadline);
-  /// Sends the next rows, as many as may be on their way at once; answers how many.
-  [[nodiscard]] std::size_t send(Rows rows);
-  [[nodiscard]] Published judge(const NatsReport& report);
+  /// Sends the next rows, as many as may be on their way at once.
+  void send(Rows rows);
+  [[nodiscard]] std::optional<Header> expectation(Rows rows, std::size_t row) const;
+  [[nodiscard]] Published judge(Rows rows, const NatsReport& report);
   [[nodiscard]] Outcome judge_missing(const NatsReport& report) const;
-  [[nodiscard]] std::optional<Outcome> judge_refusal(const PublishAck& ack, std::size_t done);
-  [[nodiscard]] std::optional<Outcome> judge_wrong_sequence(const PublishAck& ack,
-                                                            std::size_t done);
+  [[nodiscard]] std::optional<Outcome> judge_refusal(const PublishAck& ack);
+  [[nodiscard]] std::optional<Outcome> judge_wrong_sequence(const PublishAck& ack);
   [[nodiscard]] std::string told(std::string text) const;
 
   NatsHandlerConfig config_;
   NatsMessageMaker maker_;
   NatsConnection connection_;
   Redactor redactor_;
-  /// Of the last row that was acknowledged, and its stream: what the next one must follow.
+  /// Of the last row that was acknowledged on this connection: what the next one must follow.
+  std::optional<std::string> last_id_;
+  /// Of the last row that was acknowledged on any: what the server must not have lost.
   std::optional<std::uint64_t> last_sequence_;
   std::string stream_;
-  std::size_t window_;   ///< rows sent at once; shrinks where others write into the stream
-  bool proven_ = false;  ///< a row was acknowledged on this connection
+  bool compared_ = false;  ///< on this connection
+  std::size_t window_;     ///< rows sent at once; shrinks where others write into the stream
 };
 
 }  // namespace seriatim::handlers

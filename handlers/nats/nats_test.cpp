@@ -122,15 +122,15 @@ TEST_CASE("nothing overtakes a row over the stream's limit, unless messages name
   auto batch = rows(1, 60);
   batch[36].payload = std::string(60'001, 'x');
   auto config = config_for(server);
-  config.expect_last_sequence = false;
+  config.expect_last_message = false;
   SUBCASE("chained") {
-    config.expect_last_sequence = true;
+    config.expect_last_message = true;
   }
   SUBCASE("not chained") {}
   const auto outcome = deliver(config, batch);
   CHECK(outcome.done == 36);
   CHECK(fails(outcome, Kind::poison, "message size exceeds maximum allowed"));
-  CHECK(NatsClient(server).count(stream) == (config.expect_last_sequence ? 36 : 59));
+  CHECK(NatsClient(server).count(stream) == (config.expect_last_message ? 36 : 59));
 }
 
 TEST_CASE("a row over the server's limit is never sent") {
@@ -175,7 +175,7 @@ TEST_CASE("others may write into the stream meanwhile: the order is kept") {
   CHECK(all_done(deliver(handler, batch, 60s), batch));
   over = true;
   other.join();
-  CHECK(ids_in(server) == ids_up_to(3'000));
+  CHECK((ids_in(server) == ids_up_to(3'000)));  // in brackets: a failure prints no numbers
   CHECK(NatsClient(server).count(stream) > 3'000);
 }
 
@@ -187,12 +187,13 @@ TEST_CASE("what a server lost though it had acknowledged it is told once, before
   REQUIRE(deliver(handler, rows(1, 10)).done == 10);
   client.delete_stream(stream);
   client.add_stream(stream, "bookings.>");
-  SUBCASE("on the same connection") {}
-  SUBCASE("after a restart") {
-    server.stop();
-    server.start();
-  }
-  const auto outcome = deliver(handler, rows(11, 12));
+  server.stop();
+  server.start();
+  BatchOutcome outcome;
+  wait_until("it is there again", [&] {
+    outcome = deliver(handler, rows(11, 12));
+    return !outcome.next || outcome.next->kind != Kind::retry_later;
+  });
   CHECK(outcome.done == 0);
   CHECK(fails(outcome, Kind::poison, "ends at 0, but 10 was acknowledged"));
   CHECK(deliver(handler, rows(11, 12)).done == 2);  // an operator's retry accepts it
