@@ -130,7 +130,7 @@ void NatsServer::kill() {
   impl_->end(SIGKILL);
 }
 void NatsServer::freeze() {
-  ::kill(impl_->pid, SIGSTOP);
+  testing::freeze(impl_->pid);
 }
 void NatsServer::thaw() {
   ::kill(impl_->pid, SIGCONT);

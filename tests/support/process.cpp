@@ -235,6 +235,14 @@ Ended run(std::vector<std::string> command, Process::Options options) {
   return Process(std::move(command), std::move(options)).wait();
 }
 
+void freeze(pid_t child) {
+  kill(child, SIGSTOP);
+  int status = 0;
+  while (waitpid(child, &status, WUNTRACED) < 0 && errno == EINTR) {
+  }
+  if (!WIFSTOPPED(status)) throw std::runtime_error("the program to freeze has ended");
+}
+
 void wait_until(const std::string& what, const std::function<bool()>& fact,
                 std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;

@@ -85,6 +85,9 @@ class Process {
 Ended run(std::vector<std::string> command);
 Ended run(std::vector<std::string> command, Process::Options options);
 
+/// SIGSTOP to a child of ours; returns once all its threads stand still.
+void freeze(pid_t child);
+
 /// Waits until `fact` holds, looking every few milliseconds; throws with `what` after `limit`.
 void wait_until(const std::string& what, const std::function<bool()>& fact,
                 std::chrono::milliseconds limit = Process::patience);

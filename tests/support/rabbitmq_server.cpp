@@ -159,7 +159,7 @@ void RabbitmqServer::kill() {
   Impl::end(impl_->pid, SIGKILL);
 }
 void RabbitmqServer::freeze() {
-  ::kill(impl_->pid, SIGSTOP);
+  testing::freeze(impl_->pid);
 }
 void RabbitmqServer::thaw() {
   ::kill(impl_->pid, SIGCONT);

@@ -161,7 +161,7 @@ void RedisServer::kill() {
   impl_->end(SIGKILL);
 }
 void RedisServer::freeze() {
-  ::kill(impl_->pid, SIGSTOP);
+  testing::freeze(impl_->pid);
 }
 void RedisServer::thaw() {
   ::kill(impl_->pid, SIGCONT);
