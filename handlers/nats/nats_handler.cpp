@@ -12,7 +12,7 @@ namespace {
 
 // On their way at once, or one row: few enough for the socket's buffer, so that publishing waits
 // for nothing.
-constexpr std::size_t in_flight_bytes_max = 1 << 20;
+constexpr std::size_t in_flight_bytes_max = 2 << 20;
 
 }  // namespace
 
