@@ -112,17 +112,16 @@ TEST_SUITE("seriatim.inbox_once") {
     }
   }
 
-  TEST_CASE("a consumer's role needs these rights and no more") {
+  TEST_CASE("a consumer's role needs the rights of docs/consumer.sql and no more") {
     TestDatabase database;
-    const LeastRole role(database, "");
-    database.run("GRANT USAGE ON SCHEMA seriatim TO " + role.name() +
-                 "; GRANT INSERT (consumer, event_id) ON seriatim.inbox TO " + role.name());
+    LeastRole role(database, "");
+    role.grant("consumer.sql");
     SqlSession session(role.url());
     CHECK(session.value(take) == "t");
     CHECK(session.value(take) == "f");
     CHECK_THROWS(session.run("SELECT FROM seriatim.inbox"));
     CHECK_THROWS(session.run("SELECT seriatim.inbox_prune('billing', '1 day')"));
-    database.run("GRANT SELECT, UPDATE (consumer), DELETE ON seriatim.inbox TO " + role.name());
+    database.run("GRANT SELECT, UPDATE, DELETE ON seriatim.inbox TO " + role.name());
     CHECK(session.value("SELECT seriatim.inbox_prune('billing', '1 day')") == "0");
   }
 }

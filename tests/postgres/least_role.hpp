@@ -16,13 +16,24 @@ class LeastRole {
   LeastRole(TestDatabase& database, const std::string& table)
       : database_(database), name_("relay_" + database.name()) {
     database_.run("CREATE ROLE " + name_ + " LOGIN");
-    if (!table.empty()) database_.run(grants(table));
+    if (!table.empty()) grant("roles.sql", table);
   }
   ~LeastRole() { database_.run("DROP OWNED BY " + name_ + " CASCADE; DROP ROLE " + name_); }
   LeastRole(const LeastRole&) = delete;
   LeastRole& operator=(const LeastRole&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// What a file of docs/ grants.
+  void grant(const std::string& file, const std::string& table = {}) {
+    const auto path = SERIATIM_SOURCE_DIR "/docs/" + file;
+    std::ifstream in(path);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (text.empty()) throw std::runtime_error(path + " cannot be read");
+    replace_all(text, ":\"role\"", name_);
+    replace_all(text, ":table", table);
+    database_.run(text);
+  }
 
   [[nodiscard]] std::string url() const {
     const auto& url = database_.url();
@@ -35,15 +46,6 @@ class LeastRole {
     for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
       text.replace(at, from.size(), to);
     }
-  }
-
-  [[nodiscard]] std::string grants(const std::string& table) const {
-    std::ifstream file(SERIATIM_SOURCE_DIR "/docs/roles.sql");
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (text.empty()) throw std::runtime_error("docs/roles.sql cannot be read");
-    replace_all(text, ":\"role\"", name_);
-    replace_all(text, ":table", table);
-    return text;
   }
 
   TestDatabase& database_;
