@@ -1,9 +1,15 @@
 // The rabbitmq handler's batch form beside a loop of basic.publish and confirms through
 // librabbitmq, with the same properties and headers, into a durable queue of the same server:
 // build/PRESET/rabbitmq_bench. Figures: handlers/rabbitmq/README.md.
+#if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/framing.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
 #include <amqp.h>
 #include <amqp_framing.h>
 #include <amqp_tcp_socket.h>
+#endif
 #include <doctest/doctest.h>
 
 #include <array>

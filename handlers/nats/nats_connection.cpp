@@ -144,7 +144,7 @@ class NatsConnection::Impl {
         check(natsConnection_FlushTimeout(connection_.get(), left_ms(deadline)));
         take_answers(report, deadline);
       } catch (const Failed& failed) {
-        failure_ = failed.what;
+        failure_ = failed.status == NATS_TIMEOUT ? "no answer in time" : failed.what;
       }
     }
     report.failure = failure_;

@@ -31,9 +31,18 @@ bool has_word(const std::string& words, std::string_view word) {
 AmqpConnection::AmqpConnection(const RabbitmqHandlerConfig& config)
     : config_(config), network_(network_of(config)), connector_(network_) {}
 
-// Without it the server would log a client that vanished.
 AmqpConnection::~AmqpConnection() {
-  if (!is_ready()) return;
+  close();
+}
+
+void AmqpConnection::drop() {
+  stream_.reset();
+  reader_.reset();
+}
+
+// Without a word the server would log a client that vanished.
+void AmqpConnection::close() {
+  if (!stream_ || !stream_->is_quiet()) return drop();
   try {
     writer_.clear();
     writer_.close();
@@ -44,14 +53,11 @@ AmqpConnection::~AmqpConnection() {
     (void)stream_->talk(writer_.bytes(), take, Clock::now() + good_bye_time);
   } catch (const std::exception&) {  // then it logs one
   }
-}
-
-void AmqpConnection::close() {
-  stream_.reset();
-  reader_.reset();
+  drop();
 }
 
 bool AmqpConnection::is_ready() {
+  if (stream_ && Clock::now() - used_at_ > config_.idle_max) close();
   if (stream_ && !stream_->is_quiet()) hear();
   return stream_ && blocked_.empty();
 }
@@ -66,7 +72,7 @@ void AmqpConnection::hear() {
     return true;
   };
   const auto failure = stream_->talk({}, take_bytes, Clock::now() + hearing_time);
-  if (!sound || report.closure || !failure.empty()) close();
+  if (!sound || report.closure || !failure.empty()) drop();
 }
 
 std::string AmqpConnection::open(Clock::time_point deadline) {
@@ -80,8 +86,9 @@ std::string AmqpConnection::open(Clock::time_point deadline) {
   stream_ = std::get<std::unique_ptr<ByteStream>>(std::move(opened));
   reader_ = std::make_unique<AmqpReader>();
   auto problem = shake_hands(std::min(deadline, Clock::now() + config_.connect_timeout));
+  used_at_ = Clock::now();
   if (problem.empty()) return {};
-  close();
+  drop();
   return config_.place.origin() + ": " + problem;
 }
 
@@ -140,6 +147,7 @@ AmqpReport AmqpConnection::send(Clock::time_point deadline) {
     return !problem.empty() || report.closure || answered_ == ids_.size();
   };
   auto failure = stream_->talk(writer_.bytes(), take_bytes, deadline);
+  used_at_ = Clock::now();
   tag_before_ += ids_.size();
   const bool complete = answered_ == ids_.size() && !report.closure && problem.empty();
   writer_.clear();
@@ -147,7 +155,7 @@ AmqpReport AmqpConnection::send(Clock::time_point deadline) {
   if (complete && failure.empty()) return report;
   report.failure = config_.place.origin() + ": ";
   report.failure += report.closure ? report.closure->text : problem.empty() ? failure : problem;
-  close();
+  drop();
   return report;
 }
 

@@ -40,15 +40,16 @@ class AmqpConnection {
   using Clock = std::chrono::steady_clock;
 
   explicit AmqpConnection(const RabbitmqHandlerConfig& config);  ///< keeps a reference
-  ~AmqpConnection();                                             ///< says good-bye
+  ~AmqpConnection();
 
-  /// Open, as far as the server has said, and not blocked.
+  /// Open, as far as the server has said, and not blocked. One that was unused for long is closed:
+  /// what lies between may have forgotten it.
   [[nodiscard]] bool is_ready();
   /// Why the server took no messages when it was last heard; empty: it did.
   [[nodiscard]] const std::string& blocked() const { return blocked_; }
   /// Answers what went wrong; empty: nothing.
   [[nodiscard]] std::string open(Clock::time_point deadline);
-  void close();
+  void close();  ///< says good-bye
 
   /// Adds to what is sent next. Throws CannotRender for a message AMQP cannot carry.
   void add(const AmqpMessage& message);
@@ -58,6 +59,7 @@ class AmqpConnection {
   [[nodiscard]] AmqpReport send(Clock::time_point deadline);
 
  private:
+  void drop();
   [[nodiscard]] std::string shake_hands(Clock::time_point deadline);
   /// Sends what was written and waits for such an event.
   [[nodiscard]] std::string step(AmqpEvent::Kind awaited, AmqpEvent& found,
@@ -75,6 +77,7 @@ class AmqpConnection {
   std::unique_ptr<ByteStream> stream_;
   std::unique_ptr<AmqpReader> reader_;
   AmqpWriter writer_;
+  Clock::time_point used_at_{};
   std::uint32_t frame_max_ = 0;
   std::string blocked_;
   std::uint64_t tag_before_ = 0;  ///< delivery tag of the last message of earlier sendings

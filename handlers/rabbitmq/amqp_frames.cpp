@@ -1,7 +1,12 @@
 #include "rabbitmq/amqp_frames.hpp"
 
+#if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/framing.h>
+#else
 #include <amqp.h>
 #include <amqp_framing.h>
+#endif
 
 #include <algorithm>
 #include <array>

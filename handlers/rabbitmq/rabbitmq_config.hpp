@@ -27,7 +27,8 @@ struct RabbitmqHandlerConfig {
   std::size_t in_flight = 1'000;  ///< rows sent and not yet confirmed; 1: one at a time
   bool try_routes = true;         ///< a routing key not yet confirmed here travels alone
   std::chrono::milliseconds connect_timeout{10'000};
-  std::string ca_file;  ///< PEM; empty: the system's certificate authorities
+  std::chrono::milliseconds idle_max{60'000};  ///< a connection unused for longer is not used again
+  std::string ca_file;                         ///< PEM; empty: the system's certificate authorities
 };
 
 /// Reads the handler's table; problems are noted there.

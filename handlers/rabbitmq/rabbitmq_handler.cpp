@@ -33,7 +33,7 @@ Outcome outcome_of(Misrouted misrouted, std::string why) {
 
 RabbitmqHandler::RabbitmqHandler(RabbitmqHandlerConfig config)
     : config_(std::move(config)), maker_(config_), connection_(config_) {
-  redactor_.add(config_.password);
+  if (config_.password != config_.username) redactor_.add(config_.password);
 }
 
 BatchOutcome RabbitmqHandler::handle(std::span<const Record> batch, const CallContext& context) {

@@ -330,6 +330,36 @@ TEST_CASE("a connection the server closed meanwhile costs nothing") {
   CHECK(client.count(stage.queue) == 20);
 }
 
+TEST_CASE("a connection that was idle for long is left with a good-bye, for another") {
+  Stage stage;
+  stage.prepare();
+  auto config = stage.config();
+  config.idle_max = 0ms;
+  const auto log = stage.server.log();
+  const auto connections = [&] { return stage.server.control({"list_connections", "peer_port"}); };
+  {
+    RabbitmqHandler handler(config);
+    REQUIRE(deliver(handler, rows(1, 1)).done == 1);
+    const auto first = connections();
+    REQUIRE(deliver(handler, rows(2, 2)).done == 1);
+    CHECK(connections() != first);
+  }
+  CHECK(stage.ids() == "1 2");
+  CHECK(stage.server.log().find("client unexpectedly closed", log.size()) == std::string::npos);
+}
+
+TEST_CASE("quorum queues and streams confirm too") {
+  for (const char* type : {"quorum", "stream"}) {
+    CAPTURE(type);
+    Stage stage;
+    stage.prepare({{"x-queue-type", type}});
+    RabbitmqHandler handler(stage.config());
+    CHECK(all_done(deliver(handler, rows(1, 300)), rows(1, 300)));
+    if (std::string(type) == "quorum") CHECK(stage.ids() == ids_up_to(300));
+    stage.client.delete_queue(stage.queue);
+  }
+}
+
 TEST_CASE("who may not log in or write is waited for, and no password is told") {
   Stage stage;
   stage.prepare();

@@ -1,8 +1,14 @@
 #include "support/rabbitmq_client.hpp"
 
+#if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/framing.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
 #include <amqp.h>
 #include <amqp_framing.h>
 #include <amqp_tcp_socket.h>
+#endif
 
 #include <algorithm>
 #include <cctype>

@@ -177,6 +177,10 @@ std::string RabbitmqServer::ca_file() const {
   return impl_->file("ca.pem").string();
 }
 
+std::string RabbitmqServer::log() const {
+  return impl_->log();
+}
+
 std::string RabbitmqServer::control(std::vector<std::string> words) const {
   auto command = impl_->in_folder("rabbitmqctl");
   command.insert(command.end(), {"-n", node, "-q"});

@@ -34,6 +34,7 @@ class RabbitmqServer {
   /// For tls: the authority a client trusts, a PEM file.
   [[nodiscard]] std::string ca_file() const;
 
+  [[nodiscard]] std::string log() const;
   /// rabbitmqctl with these words, on this server; takes a second. Throws with what it said where
   /// it fails.
   std::string control(std::vector<std::string> words) const;
