@@ -66,24 +66,15 @@ Data to_data(const JsonValue& value) {
 
 class TemplateValues::Impl {
  public:
-  explicit Impl(const Record& record) : record_(record) {
-    put("id", record.id());
-    put("process", record.process);
-    put("lane", std::to_string(record.lane));
-    put("sequence", std::to_string(record.sequence));
-    put("epoch", std::to_string(record.epoch));
-    put("attempt", std::to_string(record.attempt));
-    put("created_at", rfc3339(record.position.created_at_us));
-    if (record.key) put("key", *record.key);
-    if (record.event_type) put("event_type", *record.event_type);
-    if (record.previous_id) put("previous_id", *record.previous_id);
-    if (record.late) put("late", "true");
-  }
+  explicit Impl(const Record& record) : record_(record) {}
 
   /// What a section looks at; null where there is none.
   const Data* find(std::string_view name) {
     const auto plain = plain_.find(name);
     if (plain != plain_.end()) return &plain->second;
+    if (auto text = text_of(name)) {
+      return &plain_.emplace(name, Data(std::move(*text))).first->second;
+    }
     auto rest = name;
     const auto first = take_segment(rest);
     if (first == "payload") return record_.payload ? payload(rest) : nullptr;
@@ -96,7 +87,21 @@ class TemplateValues::Impl {
   const Data* keep(Data data) { return &kept_.emplace_back(std::move(data)); }
 
  private:
-  void put(const char* name, const std::string& value) { plain_.emplace(name, Data(value)); }
+  /// Made when asked for: most templates look at one or two.
+  [[nodiscard]] std::optional<std::string> text_of(std::string_view name) const {
+    if (name == "id") return record_.id();
+    if (name == "process") return record_.process;
+    if (name == "lane") return std::to_string(record_.lane);
+    if (name == "event_type") return record_.event_type;
+    if (name == "key") return record_.key;
+    if (name == "sequence") return std::to_string(record_.sequence);
+    if (name == "epoch") return std::to_string(record_.epoch);
+    if (name == "attempt") return std::to_string(record_.attempt);
+    if (name == "created_at") return rfc3339(record_.position.created_at_us);
+    if (name == "previous_id") return record_.previous_id;
+    if (name == "late" && record_.late) return "true";
+    return std::nullopt;
+  }
 
   const Data* payload(std::string_view path) {
     if (!payload_) payload_ = parse_json(*record_.payload);
@@ -176,7 +181,7 @@ TemplateValues::~TemplateValues() = default;
 class Template::Impl {
  public:
   Impl(const TemplateText& text, Escaping escaping)
-      : constant_(!text.has_tags), mustache_(text.text) {
+      : constant_(!text.has_tags), text_(text.text), mustache_(text.text) {
     if (!mustache_.is_valid()) throw CannotRender("template: " + mustache_.error_message());
     if (escaping == Escaping::url && text.has_unescaped) {
       throw CannotRender("{{{…}}} and {{&…}} are not allowed here: values are always encoded");
@@ -185,6 +190,7 @@ class Template::Impl {
   }
 
   const bool constant_;
+  const std::string text_;
   mustache::mustache mustache_;
 };
 
@@ -195,6 +201,7 @@ Template::Template(Template&&) noexcept = default;
 Template& Template::operator=(Template&&) noexcept = default;
 
 std::string Template::render(TemplateValues& values) const {
+  if (impl_->constant_) return impl_->text_;
   Context context(*values.impl_);
   return impl_->mustache_.render(context);
 }
