@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "seriatim/registry.hpp"
 #include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
@@ -27,11 +26,12 @@ std::size_t bytes_of(const Record& record, const MessageBody& body) {
 
 }  // namespace
 
-KafkaHandler::KafkaHandler(KafkaHandlerConfig config)
+KafkaHandler::KafkaHandler(KafkaHandlerConfig config, NoteWriter notes)
     : config_(std::move(config)),
       form_(config_.form),
       topic_(config_.topic, Escaping::none),
       redactor_(redactor_of(config_)),
+      notes_(std::move(notes)),
       request_bytes_(config_.request_bytes) {}
 
 BatchOutcome KafkaHandler::handle(std::span<const Record> batch, const CallContext& context) {
@@ -73,9 +73,14 @@ std::optional<KafkaHandler::Failure> KafkaHandler::open(const Call& call) {
     return Failure{call.done, KafkaRefusal::server, "the connections before are not closed yet"};
   }
   const auto& first = call.batch.front();
+  // To the log, what the client meets between calls too.
+  const auto complain = [this, process = first.process,
+                         lane = first.lane](const std::string& text) {
+    if (notes_) notes_({process, lane, redactor_.redact(text)});
+  };
   try {
-    producer_ =
-        std::make_unique<KafkaProducer>(config_, first.process + ':' + std::to_string(first.lane));
+    producer_ = std::make_unique<KafkaProducer>(
+        config_, first.process + ':' + std::to_string(first.lane), complain);
   } catch (const CannotRender& e) {  // a file of certificates that is no more …
     return Failure{call.done, KafkaRefusal::server, excerpt(redactor_.redact(e.what()))};
   }
@@ -247,10 +252,9 @@ void register_kafka(HandlerRegistry& registry);
 
 void register_kafka(HandlerRegistry& registry) {
   HandlerKind kind{"kafka", "a message of a Kafka topic a record",
-                   [](Options& options) -> HandlerFactory {
-                     auto config = handlers::read_kafka_config(options);
-                     return [config = std::move(config)](unsigned) {
-                       return std::make_unique<handlers::KafkaHandler>(config);
+                   [notes = registry.notes()](Options& options) -> HandlerFactory {
+                     return [config = handlers::read_kafka_config(options), notes](unsigned) {
+                       return std::make_unique<handlers::KafkaHandler>(config, notes);
                      };
                    }};
   kind.takes_batches = true;

@@ -14,6 +14,7 @@
 #include "kafka/kafka_error.hpp"
 #include "kafka/kafka_producer.hpp"
 #include "seriatim/handler.hpp"
+#include "seriatim/registry.hpp"
 #include "support/excerpt.hpp"
 #include "support/message_form.hpp"
 #include "support/template.hpp"
@@ -28,7 +29,7 @@ namespace seriatim::handlers {
 class KafkaHandler final : public Handler {
  public:
   /// Throws CannotRender for a configuration that `read_kafka_config` would have complained about.
-  explicit KafkaHandler(KafkaHandlerConfig config);
+  explicit KafkaHandler(KafkaHandlerConfig config, NoteWriter notes = {});
 
   BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
 
@@ -82,6 +83,7 @@ class KafkaHandler final : public Handler {
   MessageForm form_;
   Template topic_;
   Redactor redactor_;
+  NoteWriter notes_;
   std::size_t request_bytes_;         ///< less than configured where a topic takes less
   std::vector<Delivery> deliveries_;  ///< of the last round
   std::string complaint_;             ///< of the client, in the last round

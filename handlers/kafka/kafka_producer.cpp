@@ -86,7 +86,7 @@ std::int32_t partition_of(const rd_kafka_topic_t* topic, KafkaHandlerConfig::Par
 
 class KafkaProducer::Impl {
  public:
-  Impl(const KafkaHandlerConfig& config, std::string lane);
+  Impl(const KafkaHandlerConfig& config, std::string lane, Complaints complaints);
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -127,13 +127,14 @@ class KafkaProducer::Impl {
 
   const KafkaHandlerConfig config_;
   const std::string lane_;
+  const Complaints complaints_;
   std::map<std::string, rd_kafka_topic_t*> topics_;
   mutable std::mutex complaint_mutex_;
   std::string complaint_;
 };
 
-KafkaProducer::Impl::Impl(const KafkaHandlerConfig& config, std::string lane)
-    : config_(config), lane_(std::move(lane)) {
+KafkaProducer::Impl::Impl(const KafkaHandlerConfig& config, std::string lane, Complaints complaints)
+    : config_(config), lane_(std::move(lane)), complaints_(std::move(complaints)) {
   std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)> conf(rd_kafka_conf_new(),
                                                                           rd_kafka_conf_destroy);
   configure(conf.get());
@@ -243,18 +244,22 @@ void KafkaProducer::Impl::note(const rd_kafka_message_t& report) {
 void KafkaProducer::Impl::complain(const char* text) {
   const std::string_view said(text);
   if (said.find("brokers are down") != said.npos) return;  // the reason came before
-  const std::lock_guard lock(complaint_mutex_);
-  complaint_ = said;
+  {
+    const std::lock_guard lock(complaint_mutex_);
+    complaint_ = said;
+  }
+  if (complaints_) complaints_(text);
 }
 
-KafkaProducer::KafkaProducer(const KafkaHandlerConfig& config, std::string lane)
-    : impl_(std::make_unique<Impl>(config, std::move(lane))) {}
+KafkaProducer::KafkaProducer(const KafkaHandlerConfig& config, std::string lane,
+                             Complaints complaints)
+    : impl_(std::make_unique<Impl>(config, std::move(lane), std::move(complaints))) {}
 KafkaProducer::~KafkaProducer() = default;
 
 std::string KafkaProducer::problem_with(KafkaHandlerConfig config) {
   config.brokers.clear();
   try {
-    (void)KafkaProducer(config, {});
+    (void)KafkaProducer(config, {}, {});
   } catch (const CannotRender& e) {
     return e.what();
   }

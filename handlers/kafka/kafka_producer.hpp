@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,12 @@ class KafkaProducer {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// What the library complains about: foreign text, on any thread.
+  using Complaints = std::function<void(const std::string&)>;
+
   /// `lane` names the lane among all that write the topics. Throws CannotRender for properties
   /// the library does not take together.
-  KafkaProducer(const KafkaHandlerConfig& config, std::string lane);
+  KafkaProducer(const KafkaHandlerConfig& config, std::string lane, Complaints complaints);
   ~KafkaProducer();  ///< what is not acknowledged is forgotten; may take a name's resolution
   KafkaProducer(const KafkaProducer&) = delete;
   KafkaProducer& operator=(const KafkaProducer&) = delete;
@@ -78,7 +82,7 @@ class KafkaProducer {
   [[nodiscard]] const std::vector<Delivery>& deliveries() const;
   [[nodiscard]] std::size_t unreported() const;  ///< messages queued or on their way
   [[nodiscard]] bool failed() const;             ///< a report was not good, or the library gave up
-  /// What the library last complained about, "" where it did not: foreign text.
+  /// The last one, "" where there was none.
   [[nodiscard]] std::string last_complaint() const;
 
  private:
