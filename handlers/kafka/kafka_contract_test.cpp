@@ -16,14 +16,6 @@ using namespace seriatim::testing;
 
 namespace {
 
-/// One for all cases, each with a topic of its own: a start takes some seconds.
-KafkaServer& server() {
-  static KafkaServer one;
-  if (!one.runs()) one.start();
-  one.thaw();
-  return one;
-}
-
 BrokerMessage message_of(const KafkaMessage& found) {
   static const std::set<std::string> handlers_own{"id",
                                                   "event-type",
@@ -75,7 +67,7 @@ class KafkaUnderTest final : public BrokerUnderTest {
     return "rows-" + std::to_string(++made);
   }
 
-  KafkaServer& server_ = server();
+  KafkaServer& server_ = shared_kafka_server();
   std::string topic_ = new_topic();
   KafkaReader reader_{server_.brokers()};
 };

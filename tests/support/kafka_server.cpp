@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "postgres/child_process.hpp"
+#include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
@@ -72,10 +73,12 @@ struct KafkaServer::Impl {
   TemporaryFolder folder;
   int port = free_port();
   int controller_port = free_port();
+  int secure_port = free_port();
   pid_t pid = 0;
 
   fs::path file(const std::string& name) const { return folder.path() / name; }
   std::string brokers() const { return "127.0.0.1:" + std::to_string(port); }
+  std::string secure_brokers() const { return "127.0.0.1:" + std::to_string(secure_port); }
 
   /// A fresh storage folder needs no more than its name; the formatting tool would take seconds.
   void prepare() const {
@@ -83,11 +86,23 @@ struct KafkaServer::Impl {
     std::ofstream(file("data/meta.properties"))
         << "version=1\nnode.id=1\ncluster.id=c2VyaWF0aW0tdGVzdHMtMQ\n"
            "directory.id=c2VyaWF0aW0tdGVzdHMtMg\n";
+    const CertificateAuthority authority;
+    const auto own = authority.issue({{}, {"127.0.0.1"}});
+    std::ofstream(file("ca.pem")) << authority.certificate();
+    std::ofstream(file("own.pem")) << own.key << own.certificate;
     const auto controller = "127.0.0.1:" + std::to_string(controller_port);
     std::ofstream(file("server.properties"))
         << "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@" << controller
-        << "\nlisteners=PLAINTEXT://" << brokers() << ",CONTROLLER://" << controller
-        << "\nadvertised.listeners=PLAINTEXT://" << brokers()
+        << "\nlisteners=PLAINTEXT://" << brokers() << ",SECURE://" << secure_brokers()
+        << ",CONTROLLER://" << controller << "\nadvertised.listeners=PLAINTEXT://" << brokers()
+        << ",SECURE://" << secure_brokers()
+        << "\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+           "SECURE:SASL_SSL\nsasl.enabled.mechanisms=PLAIN\n"
+           "listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
+           "PlainLoginModule required user_relay=\"open sesame\";\n"
+           "listener.name.secure.ssl.keystore.type=PEM\n"
+           "listener.name.secure.ssl.keystore.location="
+        << file("own.pem").string()
         << "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" << file("data").string()
         << "\nmessage.max.bytes=" << message_bytes_max
         << "\nauto.create.topics.enable=false\noffsets.topic.replication.factor=1\n"
@@ -173,7 +188,7 @@ void KafkaServer::kill() {
   impl_->end(SIGKILL);
 }
 void KafkaServer::freeze() {
-  ::kill(impl_->pid, SIGSTOP);
+  testing::freeze(impl_->pid);
 }
 void KafkaServer::thaw() {
   ::kill(impl_->pid, SIGCONT);
@@ -186,16 +201,27 @@ std::string KafkaServer::brokers() const {
   return impl_->brokers();
 }
 
+std::string KafkaServer::secure_brokers() const {
+  return impl_->secure_brokers();
+}
+std::string KafkaServer::ca_file() const {
+  return impl_->file("ca.pem").string();
+}
+
 std::string KafkaServer::log() const {
   return impl_->log();
 }
 
-void KafkaServer::make_topic(const std::string& topic, int partitions) {
+void KafkaServer::make_topic(const std::string& name, int partitions,
+                             const std::map<std::string, std::string>& settings) {
   const auto client = client_of(brokers());
   std::array<char, 256> why{};
   std::unique_ptr<rd_kafka_NewTopic_t, decltype(&rd_kafka_NewTopic_destroy)> wish(
-      rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, why.data(), why.size()),
+      rd_kafka_NewTopic_new(name.c_str(), partitions, 1, why.data(), why.size()),
       rd_kafka_NewTopic_destroy);
+  for (const auto& [setting, value] : settings) {
+    rd_kafka_NewTopic_set_config(wish.get(), setting.c_str(), value.c_str());
+  }
   const std::unique_ptr<rd_kafka_queue_t, decltype(&rd_kafka_queue_destroy)> queue(
       rd_kafka_queue_new(client.get()), rd_kafka_queue_destroy);
   auto* wishes = wish.get();
@@ -207,9 +233,16 @@ void KafkaServer::make_topic(const std::string& topic, int partitions) {
   const auto* const* made =
       rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
   if (count != 1 || rd_kafka_topic_result_error(made[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw std::runtime_error("Kafka makes no topic " + topic);
+    throw std::runtime_error("Kafka makes no topic " + name);
   }
   wait_until("the topic has leaders", [&] { return is_ready(client.get()); });
+}
+
+KafkaServer& shared_kafka_server() {
+  static KafkaServer one;
+  if (!one.runs()) one.start();
+  one.thaw();
+  return one;
 }
 
 }  // namespace seriatim::testing

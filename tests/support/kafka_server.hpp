@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -29,12 +30,20 @@ class KafkaServer {
   [[nodiscard]] bool runs() const;
 
   [[nodiscard]] std::string brokers() const;
-  void make_topic(const std::string& topic, int partitions = 1);
+  /// Another way to it: TLS, and user "relay" with password "open sesame" (SASL PLAIN).
+  [[nodiscard]] std::string secure_brokers() const;
+  [[nodiscard]] std::string ca_file() const;
+
+  void make_topic(const std::string& name, int partitions = 1,
+                  const std::map<std::string, std::string>& settings = {});
   [[nodiscard]] std::string log() const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// One for all cases of a program, running; each takes topics of its own.
+[[nodiscard]] KafkaServer& shared_kafka_server();
 
 }  // namespace seriatim::testing
