@@ -114,7 +114,8 @@ class KafkaProducer::Impl {
   static void on_report(rd_kafka_t*, const rd_kafka_message_t* report, void* self) {
     static_cast<Impl*>(self)->note(*report);
   }
-  static void on_log(const rd_kafka_t* client, int, const char*, const char* text) {
+  static void on_log(const rd_kafka_t* client, int, const char* kind, const char* text) {
+    if (std::string_view(kind) == "CONFWARN") return;  // of properties that are ours
     static_cast<Impl*>(rd_kafka_opaque(client))->complain(text);
   }
   static std::int32_t on_partition(const rd_kafka_topic_t* topic, const void* key,

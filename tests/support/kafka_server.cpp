@@ -52,19 +52,21 @@ Client client_of(const std::string& brokers) {
   return client;
 }
 
-/// Every partition has a leader.
-bool is_ready(rd_kafka_t* client) {
+/// Every partition has a leader, and that topic, unless "", is there.
+bool is_ready(rd_kafka_t* client, const std::string& name = "") {
   const struct rd_kafka_metadata* metadata = nullptr;
   if (rd_kafka_metadata(client, 1, nullptr, &metadata, 500) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return false;
   }
   bool ready = metadata->broker_cnt > 0;
+  bool found = name.empty();
   for (int i = 0; i < metadata->topic_cnt; ++i) {
     const auto& topic = metadata->topics[i];
+    found |= topic.topic == name;
     for (int n = 0; n < topic.partition_cnt; ++n) ready &= topic.partitions[n].leader >= 0;
   }
   rd_kafka_metadata_destroy(metadata);
-  return ready;
+  return ready && found;
 }
 
 }  // namespace
@@ -235,7 +237,7 @@ void KafkaServer::make_topic(const std::string& name, int partitions,
   if (count != 1 || rd_kafka_topic_result_error(made[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     throw std::runtime_error("Kafka makes no topic " + name);
   }
-  wait_until("the topic has leaders", [&] { return is_ready(client.get()); });
+  wait_until("the topic has leaders", [&] { return is_ready(client.get(), name); });
 }
 
 KafkaServer& shared_kafka_server() {
