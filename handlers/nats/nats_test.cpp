@@ -223,6 +223,20 @@ TEST_CASE("a server that was restarted meanwhile costs nothing") {
   CHECK(ids_in(server) == ids_up_to(200));
 }
 
+TEST_CASE("rows that were sent and not answered in time are unknown, and no second message after") {
+  NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  NatsHandler handler(config_for(server));
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+  server.freeze();
+  const auto outcome = deliver(handler, rows(11, 20), 200ms);
+  server.thaw();
+  CHECK(outcome.done == 0);
+  CHECK(fails(outcome, Kind::unknown, "no answer in time"));
+  CHECK(all_done(deliver(handler, rows(11, 20)), rows(11, 20)));
+  CHECK(ids_in(server) == ids_up_to(20));
+}
+
 TEST_CASE("who may not log in or publish is waited for, at once and without a secret told") {
   const char* users =
       "authorization { users = ["

@@ -319,6 +319,20 @@ TEST_CASE("a server low on memory takes nothing; what is tried meanwhile leaves 
   CHECK(messages.size() <= 20 + 20 - first.done);
 }
 
+TEST_CASE("rows that were sent and not answered in time are unknown, and come again after that") {
+  Stage stage;
+  stage.prepare();
+  RabbitmqHandler handler(stage.config());
+  REQUIRE(deliver(handler, rows(1, 10)).done == 10);
+  stage.server.freeze();
+  const auto outcome = deliver(handler, rows(11, 20), 200ms);
+  stage.server.thaw();
+  CHECK(outcome.done == 0);
+  CHECK(fails(outcome, Kind::unknown, "no answer in time"));
+  CHECK(all_done(deliver(handler, rows(11, 20)), rows(11, 20)));
+  CHECK(stage.client.count(stage.queue) <= 30);
+}
+
 TEST_CASE("a connection the server closed meanwhile costs nothing") {
   Stage stage;
   stage.prepare();

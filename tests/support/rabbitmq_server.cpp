@@ -86,6 +86,7 @@ struct RabbitmqServer::Impl {
             "RABBITMQ_GENERATED_CONFIG_DIR=" + data + "/config",
             "RABBITMQ_SCHEMA_DIR=" + data + "/schema",
             "RABBITMQ_CONFIG_FILE=" + file("rabbitmq").string(),
+            "RABBITMQ_ADVANCED_CONFIG_FILE=" + data + "/none.config",
             "detached=1",  // no shell stays between us and the server
             programs + program};
   }
