@@ -48,6 +48,9 @@ void add_delivery_headers(const Record& record, std::vector<Header>& headers) {
   headers.emplace_back("Seriatim-Process", header_encode(record.process));
   headers.emplace_back("Seriatim-Lane", std::to_string(record.lane));
   headers.emplace_back("Seriatim-Sequence", std::to_string(record.sequence));
+  if (record.set_aside > 0) {
+    headers.emplace_back("Seriatim-Set-Aside", std::to_string(record.set_aside));
+  }
   headers.emplace_back("Seriatim-Epoch", std::to_string(record.epoch));
   headers.emplace_back("Seriatim-Attempt", std::to_string(record.attempt));
   if (record.late) headers.emplace_back("Seriatim-Late", "true");

@@ -22,13 +22,16 @@ struct Delivery {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::string id;
+  std::uint64_t set_aside = 0;  ///< `Seriatim-Set-Aside`; 0 where the header is absent
 };
 
 /// What a receiver must keep of one lane, best in the transaction of the effect itself.
 struct ReceivedLane {
   std::uint64_t epoch = 0;       ///< the highest seen
   std::uint64_t sequence = 0;    ///< of the last record taken or set aside
-  std::vector<std::string> ids;  ///< of the last records up to `sequence`, oldest first
+  std::vector<std::string> ids;  ///< of the last records up to `sequence`, oldest first; empty
+                                 ///< for one set aside
+  std::uint64_t set_aside = 0;   ///< numbers the sender had set aside by then
 
   friend bool operator==(const ReceivedLane&, const ReceivedLane&) = default;
 };
@@ -68,8 +71,8 @@ class Receiver {
   /// not the next one.
   const ReceivedLane& taken(const Delivery& delivery);
 
-  /// A person says that the next record was set aside (`seriatim skip`) and will never come. False
-  /// where `sequence` is not the next.
+  /// A person says that the next record will never come, though its sender does not say so (one
+  /// it set aside is told by `Seriatim-Set-Aside`). False where `sequence` is not the next.
   bool set_aside(const std::string& process, unsigned lane, std::uint64_t sequence, std::string id);
 
   /// What was kept, at start; or what a person decided.

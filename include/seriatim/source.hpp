@@ -21,6 +21,7 @@ struct Cursor {
 
   std::optional<Position> position;  ///< absent before the first row
   std::uint64_t sequence = 0;        ///< of the row at `position`
+  std::uint64_t set_aside = 0;       ///< of the numbers up to it, how many went to rows set aside
   std::uint64_t epoch = 0;
   State state = State::running;
   unsigned attempts = 0;     ///< started for the row after `position`

@@ -20,5 +20,8 @@ CREATE INDEX parked_key ON seriatim.parked (process_name, key_hash, number);
 CREATE INDEX parked_head ON seriatim.parked (process_name) WHERE head;
 CREATE INDEX parked_redrive ON seriatim.parked (process_name, number) WHERE redrive_at IS NOT NULL;
 
--- Numbers given to rows that were parked before, which the ledger counted then.
-ALTER TABLE seriatim.cursor ADD COLUMN redriven bigint NOT NULL DEFAULT 0;
+ALTER TABLE seriatim.cursor
+    -- Numbers given to rows that were parked before, which the ledger counted then.
+    ADD COLUMN redriven  bigint NOT NULL DEFAULT 0,
+    -- Numbers of rows set aside, whatever became of them: receivers are told, and do not wait.
+    ADD COLUMN set_aside bigint NOT NULL DEFAULT 0;

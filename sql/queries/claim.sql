@@ -47,7 +47,7 @@ WITH lane AS (
     FROM taken WHERE changes
 )
 SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
-       sequence, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
+       sequence, set_aside, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
        (SELECT count(*) FROM seriatim.parked AS p WHERE p.process_name = $1 AND p.head) AS parked,

@@ -29,6 +29,7 @@ WITH before AS (
     UPDATE seriatim.cursor AS c
     SET position_at = $8::timestamptz, position_id = $9::text, sequence = $10::bigint,
         epoch = c.epoch + 1,
+        set_aside = c.set_aside + CASE WHEN $12::boolean THEN $11::bigint ELSE 0 END,
         bucket_at = CASE WHEN $12::boolean THEN $8::timestamptz ELSE $14::timestamptz END,
         bucket_id = CASE WHEN $12::boolean THEN $9::text ELSE $15::text END,
         bucket_ids = CASE WHEN $12::boolean THEN '{}' ELSE $16::text[] END,

@@ -11,7 +11,7 @@ WITH before AS (
 ), changed AS (
     UPDATE seriatim.cursor AS c
     SET position_at = $8::timestamptz, position_id = $9::text,
-        sequence = c.sequence + 1, epoch = c.epoch + 1,
+        sequence = c.sequence + 1, epoch = c.epoch + 1, set_aside = c.set_aside + 1,
         bucket_ids = c.bucket_ids || $11::text[],
         planned_ids = array_remove(c.planned_ids, $10::text),
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,

@@ -182,6 +182,7 @@ void Lane::number_records() {
     record.process = config_.name;
     record.lane = status_.lane;
     record.sequence = ++sequence;
+    record.set_aside = cursor_.set_aside + queued;
     record.epoch = cursor_.epoch;
     record.previous_id = previous;
     if (!record.late) previous = record.id();
@@ -274,6 +275,7 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
     for (const auto end = queued_before(record); next_queued_ < end; ++next_queued_) {
       const auto& row = round_.queued[next_queued_];
       move_over(row.position, row.late);
+      cursor_.set_aside += 1;
     }
   };
   for (const auto end = next_ + calling_; next_ < end; ++next_) {
@@ -339,6 +341,7 @@ Action Lane::handle(SetAside& event, const Moment& moment) {
   const auto& record = round_.records[next_];
   if (!record.late) cursor_.position = record.position;
   cursor_.sequence += 1;
+  cursor_.set_aside += 1;
   cursor_.attempts = cursor_.crashes = 0;
   cursor_.parked += 1;
   cursor_.state = Cursor::State::running;

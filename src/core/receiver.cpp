@@ -39,6 +39,12 @@ Judgement seen_before(const Delivery& delivery, const ReceivedLane& lane) {
                                  delivery.id + " now"};
 }
 
+/// The last number that may come next: those between were set aside by the sender.
+std::uint64_t next_at_most(const Delivery& delivery, const ReceivedLane& lane) {
+  const auto told = std::max(delivery.set_aside, lane.set_aside);
+  return lane.sequence + 1 + (told - lane.set_aside);
+}
+
 bool read_number(std::string_view& text, std::uint64_t& into, char end) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), into);
   const auto length = static_cast<std::size_t>(rest - text.data());
@@ -65,16 +71,21 @@ Judgement Receiver::judge(const Delivery& delivery) {
   if (delivery.epoch < lane.epoch) return stale(delivery, lane);
   lane.epoch = delivery.epoch;
   if (delivery.sequence <= lane.sequence) return seen_before(delivery, lane);
-  if (delivery.sequence > lane.sequence + 1) return gap(delivery, lane);
+  if (delivery.sequence > next_at_most(delivery, lane)) return gap(delivery, lane);
   return {};
 }
 
 const ReceivedLane& Receiver::taken(const Delivery& delivery) {
   auto& lane = lanes_[{delivery.process, delivery.lane}];
-  if (delivery.sequence != lane.sequence + 1) {
+  const bool next =
+      delivery.sequence > lane.sequence && delivery.sequence <= next_at_most(delivery, lane);
+  if (!next) {
     throw std::logic_error("record " + number(delivery.sequence) + " taken after record " +
                            number(lane.sequence) + ": only an accepted record can be taken");
   }
+  const auto kept = std::min<std::uint64_t>(delivery.sequence - lane.sequence - 1, ids_kept_);
+  for (std::uint64_t i = 0; i < kept; ++i) remember(lane, lane.sequence, {});
+  lane.set_aside = std::max(lane.set_aside, delivery.set_aside);
   remember(lane, delivery.sequence, delivery.id);
   return lane;
 }
@@ -84,6 +95,7 @@ bool Receiver::set_aside(const std::string& process, unsigned lane, std::uint64_
   auto& kept = lanes_[{process, lane}];
   if (sequence != kept.sequence + 1) return false;
   remember(kept, sequence, std::move(id));
+  kept.set_aside += 1;
   return true;
 }
 
@@ -101,10 +113,12 @@ const ReceivedLane& Receiver::lane(const std::string& process, unsigned lane) {
   return lanes_[{process, lane}];
 }
 
-// "7 42 2:ab 1:c ": epoch, sequence, and each id behind its length.
+// "7 42 s3 2:ab 1:c ": epoch, sequence, numbers set aside (where there are), and each id behind its
+// length.
 
 std::string to_text(const ReceivedLane& lane) {
   std::string text = number(lane.epoch) + ' ' + number(lane.sequence) + ' ';
+  if (lane.set_aside > 0) text += 's' + number(lane.set_aside) + ' ';
   for (const auto& id : lane.ids) text += number(id.size()) + ':' + id + ' ';
   return text;
 }
@@ -112,6 +126,10 @@ std::string to_text(const ReceivedLane& lane) {
 std::optional<ReceivedLane> lane_from(std::string_view text) {
   ReceivedLane lane;
   if (!read_number(text, lane.epoch, ' ') || !read_number(text, lane.sequence, ' ')) return {};
+  if (text.starts_with('s')) {
+    text.remove_prefix(1);
+    if (!read_number(text, lane.set_aside, ' ')) return {};
+  }
   while (!text.empty()) {
     std::uint64_t length = 0;
     if (!read_number(text, length, ':') || length >= text.size() || text[length] != ' ') return {};

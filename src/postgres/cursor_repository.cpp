@@ -54,6 +54,7 @@ Cursor cursor_from(const pqxx::row& row) {
     cursor.position = {row["position_us"].as<std::int64_t>(), row["position_id"].as<std::string>()};
   }
   cursor.sequence = row["sequence"].as<std::uint64_t>();
+  cursor.set_aside = row["set_aside"].as<std::uint64_t>();
   cursor.epoch = row["epoch"].as<std::uint64_t>();
   cursor.state = state_from(row["state"].as<std::string>());
   cursor.attempts = row["attempts"].as<unsigned>();
@@ -182,7 +183,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
                           std::to_string(move.ids.size()), move.next_started ? "1" : "0",
-                          lease_text(), array_text(move.open_ids)});
+                          lease_text(), array_text(move.open_ids), std::to_string(move.queued)});
   const bool planned = keeps_plan_ || move.redriven;
   if (planned) {
     params.push_back(move.ids.back());

@@ -35,6 +35,7 @@ class CursorRepository {
     std::optional<Position> to;         ///< the last row done that was not late
     std::vector<std::string> ids;       ///< all rows done, in order
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    std::size_t queued = 0;             ///< of these, how many are set aside
     bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
     bool next_started = false;
   };

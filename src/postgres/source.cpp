@@ -88,8 +88,13 @@ class PostgresSession final : public LaneSession {
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
   bool advance(std::uint64_t epoch, const Advance& advance) override {
-    CursorRepository::Move move{advance.from, advance.from,        {},
-                                {},           parked_.redriving(), advance.next_started};
+    CursorRepository::Move move{.from = advance.from,
+                                .to = advance.from,
+                                .ids = {},
+                                .open_ids = {},
+                                .queued = advance.queued.size(),
+                                .redriven = parked_.redriving(),
+                                .next_started = advance.next_started};
     std::vector<Position> late;
     const auto pass = [&](const Position& position, bool is_late) {
       move.ids.push_back(position.id);

@@ -84,6 +84,7 @@ class MemorySession final : public LaneSession {
     unlock(lane);
     if (!ours) return false;
     auto moved = moved_by(lane, advance.done.size() + advance.queued.size());
+    moved.set_aside += advance.queued.size();
     moved.attempts = advance.next_started ? 1 : 0;
     for (const auto& position : advance.done) pass(moved, position);
     for (const auto& row : advance.queued) {
@@ -104,6 +105,7 @@ class MemorySession final : public LaneSession {
     const bool ours = active(lane, epoch) && lane.cursor.position == parking.from;
     if (!ours || locked_by_other(lane)) return false;
     auto moved = moved_by(lane, 1);
+    moved.set_aside += 1;
     pass(moved, parking.row);
     const auto& record = state_->record(parking.row);
     for (auto& row : parked()) {  // a row parked before stays, and the rows of its key wait with it
@@ -213,6 +215,7 @@ class MemorySession final : public LaneSession {
     Cursor moved;
     moved.position = lane.cursor.position;
     moved.sequence = lane.cursor.sequence + rows;
+    moved.set_aside = lane.cursor.set_aside;
     moved.epoch = lane.cursor.epoch;
     return moved;
   }

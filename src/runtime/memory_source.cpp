@@ -88,6 +88,7 @@ void MemorySource::skip(const LaneId& lane, const std::string& id) {
   Cursor moved;
   moved.position = waiting.front()->record.position;
   moved.sequence = cursor.sequence + 1;
+  moved.set_aside = cursor.set_aside + 1;
   moved.epoch = cursor.epoch;
   cursor = moved;
   state_->hint();

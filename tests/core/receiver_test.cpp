@@ -44,6 +44,37 @@ TEST_SUITE("receiver") {
     CHECK(receiver.judge({"p", 0, 1, 1, "a"}).verdict == Verdict::repeat);
   }
 
+  TEST_CASE("numbers the sender says it set aside are no gap") {
+    Receiver receiver(4);
+    const auto take = [&](std::uint64_t sequence, const std::string& id, std::uint64_t set_aside) {
+      const Delivery delivery{"p", 0, 1, sequence, id, set_aside};
+      const auto verdict = receiver.judge(delivery).verdict;
+      if (verdict == Verdict::accept) receiver.taken(delivery);
+      return verdict;
+    };
+    CHECK(take(1, "a", 0) == Verdict::accept);
+    CHECK(take(3, "c", 0) == Verdict::gap);
+    CHECK(take(3, "c", 1) == Verdict::accept);  // 2 was set aside
+    CHECK(take(3, "c", 1) == Verdict::repeat);
+    CHECK(take(5, "e", 1) == Verdict::gap);  // told before: not for 4
+    CHECK(take(8, "h", 4) == Verdict::gap);  // 4, 5, 6 set aside: 7 is missing
+    CHECK(take(7, "g", 4) == Verdict::accept);
+    CHECK(take(7, "x", 4) == Verdict::conflict);
+    const auto kept = lane_from(to_text(receiver.lane("p", 0)));
+    REQUIRE(kept);
+    CHECK(*kept == receiver.lane("p", 0));
+    CHECK(kept->set_aside == 4);
+    CHECK(kept->ids == std::vector<std::string>{"", "", "", "g"});
+  }
+
+  TEST_CASE("a row that was taken and then set aside by its sender is no gap either") {
+    Receiver receiver;
+    receiver.taken({"p", 0, 1, 1, "a"});  // its answer was lost, and the sender gave it up
+    CHECK(receiver.judge({"p", 0, 1, 2, "b", 1}).verdict == Verdict::accept);
+    receiver.taken({"p", 0, 1, 2, "b", 1});
+    CHECK(receiver.judge({"p", 0, 1, 3, "c", 1}).verdict == Verdict::accept);
+  }
+
   TEST_CASE("after a take-over the numbers go on, and the old holder is refused") {
     Taker taker;
     CHECK(taker.of(7, 1, "a") == Verdict::accept);

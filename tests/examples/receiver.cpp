@@ -67,9 +67,12 @@ class Inbox {
 seriatim::Delivery delivery_of(const Request& request) {
   const auto header = [&](const char* name) { return std::string(request.at(name)); };
   const auto process = header("Seriatim-Process");
-  return {process, static_cast<unsigned>(std::stoul(header("Seriatim-Lane"))),
-          std::stoull(header("Seriatim-Epoch")), std::stoull(header("Seriatim-Sequence")),
-          header("Idempotency-Key").substr(process.size() + 1)};
+  return {process,
+          static_cast<unsigned>(std::stoul(header("Seriatim-Lane"))),
+          std::stoull(header("Seriatim-Epoch")),
+          std::stoull(header("Seriatim-Sequence")),
+          header("Idempotency-Key").substr(process.size() + 1),
+          request.count("Seriatim-Set-Aside") > 0 ? std::stoull(header("Seriatim-Set-Aside")) : 0};
 }
 
 void serve(tcp::socket socket, Inbox& inbox) {
