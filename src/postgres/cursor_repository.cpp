@@ -192,13 +192,14 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   const bool moved = !connection_.run_prepared(planned ? advance_plan_ : advance_, params).empty();
   if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
   core::crash_point("updated");
-  return end(moved);
+  if (!end(moved)) return false;
+  core::crash_point("committed");
+  return true;
 }
 
 bool CursorRepository::end(bool ours) {
   if (ours) {
     connection_.commit();
-    core::crash_point("committed");
   } else {
     connection_.rollback();
   }

@@ -237,7 +237,7 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
       {process_with("lanes = 2"),
        "s.toml:3: process.lanes: more than one lane needs source.key, which tells rows to lanes"},
       {process_with("on_poison = \"skip\""),
-       "s.toml:3: process.on_poison: must be one of \"halt\""},
+       "s.toml:3: process.on_poison: must be one of \"halt\", \"park_key\", \"dead_letter\""},
       {process_with("batch_rows = 10\ncommit_every = 11"),
        "s.toml:4: process.commit_every: must not exceed batch_rows (10)"},
       {process_with("poll_interval_min = \"1s\""),

@@ -19,7 +19,8 @@ struct CrashStage {
       "lease = \"2s\"\nstandby_interval = \"50ms\"\nhandler_deadline = \"2s\"\n"
       "poll_interval_max = \"20ms\"\nbackoff = { first = \"10ms\", max = \"50ms\" }\n";
 
-  explicit CrashStage(int rows, std::string more = {}) : more_(std::move(more)) {
+  explicit CrashStage(int rows, std::string more = {}, std::string more_source = {})
+      : more_(std::move(more)), more_source_(std::move(more_source)) {
     database.run(
         "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text,"
         " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
@@ -34,8 +35,9 @@ struct CrashStage {
                                       const RelayProgram::Hooks& hooks = {}) {
     return std::make_unique<RelayProgram>(
         folder, name,
-        database_section(database.url()) +
-            http_process("p", "public.t", "created_at", receiver.url(), quick + more_),
+        database_section(database.url()) + http_process("p", "public.t", "created_at",
+                                                        receiver.url(), quick + more_,
+                                                        more_source_),
         hooks);
   }
   /// A verb of the program, on the configuration of the relay `name`.
@@ -104,6 +106,7 @@ struct CrashStage {
 
  private:
   std::string more_;
+  std::string more_source_;
 };
 
 }  // namespace seriatim::testing
