@@ -83,12 +83,13 @@ struct Child::Keeper {
   ~Keeper() { end(); }
 
   pid_t start(const Launch& launch) {
-    std::promise<std::pair<pid_t, int>> started;
-    auto answer = started.get_future();
-    thread = quiet_thread([this, launch, &started] {
+    // Shared: the thread may still be in set_value when its answer is here.
+    const auto started = std::make_shared<std::promise<std::pair<pid_t, int>>>();
+    auto answer = started->get_future();
+    thread = quiet_thread([this, launch, started] {
       const pid_t forked = ::fork();
       if (forked == 0) become(launch);
-      started.set_value({forked, errno});
+      started->set_value({forked, errno});
       if (forked > 0) watch();
     });
     const auto [forked, error] = answer.get();
@@ -223,9 +224,12 @@ std::optional<Child::End> Child::reap() {
   signal(SIGKILL);
   if (death_.get() >= 0 && !has_ended(death_takes_max)) return std::nullopt;
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  end_ = End{describe(status), WIFEXITED(status) && WEXITSTATUS(status) == 0};
+  pid_t waited_for = 0;
+  do waited_for = ::waitpid(pid_, &status, 0);
+  while (waited_for < 0 && errno == EINTR);
+  // Where the program we are part of ignores SIGCHLD nobody knows how.
+  end_ = waited_for < 0 ? End{"ended"}
+                        : End{describe(status), WIFEXITED(status) && WEXITSTATUS(status) == 0};
   keeper_->end();
   return end_;
 }

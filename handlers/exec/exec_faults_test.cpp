@@ -1,6 +1,7 @@
 // Programs that crash, hang, fork, flood and lie.
-#include <signal.h>
 #include <sys/resource.h>
+
+#include <csignal>
 
 #include "exec/exec_stage.hpp"
 
@@ -71,6 +72,14 @@ TEST_SUITE("a program that fails") {
     CHECK(ends(stage.deliver(rows(2)), 0, Kind::retry_later, "exited with 0 without an answer"));
     CHECK(ends(stage.deliver(rows(2, std::string(300'000, 'x'))), 0, Kind::retry_later,
                "exited with 0 without an answer"));
+  }
+
+  TEST_CASE("its end is known as one where nobody can say how it ended: SIGCHLD is ignored") {
+    const auto before = std::signal(SIGCHLD, SIG_IGN);
+    ExecStage stage(script("read -r line; exit 3"));
+    const auto outcome = stage.deliver(rows(1));
+    std::signal(SIGCHLD, before);
+    CHECK(ends(outcome, 0, Kind::unknown, "/bin/sh ended without an answer"));
   }
 
   TEST_CASE("a crash in the middle of a batch leaves a confirmed prefix") {
