@@ -57,6 +57,10 @@ class Observers final : public Observer {
   void delivered(const LaneStatus& status, std::size_t rows) override {
     for (auto& one : all_) one->delivered(status, rows);
   }
+  void parked(const LaneStatus& status, const std::string& row_id,
+              const std::string& detail) override {
+    for (auto& one : all_) one->parked(status, row_id, detail);
+  }
   void called(const LaneStatus& status, Outcome::Kind kind,
               std::chrono::nanoseconds took) override {
     for (auto& one : all_) one->called(status, kind, took);

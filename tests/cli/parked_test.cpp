@@ -27,8 +27,11 @@ struct ParkedStage : Stage {
       const bool bad = request.header("Idempotency-Key") == "p:1";
       return Reply::with_status(bad ? 422 : 200, bad ? "no such number" : "");
     });
-    REQUIRE(seriatim({"run", "--drain"}).code == 0);
+    const auto ran = seriatim({"run", "--drain", "--log-format", "json"});
+    REQUIRE(ran.code == 0);
+    log_text = ran.err;
   }
+  std::string log_text;
   void book() {
     for (const auto* customer : {"7", "8", "7", "8"}) {
       database.run(std::string("INSERT INTO bookings (customer) VALUES (") + customer + ")");
@@ -42,6 +45,8 @@ struct ParkedStage : Stage {
 TEST_SUITE("parked") {
   TEST_CASE("list, status and why tell what is parked and what may be done") {
     const ParkedStage stage;
+    CHECK(contains(stage.log_text, "row 1 parked: HTTP 422: no such number"));
+    CHECK(contains(stage.log_text, "\"row\":\"1\""));
     const auto list = stage.seriatim({"parked", "list", "p"});
     CHECK(list.code == 0);
     CHECK(contains(list.out, "HTTP 422"));
