@@ -79,6 +79,18 @@ std::string refusal(const std::string& name, const std::string& value) {
   return is_secret(name) ? "is not valid" : excerpt(why.data());
 }
 
+/// Kerberos and OAuth fetch their tickets as soon as there is a client.
+bool logs_in_at_once(const KafkaHandlerConfig::ClientProperties& client) {
+  const auto has = [&](const char* name, const char* text) {
+    const auto found = client.find(name);
+    return found != client.end() && found->second.find(text) != std::string::npos;
+  };
+  const bool sasl = has("security.protocol", "sasl") || has("security.protocol", "SASL");
+  const bool plainly = has("sasl.mechanisms", "PLAIN") || has("sasl.mechanism", "PLAIN") ||
+                       has("sasl.mechanisms", "SCRAM") || has("sasl.mechanism", "SCRAM");
+  return sasl && !plainly;
+}
+
 void read_client(Options& options, KafkaHandlerConfig& config) {
   bool valid = true;
   for (const auto& [name, value] : options.text_table("client")) {
@@ -90,7 +102,7 @@ void read_client(Options& options, KafkaHandlerConfig& config) {
       valid = false;
     }
   }
-  if (!valid) return;
+  if (!valid || logs_in_at_once(config.client)) return;
   const auto problem = KafkaProducer::problem_with(config);
   if (!problem.empty()) options.problem("client", excerpt(redactor_of(config).redact(problem)));
 }

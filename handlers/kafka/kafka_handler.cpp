@@ -12,8 +12,25 @@ namespace {
 using std::chrono::milliseconds;
 using Fate = Delivery::Fate;
 
-// Of a round, which a stop waits for.
+// Of a round, which a stop waits for, and which is in memory twice.
 constexpr std::size_t rows_max = 10'000;
+constexpr std::size_t bytes_max = 16 << 20;  // or one row
+
+/// How much the requests of a round hold already.
+struct Round {
+  std::size_t request_bytes;
+  std::map<KafkaRequest, std::size_t> requests;
+  std::size_t bytes;
+
+  bool takes(const KafkaRequest& request, std::size_t more) {
+    auto& held = requests[request];
+    const bool full = held > 0 && held + more > request_bytes;
+    if (full || (bytes > 0 && bytes + more > bytes_max)) return false;
+    held += more;
+    bytes += more;
+    return true;
+  }
+};
 
 /// About: names and framing of what every message has are counted as 200 bytes.
 std::size_t bytes_of(const Record& record, const MessageBody& body) {
@@ -89,14 +106,14 @@ std::optional<KafkaHandler::Failure> KafkaHandler::open(const Call& call) {
 
 std::optional<KafkaHandler::Failure> KafkaHandler::produce(const Call& call) {
   const auto end = std::min(end_of_round(call), call.done + rows_max);
-  std::size_t bytes = 0;
+  Round round{request_bytes_, {}, 0};
   for (auto row = call.done; row < end; ++row) {
     if (call.confirmed[row]) continue;
     if (row > call.done && call.context.should_yield()) break;
     try {
       const auto message = message_of(call.batch[row]);
-      if (bytes > 0 && bytes + message.bytes > request_bytes_) break;
-      bytes += message.bytes;
+      if (auto failure = find_topic(call, row, message.topic)) return failure;
+      if (!round.takes(producer_->request_of(message.topic, call.batch[row]), message.bytes)) break;
       if (auto failure = hand_over(call, row, message)) return failure;
     } catch (const CannotRender& e) {
       return Failure{row, KafkaRefusal::rows, e.what()};
@@ -117,17 +134,25 @@ KafkaHandler::Message KafkaHandler::message_of(const Record& record) const {
   throw CannotRender("the topic this record names is no name of a topic");
 }
 
+std::optional<KafkaHandler::Failure> KafkaHandler::find_topic(const Call& call, std::size_t row,
+                                                              const std::string& topic) {
+  const auto until = std::min(call.settle_at, Clock::now() + config_.connect_timeout);
+  return failure_of(row, topic, producer_->find_topic(topic, until));
+}
+
 std::optional<KafkaHandler::Failure> KafkaHandler::hand_over(const Call& call, std::size_t row,
                                                              const Message& message) {
-  const auto until = std::min(call.settle_at, Clock::now() + config_.connect_timeout);
-  int error = producer_->find_topic(message.topic, until);
-  if (error == 0) {
-    error = producer_->produce(row, {message.topic, call.batch[row], message.body.bytes(), form_,
-                                     config_.send_content_type});
-  }
+  const auto body = message.body.bytes();
+  return failure_of(row, message.topic,
+                    producer_->produce(row, {message.topic, call.batch[row], body, form_,
+                                             config_.send_content_type}));
+}
+
+std::optional<KafkaHandler::Failure> KafkaHandler::failure_of(std::size_t row,
+                                                              const std::string& topic, int error) {
   if (error == 0) return std::nullopt;
   complaint_ = producer_->last_complaint();
-  return Failure{row, refusal_of(error), "topic " + message.topic + ": " + told(error), error};
+  return Failure{row, refusal_of(error), "topic " + topic + ": " + told(error), error};
 }
 
 /// Until every row is reported, or the time is over.

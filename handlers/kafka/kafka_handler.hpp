@@ -23,9 +23,9 @@ namespace seriatim::handlers {
 
 /// Produces to Kafka topics. What answers mean is in README.md beside this file.
 ///
-/// A batch goes out in rounds, as many rows as fit in a request. A round ends with every row of it
-/// reported: confirmed, refused, taken back, or given up in doubt. After a failure the producer is
-/// let go, and the next begins when nothing of it is left.
+/// A batch goes out in rounds, as many rows as fit in one request a partition. A round ends with
+/// every row of it reported: confirmed, refused, taken back, or given up in doubt. After a failure
+/// the producer is let go, and the next begins when nothing of it is left.
 class KafkaHandler final : public Handler {
  public:
   /// Throws CannotRender for a configuration that `read_kafka_config` would have complained about.
@@ -67,8 +67,12 @@ class KafkaHandler final : public Handler {
   [[nodiscard]] std::optional<Failure> open(const Call& call);
   [[nodiscard]] std::optional<Failure> produce(const Call& call);
   [[nodiscard]] Message message_of(const Record& record) const;
+  [[nodiscard]] std::optional<Failure> find_topic(const Call& call, std::size_t row,
+                                                  const std::string& topic);
   [[nodiscard]] std::optional<Failure> hand_over(const Call& call, std::size_t row,
                                                  const Message& message);
+  [[nodiscard]] std::optional<Failure> failure_of(std::size_t row, const std::string& topic,
+                                                  int error);
   void settle(const Call& call);
   [[nodiscard]] std::optional<Failure> collect(Call& call) const;
   /// Empty: another round tells.

@@ -92,6 +92,7 @@ class KafkaProducer::Impl {
   Impl& operator=(const Impl&) = delete;
 
   int find_topic(const std::string& name, Clock::time_point until);
+  KafkaRequest request_of(const std::string& name, const Record& record) const;
   int produce(std::size_t index, const Message& message);
 
   rd_kafka_t* client = nullptr;
@@ -106,8 +107,13 @@ class KafkaProducer::Impl {
 
  private:
   void configure(rd_kafka_conf_t* conf);
+  struct Topic {
+    rd_kafka_topic_t* handle = nullptr;
+    std::int32_t partitions = 1;
+  };
+
   rd_kafka_topic_t* open_topic(const std::string& name);
-  int topic_error(rd_kafka_topic_t* topic, Clock::time_point until);
+  static int ask_for(rd_kafka_t* client, Topic& topic, Clock::time_point until);
   void note(const rd_kafka_message_t& report);
   void complain(const char* text);
 
@@ -120,16 +126,19 @@ class KafkaProducer::Impl {
   }
   static std::int32_t on_partition(const rd_kafka_topic_t* topic, const void* key,
                                    std::size_t key_bytes, std::int32_t count, void* self, void*) {
-    const auto& impl = *static_cast<const Impl*>(self);
-    const bool by_key = key != nullptr && !impl.config_.partition_by_lane;
+    return static_cast<const Impl*>(self)->partition_for(topic, key, key_bytes, count);
+  }
+  std::int32_t partition_for(const rd_kafka_topic_t* topic, const void* key, std::size_t key_bytes,
+                             std::int32_t count) const {
+    const bool by_key = key != nullptr && !config_.partition_by_lane;
     const std::string_view text(static_cast<const char*>(key), by_key ? key_bytes : 0);
-    return partition_of(topic, impl.config_.partitioner, by_key ? text : impl.lane_, count);
+    return partition_of(topic, config_.partitioner, by_key ? text : lane_, count);
   }
 
   const KafkaHandlerConfig config_;
   const std::string lane_;
   const Complaints complaints_;
-  std::map<std::string, rd_kafka_topic_t*> topics_;
+  std::map<std::string, Topic> topics_;
   mutable std::mutex complaint_mutex_;
   std::string complaint_;
 };
@@ -156,7 +165,7 @@ void KafkaProducer::Impl::configure(rd_kafka_conf_t* conf) {
 }
 
 KafkaProducer::Impl::~Impl() {
-  for (const auto& [name, topic] : topics_) rd_kafka_topic_destroy(topic);
+  for (const auto& [name, topic] : topics_) rd_kafka_topic_destroy(topic.handle);
   if (client != nullptr) rd_kafka_destroy(client);
 }
 
@@ -167,36 +176,47 @@ rd_kafka_topic_t* KafkaProducer::Impl::open_topic(const std::string& name) {
   return rd_kafka_topic_new(client, name.c_str(), conf);  // frees conf on success
 }
 
-int KafkaProducer::Impl::topic_error(rd_kafka_topic_t* topic, Clock::time_point until) {
+int KafkaProducer::Impl::ask_for(rd_kafka_t* client, Topic& topic, Clock::time_point until) {
   const rd_kafka_metadata_t* metadata = nullptr;
-  const auto error = rd_kafka_metadata(client, 0, topic, &metadata, left_ms(until));
+  const auto error = rd_kafka_metadata(client, 0, topic.handle, &metadata, left_ms(until));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
-  const auto found =
-      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  auto found = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  if (metadata->topic_cnt == 1) {
+    found = metadata->topics[0].err;
+    topic.partitions = std::max(metadata->topics[0].partition_cnt, 1);
+  }
   rd_kafka_metadata_destroy(metadata);
   return found;
 }
 
 int KafkaProducer::Impl::find_topic(const std::string& name, Clock::time_point until) {
   if (topics_.contains(name)) return 0;
-  auto* topic = open_topic(name);
-  if (topic == nullptr) return rd_kafka_last_error();
+  Topic topic{open_topic(name)};
+  if (topic.handle == nullptr) return rd_kafka_last_error();
   const auto given_up = std::min(until, Clock::now() + topic_patience);
-  int error = topic_error(topic, until);
+  int error = ask_for(client, topic, until);
   const auto is_being_made = [&] {
     return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
            error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
   };
   while (is_being_made() && Clock::now() + topic_pause < given_up) {
     std::this_thread::sleep_for(topic_pause);
-    error = topic_error(topic, until);
+    error = ask_for(client, topic, until);
   }
   if (error == 0) {
     topics_.emplace(name, topic);
   } else {
-    rd_kafka_topic_destroy(topic);
+    rd_kafka_topic_destroy(topic.handle);
   }
   return error;
+}
+
+KafkaRequest KafkaProducer::Impl::request_of(const std::string& name, const Record& record) const {
+  const auto& topic = topics_.at(name);
+  const auto partition = record.key ? partition_for(topic.handle, record.key->data(),
+                                                    record.key->size(), topic.partitions)
+                                    : partition_for(topic.handle, nullptr, 0, topic.partitions);
+  return {topic.handle, partition};
 }
 
 int KafkaProducer::Impl::produce(std::size_t index, const Message& message) {
@@ -211,11 +231,12 @@ int KafkaProducer::Impl::produce(std::size_t index, const Message& message) {
   const void* bytes = message.body ? body.data() : nullptr;
   const void* key = record.key ? record.key->data() : nullptr;
   const std::size_t key_bytes = record.key ? record.key->size() : 0;
-  const auto error = rd_kafka_producev(
-      client, RD_KAFKA_V_RKT(topics_.at(message.topic)), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-      RD_KAFKA_V_VALUE(const_cast<void*>(bytes), body.size()), RD_KAFKA_V_KEY(key, key_bytes),
-      RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(reinterpret_cast<void*>(index)),
-      RD_KAFKA_V_END);
+  const auto error =
+      rd_kafka_producev(client, RD_KAFKA_V_RKT(topics_.at(message.topic).handle),
+                        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                        RD_KAFKA_V_VALUE(const_cast<void*>(bytes), body.size()),
+                        RD_KAFKA_V_KEY(key, key_bytes), RD_KAFKA_V_HEADERS(headers),
+                        RD_KAFKA_V_OPAQUE(reinterpret_cast<void*>(index)), RD_KAFKA_V_END);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_headers_destroy(headers);
     return error;
@@ -230,8 +251,7 @@ void KafkaProducer::Impl::note(const rd_kafka_message_t& report) {
   auto& delivery = deliveries.at(index);
   unreported -= 1;
   delivery.error = report.err;
-  delivery.topic = report.rkt;
-  delivery.partition = report.partition;
+  delivery.request = {report.rkt, report.partition};
   const auto status = rd_kafka_message_status(&report);
   if (report.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     delivery.fate = Delivery::Fate::confirmed;
@@ -273,6 +293,10 @@ int KafkaProducer::find_topic(const std::string& topic, Clock::time_point until)
 
 void KafkaProducer::expect(std::size_t count) {
   impl_->deliveries.assign(count, {});
+}
+
+KafkaRequest KafkaProducer::request_of(const std::string& topic, const Record& record) const {
+  return impl_->request_of(topic, record);
 }
 
 int KafkaProducer::produce(std::size_t index, const Message& message) {

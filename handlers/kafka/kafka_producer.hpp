@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,13 @@
 
 namespace seriatim::handlers {
 
+/// Rows of a round that go to one partition go out in one request.
+struct KafkaRequest {
+  const void* topic = nullptr;
+  std::int32_t partition = -1;
+  auto operator<=>(const KafkaRequest&) const = default;
+};
+
 /// What became of one message.
 struct Delivery {
   enum class Fate : unsigned char {
@@ -24,12 +32,11 @@ struct Delivery {
     in_doubt,   ///< it may have been sent, and was not acknowledged
   };
   Fate fate = Fate::none;
-  int error = 0;                ///< rd_kafka_resp_err_t
-  const void* topic = nullptr;  ///< with the partition: which request it was in
-  std::int32_t partition = -1;
+  int error = 0;  ///< rd_kafka_resp_err_t
+  KafkaRequest request;
 
   [[nodiscard]] bool fared_like(const Delivery& other) const {
-    return error == other.error && topic == other.topic && partition == other.partition;
+    return error == other.error && request == other.request;
   }
 };
 
@@ -60,6 +67,8 @@ class KafkaProducer {
   /// Asks the cluster for the topic, once; 0: it is there. An error code else, at the latest when
   /// `until` is over.
   int find_topic(const std::string& topic, Clock::time_point until);
+  /// Where a record will go, by the partitions the topic had when it was found.
+  [[nodiscard]] KafkaRequest request_of(const std::string& topic, const Record& record) const;
 
   /// Forgets all reports and awaits those of messages 0 … count - 1.
   void expect(std::size_t count);
