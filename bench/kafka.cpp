@@ -22,7 +22,8 @@ namespace {
 
 class BrokerAt final : public BrokerUnderTest {
  public:
-  BrokerAt(std::string brokers, std::string topic) : brokers_(std::move(brokers)), topic_(topic) {}
+  BrokerAt(std::string brokers, std::string topic)
+      : brokers_(std::move(brokers)), topic_(std::move(topic)) {}
   const char* kind() const override { return "kafka"; }
   HandlerOptions options() const override { return {{"brokers", brokers_}, {"topic", topic_}}; }
   void start() override {}

@@ -13,7 +13,7 @@ TEST_CASE("each error has its class") {
     rd_kafka_resp_err_t error;
     KafkaRefusal refusal;
   };
-  for (const auto& [error, refusal] :
+  for (const auto& row :
        std::vector<Row>{{RD_KAFKA_RESP_ERR_NO_ERROR, KafkaRefusal::nothing},
                         {RD_KAFKA_RESP_ERR__PURGE_QUEUE, KafkaRefusal::collateral},
                         {RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, KafkaRefusal::collateral},
@@ -33,8 +33,8 @@ TEST_CASE("each error has its class") {
                         {RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, KafkaRefusal::server},
                         {RD_KAFKA_RESP_ERR__AUTHENTICATION, KafkaRefusal::server},
                         {RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED, KafkaRefusal::server}}) {
-    CAPTURE(rd_kafka_err2name(error));
-    CHECK((refusal_of(error) == refusal));
+    CAPTURE(rd_kafka_err2name(row.error));
+    CHECK((refusal_of(row.error) == row.refusal));
   }
 }
 

@@ -96,7 +96,7 @@ class KafkaProducer::Impl {
   int produce(std::size_t index, const Message& message);
 
   rd_kafka_t* client = nullptr;
-  std::vector<Delivery> deliveries;
+  std::vector<Delivery> deliveries;  ///< stay where they are while a report is awaited
   std::size_t unreported = 0;
   bool failed = false;
 
@@ -220,6 +220,7 @@ KafkaRequest KafkaProducer::Impl::request_of(const std::string& name, const Reco
 }
 
 int KafkaProducer::Impl::produce(std::size_t index, const Message& message) {
+  auto& delivery = deliveries.at(index);
   const auto& record = message.record;
   auto* headers = rd_kafka_headers_new(8 + record.headers.size());
   tell_headers(record, message.form, message.with_content_type,
@@ -231,24 +232,22 @@ int KafkaProducer::Impl::produce(std::size_t index, const Message& message) {
   const void* bytes = message.body ? body.data() : nullptr;
   const void* key = record.key ? record.key->data() : nullptr;
   const std::size_t key_bytes = record.key ? record.key->size() : 0;
-  const auto error =
-      rd_kafka_producev(client, RD_KAFKA_V_RKT(topics_.at(message.topic).handle),
-                        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                        RD_KAFKA_V_VALUE(const_cast<void*>(bytes), body.size()),
-                        RD_KAFKA_V_KEY(key, key_bytes), RD_KAFKA_V_HEADERS(headers),
-                        RD_KAFKA_V_OPAQUE(reinterpret_cast<void*>(index)), RD_KAFKA_V_END);
+  const auto error = rd_kafka_producev(client, RD_KAFKA_V_RKT(topics_.at(message.topic).handle),
+                                       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                                       RD_KAFKA_V_VALUE(const_cast<void*>(bytes), body.size()),
+                                       RD_KAFKA_V_KEY(key, key_bytes), RD_KAFKA_V_HEADERS(headers),
+                                       RD_KAFKA_V_OPAQUE(&delivery), RD_KAFKA_V_END);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_headers_destroy(headers);
     return error;
   }
-  deliveries.at(index).fate = Delivery::Fate::in_doubt;
+  delivery.fate = Delivery::Fate::in_doubt;
   unreported += 1;
   return error;
 }
 
 void KafkaProducer::Impl::note(const rd_kafka_message_t& report) {
-  const auto index = reinterpret_cast<std::uintptr_t>(report._private);
-  auto& delivery = deliveries.at(index);
+  auto& delivery = *static_cast<Delivery*>(report._private);
   unreported -= 1;
   delivery.error = report.err;
   delivery.request = {report.rkt, report.partition};

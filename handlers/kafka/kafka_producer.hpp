@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kafka/kafka_config.hpp"
@@ -16,12 +16,8 @@
 
 namespace seriatim::handlers {
 
-/// Rows of a round that go to one partition go out in one request.
-struct KafkaRequest {
-  const void* topic = nullptr;
-  std::int32_t partition = -1;
-  auto operator<=>(const KafkaRequest&) const = default;
-};
+/// Topic and partition: rows of a round that go to one partition go out in one request.
+using KafkaRequest = std::pair<const void*, std::int32_t>;
 
 /// What became of one message.
 struct Delivery {
@@ -33,7 +29,7 @@ struct Delivery {
   };
   Fate fate = Fate::none;
   int error = 0;  ///< rd_kafka_resp_err_t
-  KafkaRequest request;
+  KafkaRequest request{nullptr, -1};
 
   [[nodiscard]] bool fared_like(const Delivery& other) const {
     return error == other.error && request == other.request;
@@ -77,7 +73,7 @@ class KafkaProducer {
     const Record& record;
     std::optional<std::string_view> body;
     const MessageForm& form;
-    bool with_content_type;
+    bool with_content_type = false;
   };
   /// Copies and queues it. An error code where it was not taken; then no report comes.
   int produce(std::size_t index, const Message& message);
