@@ -68,6 +68,7 @@ struct Round {
   };
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
+  bool redriven = false;  ///< the record is a parked row, which stays parked where it fails again
 };
 
 /// A move of the cursor over rows that were delivered and rows that queue behind a parked one.

@@ -296,6 +296,7 @@ Action Lane::go_on(const Moment& moment) {
   if (moment.stopping) return leave();
   if (uncalled()) return lock(moment);
   if (renewal_due(moment)) return ClaimLane{};
+  if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
   return poll();
 }
 
@@ -325,7 +326,8 @@ Action Lane::poison(const std::string& detail) {
   if (config_.on_poison == OnPoison::halt) {
     return halt(HaltReason::poison, record.id(), detail);
   }
-  if (config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
+  const bool one_more = !round_.redriven;
+  if (one_more && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
     return halt(HaltReason::poison, record.id(),
                 detail + "; not parked: " + std::to_string(cursor_.parked) +
                     " failed rows are already (max_parked)");
@@ -343,7 +345,7 @@ Action Lane::handle(SetAside& event, const Moment& moment) {
   cursor_.sequence += 1;
   cursor_.set_aside += 1;
   cursor_.attempts = cursor_.crashes = 0;
-  cursor_.parked += 1;
+  if (!round_.redriven) cursor_.parked += 1;
   cursor_.state = Cursor::State::running;
   cursor_.detail.clear();
   cursor_.row_id.reset();

@@ -38,7 +38,7 @@ class MemorySession final : public LaneSession {
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     const auto guard = enter();
     if (auto redriven = next_redriven(may_redrive))
-      return {{std::move(*redriven)}, false, {}, {}, {}};
+      return {{std::move(*redriven)}, false, {}, {}, {}, true};
     if (!fence_) fence_.emplace(after ? mark_of(*after) : mark_min);
     const Mark settled = fence_->settle(high_mark(), holders());
     Round round;

@@ -119,6 +119,40 @@ TEST_SUITE("lane, parked rows") {
     CHECK(halt.failure.detail == "HTTP 422; not parked: 2 failed rows are already (max_parked)");
   }
 
+  TEST_CASE("a redriven row that fails again stays parked, however many rows are") {
+    auto config = parking();
+    config.max_parked = 2;
+    Story story(config);
+    story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
+    auto round = keyed({"7 a"});
+    round.records[0].late = round.redriven = true;
+    story.tell(Polled{std::move(round)});
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.expect<ParkRow>();
+    story.tell(SetAside{});
+    CHECK(story.status().parked == 2);
+    story.expect<LookAtCursor>();
+  }
+
+  TEST_CASE("once a parked row was handed over, how many are left is read anew") {
+    Story story(parking());
+    story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
+    auto round = keyed({"7 a"});
+    round.records[0].late = round.redriven = true;
+    story.tell(Polled{std::move(round)});
+    story.tell(Started{});
+    story.tell(Locked{});
+    story.tell(done(1));
+    story.tell(Advanced{});
+    story.expect<LookAtCursor>();
+    story.tell(
+        Looked{{.position = Position{2'000, "20"}, .sequence = 21, .epoch = 1, .parked = 1}});
+    CHECK(story.status().parked == 1);
+    story.expect<PollSource>();
+  }
+
   TEST_CASE("rows of a parked key are set aside with the row before them, and keep their numbers") {
     Story story(parking());
     calling(story, queued({"a"}, {"7 a", "8 b", "9 a", "10 a", "11 b", "12 a"}));
