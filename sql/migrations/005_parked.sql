@@ -24,4 +24,7 @@ ALTER TABLE seriatim.cursor
     -- Numbers given to rows that were parked before, which the ledger counted then.
     ADD COLUMN redriven  bigint NOT NULL DEFAULT 0,
     -- Numbers of rows set aside, whatever became of them: receivers are told, and do not wait.
-    ADD COLUMN set_aside bigint NOT NULL DEFAULT 0;
+    ADD COLUMN set_aside bigint NOT NULL DEFAULT 0,
+    -- The highest number a receiver may have seen: above `sequence` while rows that come next may
+    -- be with it.
+    ADD COLUMN handed_to bigint NOT NULL DEFAULT 0;

@@ -1,14 +1,15 @@
 -- What is left of the transaction has no time limit: the rows were delivered, and giving up on a mark
 -- (mark_rows.sql) because a row is locked by others would deliver them again.
 -- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next;
--- $10: lease in ms; $11: ids for the open bucket; $12: of the rows, how many are set aside
--- Where a plan is kept: $13: the last row done; $14: 1 for a row that was parked
+-- $10: lease in ms; $11: ids for the open bucket; $12: of the rows, how many are set aside; $13: rows the
+-- next call may take. Where a plan is kept: $14: the last row done; $15: 1 for a row that was parked
 UPDATE seriatim.cursor AS c
 SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence + $8::bigint,
     set_aside = c.set_aside + $12::bigint,
     attempts = $9::integer, crashes = 0, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
     bucket_ids = c.bucket_ids || $11::text[],  -- a full bucket is closed by a trigger
+    handed_to = greatest(c.handed_to, c.sequence + $8::bigint + $13::bigint),
     {plan}
     lease_until = clock_timestamp() + $10::bigint * interval '1 millisecond'
 WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint

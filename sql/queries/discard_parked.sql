@@ -1,5 +1,6 @@
 -- Parked rows of a lane are never handed over: row $8 alone, or those of key $9, or ($10) all. A lane
--- that stands at one of them goes on. The epoch grows, as in redrive_parked.sql.
+-- that stands at one of them goes on; one that was begun keeps its number, which a receiver may have seen.
+-- The epoch grows, as in redrive_parked.sql.
 -- $1 to $7 as in pause_lane.sql  $11 lanes
 WITH before AS (
     SELECT * FROM seriatim.cursor AS c
@@ -20,6 +21,9 @@ WITH before AS (
 ), changed AS (
     UPDATE seriatim.cursor AS c
     SET epoch = c.epoch + 1,
+        sequence = c.sequence + b.begun::integer,
+        redriven = c.redriven + b.begun::integer,
+        set_aside = c.set_aside + b.begun::integer,
         planned_ids = ARRAY(SELECT u.id FROM unnest(c.planned_ids) WITH ORDINALITY AS u (id, place)
                             WHERE u.id <> ALL (n.ids) ORDER BY u.place),
         state = CASE WHEN b.stands THEN 'running' ELSE c.state END,
@@ -27,10 +31,11 @@ WITH before AS (
         detail = CASE WHEN NOT b.stands THEN c.detail END,
         failed_id = CASE WHEN NOT b.stands THEN c.failed_id END,
         next_attempt_at = CASE WHEN NOT b.stands THEN c.next_attempt_at END,
-        attempts = CASE WHEN b.stands THEN 0 ELSE c.attempts END,
-        crashes = CASE WHEN b.stands THEN 0 ELSE c.crashes END
+        attempts = CASE WHEN b.stands OR b.begun THEN 0 ELSE c.attempts END,
+        crashes = CASE WHEN b.stands OR b.begun THEN 0 ELSE c.crashes END
     FROM (SELECT before.*, before.state IN ('halted', 'retrying')
-                           AND before.failed_id IN (SELECT row_id FROM gone) AS stands
+                           AND before.failed_id IN (SELECT row_id FROM gone) AS stands,
+                 EXISTS (SELECT FROM gone WHERE row_id = ANY (before.planned_ids)) AS begun
           FROM before) AS b, counted AS n
     WHERE c.process_name = b.process_name AND c.lane = b.lane AND n.rows > 0
 ), journalled AS (

@@ -1,5 +1,6 @@
 -- Set a failed row aside. The cursor moves onto it, unless it stands behind the cursor ($8, $9: where it
 -- then is). A row that is parked already stays so, and the rows of its key wait with it.
+-- Answers whether it holds its key, as it did when it was parked first.
 -- $1 process  $2 lane  $3 epoch  $4 row  $5 its time  $6 key  $7 holds its key  $8, $9 the new position
 -- $10 attempts  $11 what the receiver said  $12 ids for the open bucket
 WITH before AS (
@@ -44,4 +45,4 @@ WITH before AS (
                               'again', b.parked_number IS NOT NULL)
     FROM before AS b
 )
-SELECT 1 FROM moved
+SELECT p.holds_key FROM moved AS m, parked AS p

@@ -1,6 +1,6 @@
 -- What of the last batch started is still to go out, and the parked row of lane $2 of $3 that an
 -- operator wants handed over again next: one that was started before any other.
-SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence, due.row_id
+SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence, c.handed_to, due.row_id
 FROM seriatim.cursor AS c
 LEFT JOIN LATERAL (
     SELECT p.row_id

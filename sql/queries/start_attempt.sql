@@ -5,14 +5,17 @@
 -- they are.  $7 attempts to count: 0 where the last one counted was never made
 -- $8, $9 late_rows = 'deliver': sequence and plan when the batch was read: a statement of a session given up
 -- may arrive late, with a plan of rows that went out since
+-- $10 rows the first call may take  $11 a parked row goes out again: handed_to when it was read
 UPDATE seriatim.cursor
 SET attempts = attempts + $7::integer, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
     planned_ids = coalesce($5::text[], planned_ids),
+    handed_to = greatest(handed_to, sequence + $10::bigint),
     looked_at = coalesce($6::timestamptz, looked_at),
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND state IN ('running', 'retrying')
   AND ($8::bigint IS NULL OR sequence = $8::bigint)
   AND ($9::text[] IS NULL OR planned_ids = $9::text[])
+  AND ($11::bigint IS NULL OR handed_to = $11::bigint)
 RETURNING set_config('synchronous_commit', 'on', true)

@@ -151,7 +151,8 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
-bool CursorRepository::start(std::uint64_t epoch, bool again, const std::optional<Plan>& plan) {
+bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows,
+                             const std::optional<Plan>& plan) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
   return !connection_
@@ -163,7 +164,11 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, const std::optiona
                                                     : std::nullopt,
                             again ? "0" : "1",
                             plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
-                            plan ? some(array_text(plan->ids_before)) : std::nullopt}))
+                            plan ? some(array_text(plan->ids_before)) : std::nullopt,
+                            std::to_string(next_rows),
+                            plan && plan->handed_to_before
+                                ? some(std::to_string(*plan->handed_to_before))
+                                : std::nullopt}))
               .empty();
 }
 
@@ -183,7 +188,8 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
                           std::to_string(move.ids.size()), move.next_started ? "1" : "0",
-                          lease_text(), array_text(move.open_ids), std::to_string(move.queued)});
+                          lease_text(), array_text(move.open_ids), std::to_string(move.queued),
+                          std::to_string(move.next_rows)});
   const bool planned = keeps_plan_ || move.redriven;
   if (planned) {
     params.push_back(move.ids.back());

@@ -26,8 +26,12 @@ class CursorRepository {
     std::optional<Mark> looked_at;
     std::vector<std::string> ids_before;  ///< as it must still be
     std::uint64_t sequence_before = 0;
+    /// The highest number a receiver may have seen, where that must not have changed either.
+    std::optional<std::uint64_t> handed_to_before;
   };
-  bool start(std::uint64_t epoch, bool again, const std::optional<Plan>& plan = std::nullopt);
+  /// `next_rows`: so many the first call may take.
+  bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
+             const std::optional<Plan>& plan = std::nullopt);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
@@ -38,6 +42,7 @@ class CursorRepository {
     std::size_t queued = 0;             ///< of these, how many are set aside
     bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
     bool next_started = false;
+    std::size_t next_rows = 0;  ///< … in a call that may take so many
   };
   bool advance(std::uint64_t epoch, const Move& move);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.

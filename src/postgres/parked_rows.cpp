@@ -33,7 +33,7 @@ void ParkedRows::load(bool any) {
   }
 }
 
-Round ParkedRows::redrive(const std::optional<Position>& cursor, bool may_begin) {
+Round ParkedRows::redrive(const std::optional<Position>& cursor, Begin begin) {
   redriven_.reset();
   if (!any_) return {};
   const auto row = connection_.run(sql::redrive_window, {lane_.process, std::to_string(lane_.lane),
@@ -42,8 +42,11 @@ Round ParkedRows::redrive(const std::optional<Position>& cursor, bool may_begin)
   const auto id = row[0]["row_id"].as<std::string>();
   const auto before = ids_from_json(row[0]["planned_ids"].as<std::string>());
   const bool started = !before.empty() && before.front() == id;
-  const bool batch_in_hand = plans_batches_ && !before.empty();
-  if (!started && (!may_begin || batch_in_hand)) return {};
+  const auto sequence = row[0]["sequence"].as<std::uint64_t>();
+  const auto handed_to = row[0]["handed_to"].as<std::uint64_t>();
+  const bool batch_in_hand = handed_to > sequence || (plans_batches_ && !before.empty());
+  const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && !batch_in_hand);
+  if (!started && !may_begin) return {};
   auto batch = reader_.read_ids({id}, cursor, 1);
   if (batch.records.empty()) {
     put_back(id, batch.unreadable ? batch.unreadable->detail
@@ -53,9 +56,9 @@ Round ParkedRows::redrive(const std::optional<Position>& cursor, bool may_begin)
   }
   batch.records.front().late = true;
   redriven_ = id;
-  plan_ = {started ? std::nullopt : std::optional(std::vector{id}), std::nullopt, before,
-           row[0]["sequence"].as<std::uint64_t>()};
-  return {std::move(batch.records), false, {}, {}, {}};
+  plan_ = {started ? std::nullopt : std::optional(std::vector{id}), std::nullopt, before, sequence,
+           handed_to};
+  return {std::move(batch.records), false, {}, {}, {}, true};
 }
 
 void ParkedRows::put_back(const std::string& id, const std::string& why) {
@@ -93,7 +96,7 @@ bool ParkedRows::park(std::uint64_t epoch, const Parking& parking, const Positio
        storable_text(parking.detail, Outcome::reason_bytes_max), array_text(open_ids)});
   if (parked.empty()) return false;
   any_ = true;
-  if (parking.holds_key) keys_.insert(parking.key);
+  if (parked[0]["holds_key"].as<bool>()) keys_.insert(parking.key);
   return true;
 }
 

@@ -28,9 +28,15 @@ class ParkedRows {
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] const core::ParkedKeys& keys() const { return keys_; }
 
-  /// The next row to be handed over again, alone; nothing where there is none, or (where
-  /// `may_begin` is false) none that was started. One that cannot be read stays parked.
-  Round redrive(const std::optional<Position>& cursor, bool may_begin);
+  /// When a parked row may take the number after the cursor's.
+  enum class Begin {
+    never,      ///< only one that was started goes out
+    caught_up,  ///< no receiver may have seen that number
+    idle        ///< no row waits, so none has that number
+  };
+  /// The next row to be handed over again, alone; nothing where there is none. One that cannot be
+  /// read stays parked.
+  Round redrive(const std::optional<Position>& cursor, Begin begin);
   /// The row of the last round is one `redrive` gave.
   [[nodiscard]] bool redriving() const { return redriven_.has_value(); }
   /// For the start of its call.

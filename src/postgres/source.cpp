@@ -40,6 +40,7 @@ class PostgresSession final : public LaneSession {
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
+        commit_every_(config.commit_every),
         cursor_(connection_, table_, lane, holder, config.lease,
                 source.late_rows == OnLateRow::deliver),
         identity_(connection_, table_, source, lane),
@@ -63,25 +64,22 @@ class PostgresSession final : public LaneSession {
     connection_.rollback();
     identity_.refuse_mismatch();
     wake_up_.gather();
-    auto round = parked_.redrive(after, may_redrive);
-    if (parked_.redriving()) return round;
-    if (late_look_) round = late_look_->first(after, rows_max);
-    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
-    if (auto late = audit_.look(after, window)) {
-      poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
-      return {{}, false, {}, std::move(late), {}};
+    using Begin = ParkedRows::Begin;
+    auto round = parked_.redrive(after, may_redrive ? Begin::caught_up : Begin::never);
+    if (!parked_.redriving()) {
+      round = waiting(after, rows_max);
+      const bool idle = nothing_in(round) && round.queued.empty() && !round.fenced && !barrier_;
+      auto redriven = idle ? parked_.redrive(after, Begin::idle) : Round{};
+      if (parked_.redriving()) round = std::move(redriven);
     }
-    if (nothing_in(round)) round = poll_.poll(after, rows_max);
-    if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
-    round = up_to_barrier(std::move(round));
-    if (late_look_) late_look_->plan(round);
-    core::queue_rows_of(parked_.keys(), round);
+    records_left_ = round.records.size();
+    queued_left_ = round.queued.size();
     return round;
   }
   bool start(std::uint64_t epoch, bool again) override {
-    if (parked_.redriving()) return cursor_.start(epoch, again, parked_.planned());
-    if (!late_look_) return cursor_.start(epoch, again);
-    return cursor_.start(epoch, again, late_look_->planned());
+    if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
+    if (!late_look_) return cursor_.start(epoch, again, next_rows());
+    return cursor_.start(epoch, again, next_rows(), late_look_->planned());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     return cursor_.lock(epoch, expected);
@@ -118,6 +116,9 @@ class PostgresSession final : public LaneSession {
       for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
     }
     parked_.queue(advance.queued);
+    records_left_ -= std::min(records_left_, advance.done.size());
+    queued_left_ -= std::min(queued_left_, advance.queued.size());
+    if (advance.next_started) move.next_rows = next_rows();
     const bool moved = cursor_.advance(epoch, move);
     if (moved && late_look_) late_look_->advanced(move.ids);
     return moved;
@@ -153,6 +154,26 @@ class PostgresSession final : public LaneSession {
   [[nodiscard]] bool hints() const override { return wake_up_.hints(); }
 
  private:
+  /// What waits, and is to be handed over or to queue.
+  Round waiting(const std::optional<Position>& after, unsigned rows_max) {
+    Round round;
+    if (late_look_) round = late_look_->first(after, rows_max);
+    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
+    if (auto late = audit_.look(after, window)) {
+      poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
+      return {{}, false, {}, std::move(late), {}};
+    }
+    if (nothing_in(round)) round = poll_.poll(after, rows_max);
+    if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
+    round = up_to_barrier(std::move(round));
+    if (late_look_) late_look_->plan(round);
+    core::queue_rows_of(parked_.keys(), round);
+    return round;
+  }
+  /// How many rows of the round in hand the next call may take, with those that queue among them.
+  [[nodiscard]] std::size_t next_rows() const {
+    return std::min<std::size_t>(commit_every_, records_left_) + queued_left_;
+  }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
   static void go_before(Round& round, Round late) {
     if (!nothing_in(late)) round = std::move(late);
@@ -174,6 +195,9 @@ class PostgresSession final : public LaneSession {
   LentTransaction lent_{connection_};
   Table table_;
   OrderBy order_;
+  unsigned commit_every_;
+  std::size_t records_left_ = 0;  ///< of the round in hand
+  std::size_t queued_left_ = 0;
   std::optional<Position> barrier_;
   CursorRepository cursor_;
   IdentityGuard identity_;
