@@ -20,6 +20,12 @@ std::vector<std::int64_t> ids_of(const std::vector<Position>& rows) {
   return ids;
 }
 
+std::vector<std::int64_t> ids_of(const std::vector<CursorStore::Passed>& passed) {
+  std::vector<std::int64_t> ids;
+  for (const auto& [row, late] : passed) ids.push_back(id_of(row));
+  return ids;
+}
+
 bool is_active(Cursor::State state) {
   return state == Cursor::State::running || state == Cursor::State::retrying;
 }
@@ -30,11 +36,11 @@ bool is_active(Cursor::State state) {
 
 Claim CursorStore::claim(const BackendPtr& by) {
   unlock(*by);
-  if (!is_free_for(*by)) return {false, row(), holder_};
+  if (!is_free_for(*by)) return {false, row(), holder_, false};
   if (holder_ != by->holder) take_over(by);
   holder_backend_ = by;
   lease_until_ = stage_.now() + micros(stage_.setup.config.lease);
-  return {true, row(), holder_};
+  return {true, row(), holder_, !parked_.rows().empty()};
 }
 
 /// Nobody's, ours, or its holder's backend or lease is gone. SKIP LOCKED: never while locked.
@@ -76,15 +82,20 @@ bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
 }
 
 bool CursorStore::start(const Backend& by, std::uint64_t epoch, bool again) {
-  const bool as_planned = stage_.setup.lookback == 0 ||
-                          stage_.sabotaged(Sabotage::plan_not_compared) ||
-                          (by.sequence_before == cursor_.sequence && by.planned_before == planned_);
+  const bool blind = stage_.sabotaged(Sabotage::plan_not_compared);
+  const bool as_planned =
+      !by.plans || blind ||
+      (by.sequence_before == cursor_.sequence && by.planned_before == planned_ &&
+       (!by.redriven || by.handed_to_before == handed_to_));
   if (!is_ours(by, epoch) || !as_planned) return false;
   table_.wal.commit(!stage_.sabotaged(Sabotage::no_durability_commit));
   if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
-  if (by.planned && !stage_.sabotaged(Sabotage::plan_not_kept)) planned_ = *by.planned;
-  if (by.looked_at) looked_at_ = by.looked_at;
+  const bool kept =
+      !stage_.sabotaged(by.redriven ? Sabotage::redrive_plan_not_kept : Sabotage::plan_not_kept);
+  if (by.planned && kept) planned_ = *by.planned;
+  if (by.looked_at && !by.redriven) looked_at_ = by.looked_at;
+  hand_over(by);
   return true;
 }
 
@@ -100,48 +111,73 @@ bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Pos
 }
 
 bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advance) {
-  const auto& done = advance.done;
   const bool as_expected =
       cursor_.position == advance.from || stage_.sabotaged(Sabotage::cursor_not_reread);
   const bool ours = is_ours(by, epoch) && as_expected;
   unlock(by);
   if (!ours) return false;
-  const auto to = place_after(by, done);
-  write_down({.by = Evidence::Move::By::holder,
-              .at = stage_.now(),
-              .from = cursor_.position,
-              .to = to,
-              .sequence_before = cursor_.sequence,
-              .sequence = cursor_.sequence + done.size(),
-              .mover_epoch = epoch,
-              .row_epoch = cursor_.epoch,
-              .done = ids_of(done),
-              .back = false});
-  cursor_.position = to;
+  const auto passed = passed_by(by, advance);
+  Evidence::Move move{.by = Evidence::Move::By::holder,
+                      .at = stage_.now(),
+                      .from = cursor_.position,
+                      .to = cursor_.position,
+                      .sequence_before = cursor_.sequence,
+                      .sequence = cursor_.sequence + passed.size(),
+                      .mover_epoch = epoch,
+                      .row_epoch = cursor_.epoch,
+                      .done = {},
+                      .back = false};
+  for (const auto& [row, late] : passed) {
+    if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) move.to = row;
+  }
+  const bool noted = !by.redriven || stage_.sabotaged(Sabotage::parked_noted_again);
+  if (noted) move.done = ids_of(passed);
+  if (by.redriven) move.redriven = std::stoll(*by.redriven);
+  parked_.queue(advance.queued, epoch);
+  if (by.redriven) {
+    const auto taken = parked_.take(*by.redriven);
+    if (taken.ends_key) by.parked_keys.erase(taken.key);
+  }
+  cursor_.position = move.to;
+  write_down(std::move(move));
   begin_anew();
   cursor_.attempts = advance.next_started ? 1 : 0;
-  note(by, done);
-  go_on(by, done);
+  if (noted) note(passed);
+  go_on(by, passed);
+  by.records_left -= std::min(by.records_left, advance.done.size());
+  by.queued_left -= std::min(by.queued_left, advance.queued.size());
+  if (advance.next_started) hand_over(by);
   table_.wal.commit(true);
   return true;
 }
 
-/// The last of the rows done that is not late.
-std::optional<Position> CursorStore::place_after(const Backend& by,
-                                                 const std::vector<Position>& done) const {
-  auto to = cursor_.position;
-  for (const auto& row : done) {
-    const bool late = by.late_ids.contains(row.id);
-    if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) to = row;
-  }
-  return to;
+/// The next call of the round in hand begins.
+void CursorStore::hand_over(const Backend& by) {
+  const auto rows = std::min<std::size_t>(stage_.setup.config.commit_every, by.records_left);
+  handed_to_ = std::max(handed_to_, cursor_.sequence + rows + by.queued_left);
 }
 
-void CursorStore::note(const Backend& session, const std::vector<Position>& rows) {
+/// In their order, those that queue among the others.
+std::vector<CursorStore::Passed> CursorStore::passed_by(const Backend& by,
+                                                        const Advance& advance) const {
+  std::vector<Passed> passed;
+  auto queued = advance.queued.begin();
+  for (std::size_t i = 0; i <= advance.done.size(); ++i) {
+    for (; queued != advance.queued.end() && queued->before == i; ++queued) {
+      passed.push_back({queued->position, queued->late});
+    }
+    if (i == advance.done.size()) break;
+    const auto& row = advance.done[i];
+    passed.push_back({row, by.redriven || by.late_ids.contains(row.id)});
+  }
+  return passed;
+}
+
+void CursorStore::note(const std::vector<Passed>& passed) {
   const auto cursor = *cursor_.position;
   std::vector<Position> done;
-  for (const auto& row : rows) {
-    if (!session.late_ids.contains(row.id)) {
+  for (const auto& [row, late] : passed) {
+    if (!late) {
       done.push_back(row);
     } else if (!stage_.sabotaged(Sabotage::late_delivery_not_noted)) {
       ledger_.note_late(row);
@@ -154,13 +190,96 @@ void CursorStore::note(const Backend& session, const std::vector<Position>& rows
 }
 
 /// The plan goes on after the last row done; a look whose rows all went out is complete.
-void CursorStore::go_on(Backend& session, const std::vector<Position>& done) {
-  const auto last = std::find(planned_.begin(), planned_.end(), done.back().id);
-  if (last != planned_.end()) planned_.erase(planned_.begin(), last + 1);
-  for (const auto& row : done) session.found.erase(row.id);
+void CursorStore::go_on(Backend& session, const std::vector<Passed>& done) {
+  if (session.plans) {
+    const auto last = std::find(planned_.begin(), planned_.end(), done.back().row.id);
+    if (last != planned_.end()) planned_.erase(planned_.begin(), last + 1);
+  }
+  for (const auto& [row, late] : done) session.found.erase(row.id);
   if (session.found.empty() && session.looked_at_soon) {
     session.looked_at = std::exchange(session.looked_at_soon, std::nullopt);
   }
+}
+
+// --- rows set aside ------------------------------------------------------------------------------
+
+/// In a transaction of its own.
+bool CursorStore::park(Backend& by, std::uint64_t epoch, const Parking& parking) {
+  unlock(by);
+  if (!is_ours(by, epoch) || cursor_.position != parking.from) return false;
+  const auto& row = parking.row;
+  const bool again = by.redriven.has_value();
+  const auto to = parking.late ? *parking.from : row;
+  const auto used = stage_.sabotaged(Sabotage::park_keeps_sequence) ? 0U : 1U;
+  Evidence::Move move{.by = Evidence::Move::By::holder,
+                      .at = stage_.now(),
+                      .from = cursor_.position,
+                      .to = to,
+                      .sequence_before = cursor_.sequence,
+                      .sequence = cursor_.sequence + used,
+                      .mover_epoch = epoch,
+                      .row_epoch = cursor_.epoch,
+                      .done = {},
+                      .back = false};
+  if (again) {
+    move.redriven = id_of(row);
+    planned_.clear();
+  } else {
+    move.done = {id_of(row)};
+    parking.late ? ledger_.note_late(row) : ledger_.note({row}, to);
+    std::erase(planned_, row.id);
+  }
+  by.any_parked = true;
+  if (parked_.park(parking, epoch)) by.parked_keys.insert(parking.key);
+  cursor_.position = to;
+  write_down(std::move(move));
+  begin_anew();
+  table_.wal.commit(true);
+  return true;
+}
+
+CursorStore::RedriveWindow CursorStore::redrive_window() const {
+  return {planned_, cursor_.sequence, handed_to_, parked_.next_due(planned_)};
+}
+
+void CursorStore::redrive(const ParkedChoice& choice) {
+  parked_.redrive(choice);
+  table_.wal.commit(true);
+  new_epoch();
+}
+
+/// A lane that stands at one of them goes on.
+void CursorStore::discard(const ParkedChoice& choice) {
+  const auto gone = parked_.discard(choice);
+  const auto is_gone = [&](const std::string& id) {
+    return std::find(gone.begin(), gone.end(), id) != gone.end();
+  };
+  const bool failed =
+      cursor_.state == Cursor::State::halted || cursor_.state == Cursor::State::retrying;
+  const auto begun = std::find_if(planned_.begin(), planned_.end(), is_gone);
+  if (begun != planned_.end() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
+    write_down({.by = Evidence::Move::By::discard,
+                .at = stage_.now(),
+                .from = cursor_.position,
+                .to = cursor_.position,
+                .sequence_before = cursor_.sequence,
+                .sequence = cursor_.sequence + 1,
+                .mover_epoch = cursor_.epoch,
+                .row_epoch = cursor_.epoch,
+                .done = {},
+                .back = false,
+                .redriven = std::stoll(*begun)});
+    cursor_.attempts = cursor_.crashes = 0;
+  }
+  if (failed && cursor_.row_id && is_gone(*cursor_.row_id)) begin_anew();
+  std::erase_if(planned_, is_gone);
+  table_.wal.commit(true);
+  if (!stage_.sabotaged(Sabotage::discard_keeps_epoch)) new_epoch();
+}
+
+void CursorStore::new_epoch() {
+  cursor_.epoch += 1;
+  stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
 }
 
 void CursorStore::write_down(Evidence::Move move) {
@@ -223,6 +342,7 @@ Cursor CursorStore::look(const Backend& by) {
 
 Cursor CursorStore::row() const {
   auto cursor = cursor_;
+  cursor.parked = parked_.heads();
   if (cursor.state == Cursor::State::retrying) {
     const auto left = std::max<Micros>(retry_at_ - stage_.now(), 0);
     cursor.retry_in = std::chrono::ceil<milliseconds>(std::chrono::microseconds(left));
@@ -273,6 +393,7 @@ void CursorStore::go_back(const std::optional<Position>& to) {
   act(Evidence::Move::By::rewind, to, {},
       cursor_.sequence - std::min<std::uint64_t>(cursor_.sequence, again));
   ledger_.cut(to);
+  parked_.forget_after(to);
 }
 
 void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
@@ -298,8 +419,7 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
   if (paused) cursor_.state = Cursor::State::paused;
   table_.wal.commit(true);
   if (by == Evidence::Move::By::rewind && stage_.sabotaged(Sabotage::rewind_keeps_epoch)) return;
-  cursor_.epoch += 1;
-  stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
+  new_epoch();
 }
 
 // --- late rows, delivered ------------------------------------------------------------------------

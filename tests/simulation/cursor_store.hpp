@@ -5,6 +5,7 @@
 
 #include "seriatim/source.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/parked_store.hpp"
 #include "simulation/stage.hpp"
 #include "simulation/table.hpp"
 
@@ -24,11 +25,21 @@ struct Backend {
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
 
-  // … where late rows are delivered:
+  // … of what is set aside, as src/postgres/parked_rows.hpp keeps it:
+  bool any_parked = false;
+  bool keys_read = true;  ///< since the claim
+  core::ParkedKeys parked_keys;
+  std::optional<std::string> redriven;  ///< the row of the round in hand, where it is one of them
+  std::uint64_t handed_to_before = 0;
+  std::size_t records_left = 0;  ///< of the round in hand
+  std::size_t queued_left = 0;
+
+  // … where late rows are delivered, and ids of a batch are planned:
   Micros next_look = 0;
   std::optional<Mark> looked_at;       ///< the cursor at the last look whose rows all went out
   std::optional<Mark> looked_at_soon;  ///< … once those found have
   std::set<std::string> found;
+  bool plans = false;                               ///< the round in hand is in the cursor row
   std::optional<std::vector<std::string>> planned;  ///< the batch to start, where it is a new one
   std::vector<std::string> planned_before;          ///< what it takes the place of
   std::uint64_t sequence_before = 0;
@@ -40,12 +51,14 @@ using BackendPtr = std::shared_ptr<Backend>;
 /// instant. What the row says is never lost: all its commits are synchronous.
 class CursorStore {
  public:
-  CursorStore(Stage& stage, Table& table) : stage_(stage), table_(table), ledger_(stage) {}
+  CursorStore(Stage& stage, Table& table)
+      : stage_(stage), table_(table), ledger_(stage), parked_(stage) {}
 
   Claim claim(const BackendPtr& by);
   bool start(const Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
   bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
+  bool park(Backend& by, std::uint64_t epoch, const Parking& parking);
   bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
                   milliseconds delay);
   bool halt(const Backend& by, std::uint64_t epoch, HaltReason reason, const Failure& failure);
@@ -68,6 +81,24 @@ class CursorStore {
   /// Back to that place: what comes after it is delivered again.
   void go_back(const std::optional<Position>& to);
 
+  /// A row done: the cursor moves over it, unless it is late.
+  struct Passed {
+    Position row;
+    bool late = false;
+  };
+
+  // Rows set aside.
+  [[nodiscard]] const ParkedStore& parked() const { return parked_; }
+  struct RedriveWindow {
+    std::vector<std::string> planned;
+    std::uint64_t sequence = 0;
+    std::uint64_t handed_to = 0;  ///< above sequence: a receiver may have rows that come next
+    std::optional<std::string> due;
+  };
+  [[nodiscard]] RedriveWindow redrive_window() const;
+  void redrive(const ParkedChoice& choice);
+  void discard(const ParkedChoice& choice);
+
   // Late rows, delivered.
   struct Window {
     std::vector<std::string> planned;  ///< started, and not done
@@ -89,22 +120,25 @@ class CursorStore {
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
   bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
-  void note(const Backend& session, const std::vector<Position>& done);
-  void go_on(Backend& session, const std::vector<Position>& done);
-  [[nodiscard]] std::optional<Position> place_after(const Backend& by,
-                                                    const std::vector<Position>& done) const;
+  void note(const std::vector<Passed>& done);
+  void go_on(Backend& session, const std::vector<Passed>& done);
+  [[nodiscard]] std::vector<Passed> passed_by(const Backend& by, const Advance& advance) const;
   void write_down(Evidence::Move move);
   void begin_anew();
+  void new_epoch();
+  void hand_over(const Backend& by);
   void act(Evidence::Move::By by, const std::optional<Position>& to,
            const std::vector<Position>& done, std::uint64_t sequence);
 
   Stage& stage_;
   Table& table_;
   Ledger ledger_;
+  ParkedStore parked_;
   std::vector<std::string> planned_;
   std::optional<Mark> looked_at_;
   Cursor cursor_;
-  std::string holder_;  ///< empty: released
+  std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
+  std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;
   Micros lease_until_ = 0;
   Micros retry_at_ = 0;

@@ -24,6 +24,7 @@ struct Evidence {
     bool astray = false;
     Micros visible_at = 0;
     std::optional<Micros> moved_at;  ///< a person gave it another place
+    std::optional<std::string> key{};
   };
   struct Call {
     unsigned relay = 0;
@@ -46,7 +47,7 @@ struct Evidence {
   };
   /// A change of the cursor's position or sequence: by its holder, or by an operator's act.
   struct Move {
-    enum class By { holder, skip, rewind };
+    enum class By { holder, skip, rewind, discard };
     By by = By::holder;
     Micros at = 0;
     std::optional<Position> from, to;
@@ -54,8 +55,25 @@ struct Evidence {
     std::uint64_t sequence = 0;
     std::uint64_t mover_epoch = 0;
     std::uint64_t row_epoch = 0;
-    std::vector<std::int64_t> done;  ///< delivered, or set aside by the act
+    std::vector<std::int64_t> done;  ///< delivered or set aside: goes into the ledger
     bool back = false;               ///< the act says it goes back
+    std::optional<std::int64_t>
+        redriven{};  ///< a parked row that has its number: it went out again
+  };
+  /// A row is set aside: it failed, or it queues behind one of its key that did.
+  struct Parked {
+    Micros at = 0;
+    std::int64_t id = 0;
+    std::uint64_t epoch = 0;
+    bool failed = false;
+    bool holds_key = false;  ///< rows of its key queue; known from the first time on
+  };
+  /// An operator wants parked rows handed over again: a row with what queues with it, those of a
+  /// key, or all.
+  struct Redrive {
+    Micros at = 0;
+    std::optional<std::int64_t> id;
+    std::optional<std::string> key;
   };
   struct Halt {
     Micros at = 0;
@@ -98,6 +116,9 @@ struct Evidence {
   std::vector<Lock> locks;
   std::vector<Skip> skips;
   std::vector<Skip> removals;  ///< a person deleted the row
+  std::vector<Parked> parked;
+  std::vector<Redrive> redrives;
+  std::vector<Skip> discards;
   std::vector<Halt> halts;
   std::vector<Micros> polls;
   std::vector<ClockSet> clock;

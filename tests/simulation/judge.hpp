@@ -35,7 +35,17 @@ class Judge {
  private:
   /// One thing seen, in the order in which things of one instant count.
   struct Moment {
-    enum class Kind { accepted, skipped, removed, moved, begun, halted };
+    enum class Kind {
+      accepted,
+      skipped,
+      discarded,
+      removed,
+      parked,
+      moved,
+      redriven,
+      begun,
+      halted
+    };
     Micros at;
     Kind kind;
     std::size_t index;
@@ -50,6 +60,11 @@ class Judge {
     bool noted = false;                ///< the cursor's transaction, or an act, says it is done
     std::optional<Micros> handled_at;  ///< accepted or set aside
     std::optional<Micros> passed_at;   ///< by the cursor, though not handled
+    std::uint64_t parked_as = 0;       ///< set aside, so manieth; 0: not, or no longer
+    bool holds_key = false;            ///< … and rows of its key queue behind it
+    bool due = false;                  ///< … and an operator wants it handed over again
+    bool dead_letter = false;          ///< once: it may come after rows of its key
+    bool gave_way = false;             ///< its key was parked when later rows were sent
   };
 
   void rank_durable_rows();
@@ -66,6 +81,21 @@ class Judge {
   void on_begun_in_order(const Attempt& attempt, std::size_t rank);
   void on_repeated(const Attempt& attempt);
   void on_halted(const Evidence::Halt& halt);
+
+  // Rows set aside (judge_parked.cpp).
+  void on_parked(const Evidence::Parked& parked);
+  void on_queued(const Evidence::Parked& parked, std::size_t rank);
+  void on_discarded(const Evidence::Skip& discard);
+  void on_redriven(const Evidence::Redrive& redrive);
+  void on_handed_over_again(const Evidence::Move& move, const std::string& what);
+  void on_begun_by_key(const Attempt& attempt, std::size_t rank);
+  void on_accepted_by_key(const Attempt& attempt, std::size_t rank);
+  void on_numbered(const Attempt& attempt);
+  void check_number(const Attempt& attempt, std::size_t rank);
+  void check_parked_halt(const Evidence::Halt& halt);
+  bool queues_with(std::size_t rank, std::size_t other) const;
+  bool key_is_held(std::size_t rank) const;
+  const std::optional<std::string>& row_key(std::size_t rank) const { return row_at(rank).key; }
   void on_late_row(const Evidence::Halt& halt);
 
   void check_durability();
@@ -116,6 +146,10 @@ class Judge {
   std::size_t cursor_end_ = 0;       ///< one above the cursor's rank
   std::uint64_t cursor_sequence_ = 0;
   std::map<std::string, const Attempt*> attempt_of_;  ///< the last one, by id
+  std::uint64_t parked_rows_ = 0;
+  std::map<std::optional<std::string>, std::size_t> successes_of_key_;  ///< as successes_up_to_
+  std::map<std::uint64_t, std::size_t> rank_of_number_;  ///< that receivers may have taken
+  std::uint64_t highest_success_ = 0;                    ///< its number
   std::uint64_t rewound_in_ = 0;    ///< the first epoch after the cursor was last rewound
   std::uint64_t went_back_in_ = 0;  ///< the first epoch after the cursor last went back
   std::optional<Violation> first_;

@@ -17,6 +17,12 @@ std::vector<Judge::Moment> Judge::moments() const {
     all.push_back({seen_.skips[i].at, Moment::Kind::skipped, i});
   for (std::size_t i = 0; i < seen_.removals.size(); ++i)
     all.push_back({seen_.removals[i].at, Moment::Kind::removed, i});
+  for (std::size_t i = 0; i < seen_.discards.size(); ++i)
+    all.push_back({seen_.discards[i].at, Moment::Kind::discarded, i});
+  for (std::size_t i = 0; i < seen_.parked.size(); ++i)
+    all.push_back({seen_.parked[i].at, Moment::Kind::parked, i});
+  for (std::size_t i = 0; i < seen_.redrives.size(); ++i)
+    all.push_back({seen_.redrives[i].at, Moment::Kind::redriven, i});
   for (std::size_t i = 0; i < seen_.moves.size(); ++i)
     all.push_back({seen_.moves[i].at, Moment::Kind::moved, i});
   for (std::size_t i = 0; i < seen_.halts.size(); ++i)
@@ -30,6 +36,9 @@ void Judge::walk_through_time() {
     switch (kind) {
       case Moment::Kind::accepted: on_accepted(seen_.attempts[index]); break;
       case Moment::Kind::skipped: on_handled(rank_of_id(seen_.skips[index].id), at); break;
+      case Moment::Kind::discarded: on_discarded(seen_.discards[index]); break;
+      case Moment::Kind::parked: on_parked(seen_.parked[index]); break;
+      case Moment::Kind::redriven: on_redriven(seen_.redrives[index]); break;
       case Moment::Kind::removed: on_removed(seen_.removals[index]); break;
       case Moment::Kind::moved: on_moved(seen_.moves[index]); break;
       case Moment::Kind::begun: on_begun(seen_.attempts[index]); break;
@@ -45,6 +54,14 @@ void Judge::on_accepted(const Attempt& attempt) {
   const bool first = !fate_[*rank].handled_at;
   on_handled(rank, attempt.end);
   if (!first || row_at(*rank).astray) return;
+  if (call_of(attempt).epoch == epoch_at(attempt.end) && !fate_[*rank].gave_way) {
+    if (attempt.sequence <= highest_success_) {
+      breach("P2", attempt.end, name(attempt) + " succeeded after a higher number");
+    }
+    highest_success_ = attempt.sequence;
+  }
+  on_accepted_by_key(attempt, *rank);
+  if (fate_[*rank].parked_as > 0 || fate_[*rank].gave_way) return;  // in the order of its key alone
   if (*rank + 1 < successes_up_to_) {
     breach("P2", attempt.end, name(attempt) + " succeeded after a later row");
   }
@@ -69,7 +86,7 @@ void Judge::extend_prefixes() {
   const auto extend = [this](std::size_t& prefix, const auto& is_so) {
     while (prefix < fate_.size() && (is_so(fate_[prefix]) || row_at(prefix).astray)) ++prefix;
   };
-  extend(handled_prefix_, [](const Fate& fate) { return fate.handled_at.has_value(); });
+  extend(handled_prefix_, [](const Fate& fate) { return fate.handled_at || fate.parked_as > 0; });
   extend(noted_prefix_, [](const Fate& fate) { return fate.noted; });
 }
 
@@ -83,6 +100,7 @@ void Judge::on_moved(const Evidence::Move& move) {
     for (auto& fate : fate_) fate.attempted = false;
     rewound_in_ = move.row_epoch + 1;
   }
+  if (move.by == Evidence::Move::By::skip && move.to == move.from) rank_of_number_.clear();
   if (move.back) return on_gone_back(move);
   on_done(move, what);
   const auto end = ranks_up_to(move.to);
@@ -109,12 +127,15 @@ void Judge::on_done(const Evidence::Move& move, const std::string& what) {
       continue;
     }
     if (jump) on_handled(rank, move.at);
-    if (!fate_[*rank].handled_at) breach("P6", move.at, what + " though nobody has " + row);
+    const bool aside = fate_[*rank].handled_at || fate_[*rank].parked_as > 0;
+    if (!aside) breach("P6", move.at, what + " though nobody has " + row);
     if (fate_[*rank].noted) breach("P6", move.at, what + " and counts " + row + " again");
     fate_[*rank].noted = true;
   }
   extend_prefixes();
-  if (move.sequence != move.sequence_before + move.done.size()) {
+  if (move.redriven) on_handed_over_again(move, what);
+  const auto numbers = move.redriven ? 1 : move.done.size();
+  if (move.sequence != move.sequence_before + numbers) {
     breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
   }
 }
@@ -129,6 +150,9 @@ void Judge::on_gone_back(const Evidence::Move& move) {
   handled_prefix_ = std::min(handled_prefix_, cursor_end_);
   noted_prefix_ = std::min(noted_prefix_, cursor_end_);
   successes_up_to_ = std::min(successes_up_to_, cursor_end_);
+  for (auto& [key, up_to] : successes_of_key_) up_to = std::min(up_to, cursor_end_);
+  rank_of_number_.clear();
+  highest_success_ = 0;
   went_back_in_ = move.row_epoch + 1;
   extend_prefixes();
 }
@@ -142,13 +166,8 @@ void Judge::on_begun(const Attempt& attempt) {
   on_begun_in_order(attempt, *rank);
   fate_[*rank].attempted = epoch >= rewound_in_;
   if (epoch != epoch_at(attempt.begin)) return;
-  if (attempt.sequence <= cursor_sequence_) {
-    breach("P3", attempt.begin, name(attempt) + " is sent though the cursor has passed it");
-  } else if (attempt.sequence != cursor_sequence_ + 1 + attempt.place) {
-    breach("P3", attempt.begin,
-           name(attempt) + " is row " + std::to_string(attempt.place + 1) +
-               " of a call after sequence " + std::to_string(cursor_sequence_));
-  }
+  on_begun_by_key(attempt, *rank);
+  check_number(attempt, *rank);
   const bool moved_since = row_at(*rank).moved_at > attempt.begin;
   if (attempt.late != (*rank < cursor_end_) && !moved_since) {
     breach("P2", attempt.begin,
@@ -167,11 +186,21 @@ void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
     breach(fate_[missing].attempted ? "P4" : "P2", attempt.begin,
            name(attempt) + " overtakes row " + id_at(missing));
   };
-  if (handled_prefix_ < rank) overtakes(handled_prefix_);
-  const bool is_new = delivers_late() && !fate_[rank].attempted;
+  for (auto before = handled_prefix_; before < rank; ++before) {
+    auto& fate = fate_[before];
+    const bool done = fate.handled_at || fate.parked_as > 0 || row_at(before).astray;
+    const bool will_queue = key_is_held(before);
+    if (will_queue) fate.gave_way = true;
+    if (done || will_queue) continue;
+    overtakes(before);
+    break;
+  }
+  const bool is_new = delivers_late() && !fate_[rank].attempted && !fate_[rank].gave_way;
   for (std::size_t other = 0; other < (is_new ? fate_.size() : rank); ++other) {
     const bool failed = fate_[other].attempted && !fate_[other].handled_at;
-    if (other != rank && failed && (is_new || row_at(other).astray)) overtakes(other);
+    const bool will_queue = failed && key_is_held(other);
+    if (other != rank && failed && !will_queue && (is_new || row_at(other).astray))
+      overtakes(other);
   }
 }
 
@@ -191,6 +220,7 @@ void Judge::on_repeated(const Attempt& attempt) {
 // --- P9: what cannot be seen beforehand halts, and nothing else does -----------------------------
 
 void Judge::on_halted(const Evidence::Halt& halt) {
+  if (halt.reason == HaltReason::poison) check_parked_halt(halt);
   if (halt.reason == HaltReason::late_row) on_late_row(halt);
   if (halt.reason == HaltReason::clock_back && !clock_went_back_before(halt.at)) {
     breach("P9", halt.at, "the lane halts CLOCK_BACK though the clock did not go back");

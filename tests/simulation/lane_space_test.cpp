@@ -101,6 +101,16 @@ Setup operators_that_act(unsigned troubles) {
   return setup;
 }
 
+/// Rows 1 and 3 are of one key, row 2 of another; people redrive and discard as well as skip.
+Setup rows_that_are_parked(unsigned troubles) {
+  auto setup = three_rows(troubles);
+  setup.config.on_poison = OnPoison::park_key;
+  setup.keys = 2;
+  setup.keys_by_turns = true;
+  setup.act_at_step = setup.killed = setup.poison = tried;
+  return setup;
+}
+
 }  // namespace
 
 TEST_SUITE("every place for a few troubles: three rows, two relays") {
@@ -113,6 +123,12 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
   TEST_CASE("operators at any step, beside failures of the receiver, break no promise") {
     hold(operators_that_act(depth()));
   }
+  TEST_CASE("rows parked and decided on at any step, beside a relay killed, break no promise") {
+    const auto walked = walk(rows_that_are_parked(depth()));  // two rows a call
+    if (walked.story) FAIL("breaks ", *walked.story);
+    MESSAGE(walked.runs, " runs");
+    CHECK(walked.runs > 1'000);
+  }
   TEST_CASE("each guard is needed") {
     must_be_caught(relays_that_die(2), Sabotage::no_epoch_check, "P2 P3 P5");
     must_be_caught(relays_that_die(2), Sabotage::no_lock, "P2 P3 P5");
@@ -120,5 +136,7 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
     must_be_caught(relays_that_die(1), Sabotage::advance_before_delivery, "P6");
     must_be_caught(answers_that_are_lost(1), Sabotage::cursor_not_reread, "P3 P6");
     must_be_caught(operators_that_act(1), Sabotage::failure_overtaken, "P4");
+    must_be_caught(rows_that_are_parked(1), Sabotage::queue_not_written, "P1 P6");
+    must_be_caught(rows_that_are_parked(2), Sabotage::keys_not_reloaded, "P4 P6");
   }
 }

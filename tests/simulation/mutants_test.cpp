@@ -69,6 +69,32 @@ void busy_people(Setup& setup) {
   setup.operator_act = 30 * millisecond;
 }
 
+/// Rows of few keys fail alone, beside people who decide on them at once.
+void keys_parked(Setup& setup) {
+  setup.config.on_poison = seriatim::OnPoison::park_key;
+  setup.config.max_parked = 0;
+  setup.on_poison_changes = false;
+  setup.poison = 0.15;
+  setup.keys = 3;
+  setup.operator_act = 60 * millisecond;
+}
+
+/// … while rows before others of their key are tried for long, and people come by seldom.
+void keys_parked_amid_retries(Setup& setup) {
+  keys_parked(setup);
+  setup.keys = 2;
+  setup.retry_later = 0.4;
+  setup.operator_act = second;
+}
+
+/// … and relays die, and statements of sessions given up land late.
+void keys_parked_amid_faults(Setup& setup) {
+  keys_parked(setup);
+  setup.faults = true;
+  setup.retry_later = 0.1;
+  setup.killed = setup.answer_lost = 0.01;
+}
+
 }  // namespace
 
 TEST_SUITE("mutants of the fence") {
@@ -182,5 +208,60 @@ TEST_SUITE("mutants of the delivery of late rows") {
   TEST_CASE("a window past a cursor that was taken back takes rows to come for late ones") {
     must_be_caught({.sabotage = Sabotage::window_past_cursor}, Profile::meddling, 1'000, "P9",
                    late_rows_delivered);
+  }
+}
+
+TEST_SUITE("mutants of rows set aside") {
+  TEST_CASE("rows of a parked key that are handed over overtake the one that failed") {
+    must_be_caught({.mutant = Mutant::parked_key_goes_on}, Profile::parking, 20, "P4", keys_parked);
+  }
+  TEST_CASE("rows that queue and are not written down are lost") {
+    must_be_caught({.sabotage = Sabotage::queue_not_written}, Profile::parking, 20, "P1 P6",
+                   keys_parked);
+  }
+  TEST_CASE("a holder that does not read at its claim which keys are parked lets them go on") {
+    must_be_caught({.sabotage = Sabotage::keys_not_reloaded}, Profile::parking, 100, "P4 P6",
+                   keys_parked);
+  }
+  TEST_CASE("a row set aside uses up a number") {
+    must_be_caught({.sabotage = Sabotage::park_keeps_sequence}, Profile::parking, 20, "P3 P6",
+                   keys_parked);
+  }
+  TEST_CASE("a parked row is in the ledger once, however often it is redriven") {
+    must_be_caught({.sabotage = Sabotage::parked_noted_again}, Profile::parking, 50, "P6",
+                   keys_parked);
+  }
+  TEST_CASE("a redriven row that stays parked is delivered again") {
+    must_be_caught({.sabotage = Sabotage::redriven_not_taken}, Profile::parking, 50, "P2 P3 P4 P6",
+                   keys_parked);
+  }
+  TEST_CASE("parked rows redriven in another order than they were parked in overtake each other") {
+    must_be_caught({.sabotage = Sabotage::redrive_out_of_order}, Profile::parking, 50, "P2 P4",
+                   keys_parked);
+  }
+  TEST_CASE("a redrive begun while an attempt is open takes that row's number") {
+    must_be_caught({.sabotage = Sabotage::redrive_while_open}, Profile::parking, 200, "P3",
+                   keys_parked_amid_faults);
+  }
+  TEST_CASE(
+      "a redrive begun that nobody knows of at a take-over leaves its number to another row") {
+    must_be_caught({.sabotage = Sabotage::redrive_plan_not_kept}, Profile::parking, 500, "P3",
+                   keys_parked_amid_faults);
+  }
+  TEST_CASE("a redriven row that fails again holds up the rows of its key") {
+    must_be_caught({.sabotage = Sabotage::failed_row_alone_put_back}, Profile::parking, 100, "P4",
+                   keys_parked);
+  }
+  TEST_CASE("rows that come while their key is redriven go out with it") {
+    must_be_caught({.sabotage = Sabotage::queue_does_not_inherit}, Profile::parking, 1'000,
+                   "P1 liveness", keys_parked_amid_retries);
+  }
+  TEST_CASE("a discarded row that was begun keeps its number") {
+    must_be_caught({.sabotage = Sabotage::discard_keeps_sequence}, Profile::parking, 500, "P3",
+                   keys_parked_amid_faults);
+  }
+  TEST_CASE("a holder that is not told of a discard goes on setting rows of the key aside") {
+    must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200, "P2 P4 P6",
+                   keys_parked);
   }
 }

@@ -1,14 +1,16 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "simulation/receiver.hpp"
 #include "simulation/server.hpp"
 
 namespace seriatim::simulation {
 
-/// People at the command line: pause, resume, retry, skip and rewind, each a transaction of its own
-/// that waits for the cursor row and looks at it before it writes.
+/// People at the command line: pause, resume, retry, skip, rewind, and redrive or discard, each a
+/// transaction of its own that waits for the cursor row and looks at it before it writes.
 class Operators {
  public:
   Operators(Stage& stage, Server& server, Receiver& receiver)
@@ -30,6 +32,10 @@ class Operators {
   void retry_or_skip(const Cursor& row);
   void mend_and_retry(const Cursor& row);
   void skip(const Cursor& row);
+  void decide_on_parked();
+  void redrive(const ParkedChoice& choice);
+  void discard(const ParkedChoice& choice);
+  [[nodiscard]] bool is_decided_on(const ParkedStore::Row& row) const;
   void rewind(const Cursor& row);
   void go_back(const Position& from);
 
@@ -42,6 +48,7 @@ class Operators {
   Stage& stage_;
   Server& server_;
   Receiver& receiver_;
+  std::map<std::string, Micros> redriven_at_;  ///< by row
 };
 
 }  // namespace seriatim::simulation

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/ensure.hpp"
-
 namespace seriatim::simulation {
 
 struct Relay::CallInHand {
@@ -29,7 +27,12 @@ void Relay::run(bool drain) {
   stopping_ = waiting_ = false;
   frozen_until_ = 0;
   remembered_.reset();
-  lane_.emplace(stage_.setup.config, 0U, core::Lane::Options{.drain = drain, .hints = false});
+  auto config = stage_.setup.config;
+  if (stage_.setup.on_poison_changes && life_ % 4 > 1) {
+    config.on_poison =
+        config.on_poison == OnPoison::park_key ? OnPoison::dead_letter : OnPoison::park_key;
+  }
+  lane_.emplace(config, 0U, core::Lane::Options{.drain = drain, .hints = false});
   tell(core::Begin{});
 }
 
@@ -135,14 +138,28 @@ void Relay::perform(const core::OpenSession&) {
 }
 
 void Relay::perform(const core::ClaimLane&) {
-  execute([this](const BackendPtr& backend) {
+  execute([this](const BackendPtr& backend) -> core::Event {
     auto claim = server_.cursors().claim(backend);
     if (remembered_ && claim.granted) {
       claim.cursor.position = remembered_->position;
       claim.cursor.sequence = remembered_->sequence;
       remembered_.reset();
     }
+    backend->any_parked = claim.has_parked;
+    backend->keys_read = !claim.has_parked;
+    if (!stage_.sabotaged(Sabotage::keys_not_reloaded)) backend->parked_keys.clear();
     return core::Claimed{std::move(claim)};
+  });
+}
+
+/// Which keys are parked is read by a statement of its own, after the claim.
+void Relay::load_parked(core::Event claimed) {
+  execute([this, claimed = std::move(claimed)](const BackendPtr& backend) {
+    backend->keys_read = true;
+    if (!stage_.sabotaged(Sabotage::keys_not_reloaded)) {
+      backend->parked_keys = server_.cursors().parked().keys();
+    }
+    return claimed;
   });
 }
 
@@ -190,8 +207,10 @@ void Relay::perform(const core::HaltLane& a) {
   });
 }
 
-void Relay::perform(const core::ParkRow&) {
-  core::ensure(false, "no simulated process parks rows");
+void Relay::perform(const core::ParkRow& a) {
+  execute([this, a](const BackendPtr& b) {
+    return core::SetAside{server_.cursors().park(*b, a.epoch, a.parking)};
+  });
 }
 
 void Relay::perform(const core::ReleaseLane& a) {
@@ -250,6 +269,8 @@ void Relay::reply(unsigned life, core::Event event) {
     return later(latency(), [this] { session_ended(); });
   }
   if (std::holds_alternative<core::Advanced>(event)) remembered_.reset();
+  const bool claimed = std::holds_alternative<core::Claimed>(event);
+  if (claimed && backend_ && !backend_->keys_read) return load_parked(std::move(event));
   later(latency(), [this, event = std::move(event)] { tell(event); });
 }
 

@@ -66,6 +66,7 @@ class Relay {
   // Statements happen at the server, whatever becomes of us meanwhile.
   void execute(Statement statement);
   void reply(unsigned life, core::Event event);
+  void load_parked(core::Event claimed);
   void session_ended();
   void wake();
 
@@ -73,6 +74,8 @@ class Relay {
   // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
   // late rows are delivered, first of all comes what was started, or what is late.
   void at_server(Micros delay, const LookPtr& look, Step step);
+  void redrive(const LookPtr& look);
+  void look_on(const LookPtr& look);
   void read_window(const LookPtr& look);
   void find_late_rows(const LookPtr& look, Step step);
   void read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step);

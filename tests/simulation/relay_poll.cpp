@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/queueing.hpp"
 #include "simulation/relay.hpp"
 
 namespace seriatim::simulation {
@@ -27,6 +28,7 @@ struct Relay::Look {
   std::vector<core::Holder> holders;
   CursorStore::Window window;
   bool looked = true;  ///< for late rows
+  bool idle = false;   ///< no row waits
   Round round;         ///< what goes out
 };
 
@@ -43,18 +45,30 @@ void Relay::perform(const core::PollSource& a) {
   look->backend = backend_;
   look->asked = a;
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
-  const bool delivers_late = stage_.setup.lookback > 0;
-  at_server(latency(), look,
-            [this, look, delivers_late] { delivers_late ? read_window(look) : audit(look); });
+  at_server(latency(), look, [this, look] { redrive(look); });
+}
+
+void Relay::look_on(const LookPtr& look) {
+  if (look->idle) return answer(look);
+  stage_.setup.lookback > 0 ? read_window(look) : audit(look);
 }
 
 void Relay::answer(const LookPtr& look) {
-  if (stage_.setup.lookback > 0) plan(*look);
+  auto& session = *look->backend;
+  const bool idle = nothing_in(look->round) && !look->round.fenced;
+  if (idle && session.any_parked && !std::exchange(look->idle, true)) return redrive(look);
+  if (!session.redriven) {
+    if (session.plans) plan(*look);
+    core::queue_rows_of(session.parked_keys, look->round);
+  }
+  session.records_left = look->round.records.size();
+  session.queued_left = look->round.queued.size();
   stage_.trace(stage_.now(), who(), [&] {
     std::string rows;
     for (const auto& record : look->round.records) {
       rows += ' ' + record.id() + (record.late ? " (late)" : "");
     }
+    for (const auto& row : look->round.queued) rows += ' ' + row.position.id + " (queues)";
     return "polls: F " + std::to_string(look->f) + ", " + std::to_string(look->holders.size()) +
            " holders, settled " + std::to_string(look->settled) + ", rows" + rows +
            (look->round.fenced ? ", fenced" : "");
@@ -62,12 +76,44 @@ void Relay::answer(const LookPtr& look) {
   reply(look->life, core::Polled{std::move(look->round)});
 }
 
+// --- rows set aside ------------------------------------------------------------------------------
+
+/// One that is due comes before all others, unless an attempt at rows after the cursor is open:
+/// they have their numbers. Where no row waits there are none.
+void Relay::redrive(const LookPtr& look) {
+  auto& session = *look->backend;
+  session.redriven.reset();
+  session.planned.reset();
+  session.plans = stage_.setup.lookback > 0;
+  if (!session.any_parked) return look_on(look);
+  auto window = server_.cursors().redrive_window();
+  if (!window.due) return look_on(look);
+  const bool started = !window.planned.empty() && window.planned.front() == *window.due;
+  const bool batch_in_hand = session.plans && !window.planned.empty();
+  const bool none_open = look->asked.may_redrive && window.handed_to <= window.sequence;
+  const bool may_begin = none_open || look->idle || stage_.sabotaged(Sabotage::redrive_while_open);
+  if (!started && (!may_begin || batch_in_hand)) return look_on(look);
+  session.sequence_before = window.sequence;
+  session.handed_to_before = window.handed_to;
+  session.planned_before = std::move(window.planned);
+  at_server(latency(), look, [this, look, id = *window.due, started] {
+    const auto row = server_.table().row(id);
+    if (!row) return look_on(look);
+    add(look->round, *row, *look);
+    look->round.records.front().late = true;
+    look->round.redriven = true;
+    look->backend->redriven = id;
+    look->backend->plans = true;
+    if (!started) look->backend->planned = {id};
+    answer(look);
+  });
+}
+
 // --- late rows, delivered ------------------------------------------------------------------------
 
 /// What was started is finished first, in its order.
 void Relay::read_window(const LookPtr& look) {
   auto& session = *look->backend;
-  session.planned.reset();
   session.late_ids.clear();
   look->window = server_.cursors().window(session, look->asked.after);
   look->looked = !look->asked.after;
@@ -246,6 +292,7 @@ void Relay::add(Round& round, const Table::Row& row, const Look& look) const {
   Record record;
   record.position = position_of(row);
   record.payload = payload_of(row.number);
+  record.key = row.key;
   const auto& cursor = look.asked.after;
   record.late = cursor && !core::comes_after(record.position, *cursor, stage_.setup.order);
   round.records.push_back(std::move(record));

@@ -89,7 +89,45 @@ void draw_meddling(Setup& setup, Random& random) {
   setup.operator_act = random.between(100, 2'000) * millisecond;
 }
 
+/// Failures to park, and people who decide on them; half of the seeds without other faults, some
+/// with late rows and rewinds.
+void draw_parking(Setup& setup, Random& random) {
+  auto& config = setup.config;
+  const auto poison = 0.02 + 0.2 * random.unit();
+  if (random.chance(0.5)) {
+    draw_receiver(setup, random);
+    draw_faults(setup, random);
+  } else {
+    setup.safety_phase = 8 * second;
+    setup.think_max = random.between(3, 200) * millisecond;
+    setup.retry_later = sometimes(random, 0.1);
+  }
+  setup.poison = poison;
+  setup.operator_act = random.between(50, 1'500) * millisecond;
+  if (random.chance(0.25)) {
+    setup.drain_at_end = false;
+    setup.astray = sometimes(random, 0.3);
+    setup.rewinds = random.chance(0.5);
+    if (setup.order == OrderBy::created_at && random.chance(0.6)) {
+      setup.lookback = random.between(200, 5'000) * millisecond;
+    }
+  }
+  config.on_poison = random.chance(0.75) ? OnPoison::park_key : OnPoison::dead_letter;
+  config.max_parked = random.chance(0.7) ? 0 : small(random, 1, 6);
+  setup.on_poison_changes = random.chance(0.15);
+  setup.keys = small(random, 1, 5);
+  setup.keyless = sometimes(random, 0.5);
+}
+
 }  // namespace
+
+std::optional<std::string> key_of(const Setup& setup, std::size_t number) {
+  if (setup.keys == 0) return std::nullopt;
+  Random random(setup.seed * 1'000'003 + number);
+  if (random.chance(setup.keyless)) return std::nullopt;
+  const auto turn = setup.keys_by_turns ? number : static_cast<std::size_t>(random.next() >> 8);
+  return "k" + std::to_string(turn % setup.keys);
+}
 
 const char* to_string(Profile profile) {
   switch (profile) {
@@ -97,12 +135,14 @@ const char* to_string(Profile profile) {
     case Profile::producers: return "producers";
     case Profile::everything: return "everything";
     case Profile::meddling: return "meddling";
+    case Profile::parking: return "parking";
   }
   return "?";
 }
 
 Setup draw_setup(std::uint64_t seed, Profile profile) {
-  Random random(seed * 3 + static_cast<std::uint64_t>(profile));
+  Random random(seed * 3 + static_cast<std::uint64_t>(profile) *
+                               (profile == Profile::parking ? 1'000'003 : 1));
   Setup setup;
   setup.seed = seed;
   setup.profile = profile;
@@ -120,6 +160,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
     draw_faults(setup, random);
   }
   if (profile == Profile::meddling) draw_meddling(setup, random);
+  if (profile == Profile::parking) draw_parking(setup, random);
   return setup;
 }
 
@@ -133,7 +174,13 @@ std::string describe(const Setup& setup) {
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
          " µs" + (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
          (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
-         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "");
+         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +
+         (parks(setup) ? std::string(", ") +
+                             (config.on_poison == OnPoison::park_key ? "park_key" : "dead_letter") +
+                             ", max_parked " + std::to_string(config.max_parked) + ", " +
+                             std::to_string(setup.keys) + " keys" +
+                             (setup.on_poison_changes ? ", on_poison changes" : "")
+                       : "");
 }
 
 }  // namespace seriatim::simulation

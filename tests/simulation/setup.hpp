@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "seriatim/config.hpp"
@@ -14,8 +15,9 @@ enum class Profile {
   calm,        ///< nothing fails; producers still overlap, relays still start and stop
   producers,   ///< … rollbacks, savepoints, two-phase commits, long transactions, coarse clocks
   everything,  ///< … failing receivers, dying and frozen relays, lost answers, crashes, operators
-  meddling  ///< … rows put behind the cursor, clocks set, operators who rewind; faults in every
-            ///< other
+  meddling,  ///< … rows put behind the cursor, clocks set, operators who rewind; faults in every
+             ///< other
+  parking    ///< rows that fail are set aside, alone or with their key; of the others, what may be
 };
 [[nodiscard]] const char* to_string(Profile profile);
 
@@ -46,7 +48,19 @@ enum class Sabotage {
   window_past_cursor,          ///< … from the last look, though the cursor was taken back since
   jump_not_settled,            ///< a rewind forwards does not wait for open transactions
   jump_not_noted,              ///< … does not put what it passes into the ledger
-  rewind_keeps_epoch           ///< a rewind leaves what a holder has in hand valid
+  rewind_keeps_epoch,          ///< a rewind leaves what a holder has in hand valid
+  queue_not_written,           ///< rows of a parked key are passed over and not set aside
+  keys_not_reloaded,           ///< a claim does not read which keys are parked
+  park_keeps_sequence,         ///< a row set aside uses up no number
+  parked_noted_again,          ///< a parked row is put into the ledger again when it is redriven
+  redriven_not_taken,          ///< … and stays parked and due though it was delivered
+  redrive_out_of_order,        ///< parked rows are handed over again in the order of whim
+  redrive_while_open,          ///< … while an attempt at the row after the cursor is open
+  redrive_plan_not_kept,       ///< … and which one was started is forgotten with the session
+  failed_row_alone_put_back,   ///< one that fails again is put back, the rows of its key go on
+  queue_does_not_inherit,      ///< rows that come while their key is redriven wait for another
+  discard_keeps_sequence,      ///< a discarded row that was begun leaves its number to the next
+  discard_keeps_epoch          ///< … and leaves what a holder knows of its key valid
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -77,6 +91,9 @@ struct Setup {
   double prepare = 0;
   double async_commit = 0;
   double bad_payload = 0;
+  unsigned keys = 0;               ///< so many, by chance; 0: no row has one
+  double keyless = 0;              ///< per row: it has none
+  bool keys_by_turns = false;      ///< … instead of by chance
   double astray = 0;               ///< per row: its place is not drawn under the lock
   Micros astray_max = 2 * second;  ///< … but so long before, or made up as far back
 
@@ -108,9 +125,17 @@ struct Setup {
   Micros server_crash = 0;
   Micros operator_act = 0;
 
-  bool rewinds = false;  ///< operators rewind too
-  bool faults = false;   ///< relays, receivers or the server fail: rows may be repeated
+  bool rewinds = false;            ///< operators rewind too
+  bool on_poison_changes = false;  ///< … or configure now dead_letter, now park_key
+  bool faults = false;             ///< relays, receivers or the server fail: rows may be repeated
 };
+
+/// Whether rows may be set aside.
+[[nodiscard]] inline bool parks(const Setup& setup) {
+  return setup.config.on_poison != OnPoison::halt;
+}
+/// Of row `number`, whatever becomes of it.
+[[nodiscard]] std::optional<std::string> key_of(const Setup& setup, std::size_t number);
 
 [[nodiscard]] Setup draw_setup(std::uint64_t seed, Profile profile);
 [[nodiscard]] std::string describe(const Setup& setup);

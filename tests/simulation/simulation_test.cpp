@@ -50,6 +50,10 @@ TEST_SUITE("simulation") {
     check_seeds(Profile::everything, 2'000);
   }
 
+  TEST_CASE("rows set aside keep the order of their key, and each is delivered or discarded") {
+    check_seeds(Profile::parking, 1'000);
+  }
+
   // P9: what no fence can know of. A row behind the cursor halts the lane within a turn of the
   // audit for each bucket of the ledger; nothing else does.
   TEST_CASE("rows put behind the cursor, clocks set wrong and rewinds lose nothing in silence") {

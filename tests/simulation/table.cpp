@@ -54,9 +54,13 @@ bool Table::clock_is_behind() const {
 }
 
 void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth, bool astray) {
-  const Row row{stage_.evidence.rows.size(), created_at, row_id, depth,
-                stage_.strikes(stage_.setup.bad_payload)};
-  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt, astray, 0, {}});
+  const Row row{stage_.evidence.rows.size(),
+                created_at,
+                row_id,
+                depth,
+                stage_.strikes(stage_.setup.bad_payload),
+                key_of(stage_.setup, stage_.evidence.rows.size())};
+  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt, astray, 0, {}, row.key});
   transactions_[id].rows.push_back(row);
   stage_.trace(stage_.now(), "table", [&] {
     return transactions_[id].name + " inserts (" + std::to_string(created_at) + ", " +
@@ -147,7 +151,8 @@ void Table::give_new_place(const std::string& id) {
     stage_.evidence.removals.push_back({stage_.now(), row.id});
     row.number = seen.size();
     row.id = draw_id();
-    seen.push_back({draw_created_at(), row.id, true, std::nullopt, false, stage_.now(), {}});
+    seen.push_back(
+        {draw_created_at(), row.id, true, std::nullopt, false, stage_.now(), {}, row.key});
   } else {
     seen[row.number].moved_at = seen[row.number].visible_at = stage_.now();
     seen[row.number].astray = clock_is_behind();

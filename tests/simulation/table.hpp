@@ -32,6 +32,7 @@ class Table {
     std::int64_t id = 0;
     unsigned depth = 0;  ///< of the savepoint it was inserted under
     bool bad = false;    ///< cannot be read
+    std::optional<std::string> key{};
   };
   using TransactionId = std::size_t;
 

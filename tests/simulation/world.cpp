@@ -48,6 +48,11 @@ class World {
   [[nodiscard]] bool all_rows_are_there() const {
     return stage_.evidence.rows.size() >= stage_.setup.rows_max;
   }
+  [[nodiscard]] bool none_goes_out_again() const {
+    const auto& parked = server_.cursors().parked().rows();
+    return std::none_of(parked.begin(), parked.end(), [](const auto& row) { return row.due; });
+  }
+  [[nodiscard]] bool all_decided_on() const { return server_.cursors().parked().rows().empty(); }
   [[nodiscard]] bool nobody_runs() const;
   [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
   [[nodiscard]] std::optional<Violation> busy() const;
@@ -85,7 +90,7 @@ std::optional<Violation> World::live(Micros end) {
   start();
   const bool space = stage_.choices != nullptr;  // at rest nothing new can be tried
   until(stage_.setup.safety_phase,
-        [&] { return space && all_rows_are_there() && nothing_waits(); });
+        [&] { return space && all_rows_are_there() && nothing_waits() && none_goes_out_again(); });
   stage_.faults_over = true;
   stage_.trace(stage_.now(), "world", [] { return std::string("the faults are over"); });
   operators_.look_after();
@@ -106,8 +111,9 @@ bool World::nobody_runs() const {
 }
 
 bool World::come_to_rest() {
-  until(liveness_bound, [this] { return nothing_waits() && rows_astray_are_accounted_for(); });
-  const bool rested = nothing_waits();
+  until(liveness_bound,
+        [this] { return nothing_waits() && all_decided_on() && rows_astray_are_accounted_for(); });
+  const bool rested = nothing_waits() && all_decided_on();
   pass(second);
   return rested;
 }
@@ -145,9 +151,9 @@ bool World::drain() {
   for (unsigned i = 0; i < drains_max; ++i) {
     relay.run(true);
     if (!until(liveness_bound, [this] { return nobody_runs(); })) return false;
-    if (nothing_waits()) return true;
-    const bool stands =
-        relay.left_as() == LaneState::halted || relay.left_as() == LaneState::paused;
+    if (nothing_waits() && all_decided_on()) return true;
+    const bool stands = relay.left_as() == LaneState::halted ||
+                        relay.left_as() == LaneState::paused || !all_decided_on();
     const bool held = server_.cursors().is_locked();  // by the backend of a host that vanished
     if (!stands && !held) return false;
     pass(second);
