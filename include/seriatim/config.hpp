@@ -48,6 +48,9 @@ struct ProcessConfig {
   std::vector<std::string> event_types;
 
   unsigned batch_rows = 100;  ///< rows fetched at once
+  /// While a batch is in hand the next one is read, on a second connection; for handlers that
+  /// take batches.
+  bool read_ahead = false;
   unsigned commit_every =
       1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
   milliseconds handler_deadline{30'000};  ///< one handler call may take this long

@@ -119,6 +119,9 @@ class LaneSession {
   virtual Round poll(const std::optional<Position>& after, unsigned rows_max,
                      bool may_redrive = true) = 0;
 
+  /// Begin to read what `poll` will be asked next, while a call is in hand. May do nothing.
+  virtual void read_ahead(const Position& /*after*/, unsigned /*rows_max*/) {}
+
   /// Count a started attempt at the row after the cursor, durably: when this returns true every
   /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
   /// ours at `epoch`, or an operator changed its state.

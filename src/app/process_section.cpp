@@ -240,6 +240,7 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   }
   refuse_both_lists(section, result.target);
   read_handler(section.table("handler"), handlers, section.has("commit_every"), result);
+  process.read_ahead = section.flag("read_ahead", process.commit_every > 1);
   section.finish();
   return result;
 }

@@ -33,6 +33,7 @@ struct CallHandler {                ///< → Called, or CallExpired when begun a
   Time not_after;                   ///< past this the lock may be gone: do not start
   Time deadline;
   Time yield_at;
+  std::optional<PollSource> then;  ///< what is polled next where all goes well
 };
 struct AdvanceCursor {  ///< → Advanced
   std::uint64_t epoch = 0;

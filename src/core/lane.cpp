@@ -1,6 +1,7 @@
 #include "core/lane.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/backoff.hpp"
@@ -210,7 +211,20 @@ Action Lane::call(const Moment& moment) {
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
   return CallHandler{std::span(round_.records).subspan(next_, calling_),
                      lock_asked_at_ + call_begin_max, moment.now + config_.handler_deadline,
-                     moment.now + config_.max_hold};
+                     moment.now + config_.max_hold, poll_after_call()};
+}
+
+/// Known where the call is the last one of a full batch: more rows are waiting then.
+std::optional<PollSource> Lane::poll_after_call() const {
+  const auto& [records, queued] = std::tie(round_.records, round_.queued);
+  const bool last = next_ + calling_ == records.size();
+  const bool full = records.size() + queued.size() >= config_.batch_rows;
+  if (!config_.read_ahead || !last || !full || solo_rows_ > 0) return std::nullopt;
+  const bool queued_last = !queued.empty() && queued.back().before == records.size();
+  const bool late = queued_last ? queued.back().late : records.back().late;
+  if (late) return std::nullopt;
+  return PollSource{queued_last ? queued.back().position : records.back().position,
+                    config_.batch_rows, true};
 }
 
 Action Lane::handle(CallExpired&, const Moment& moment) {

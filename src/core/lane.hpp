@@ -65,6 +65,7 @@ class Lane {
   Action lock(const Moment&);
   Action nothing_to_do(const Moment&);
   Action call(const Moment&);
+  [[nodiscard]] std::optional<PollSource> poll_after_call() const;
   Action go_on(const Moment&);
   Action advance(std::size_t done, const Moment&);
   Action fail(const Outcome&, const Moment&);

@@ -10,9 +10,11 @@
 #include "postgres/lent_transaction.hpp"
 #include "postgres/parked_rows.hpp"
 #include "postgres/poll_source.hpp"
+#include "postgres/read_ahead.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
 #include "seriatim/postgres.hpp"
+#include "seriatim_sql.hpp"
 
 namespace seriatim {
 
@@ -30,6 +32,25 @@ constexpr milliseconds lock_timeout{5'000};
 Connection::Options connection_options(const LaneId& lane, const ProcessConfig& config) {
   return {"seriatim/" + lane.process + "/" + std::to_string(lane.lane), statement_timeout,
           lock_timeout, config.handler_deadline + core::Lane::lock_slack};
+}
+
+/// A poll on a connection of its own, to the same server as `other`.
+ReadAhead::Poll poll_beside(const std::string& url, const LaneId& lane, const ProcessConfig& config,
+                            const SourceConfig& source, int other, const std::string& other_began) {
+  struct Reader {
+    Reader(const std::string& reader_url, const LaneId& id, const ProcessConfig& process,
+           const SourceConfig& table)
+        : connection(reader_url, connection_options(id, process)),
+          poll(connection, resolve_table(connection, table), table, id) {}
+    Connection connection;
+    PollSource poll;
+  };
+  auto reader = std::make_shared<Reader>(url, lane, config, source);
+  const auto same = reader->connection.run(sql::same_server, {std::to_string(other), other_began});
+  if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
+  return [reader](const Position& after, unsigned rows_max) {
+    return reader->poll.poll(after, rows_max);
+  };
 }
 
 /// A lane's session: one connection, and the parts that share it.
@@ -51,9 +72,15 @@ class PostgresSession final : public LaneSession {
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
     if (source.late_rows == OnLateRow::deliver)
       late_look_.emplace(connection_, table_, source, lane);
+    if (!config.read_ahead || !connection_.direct()) return;
+    const auto began = connection_.run(sql::own_backend)[0][0].as<std::string>();
+    read_ahead_ = std::make_unique<ReadAhead>([=, pid = connection_.backend_pid()] {
+      return poll_beside(url, lane, config, source, pid, began);
+    });
   }
 
   Claim claim() override {
+    if (read_ahead_) read_ahead_->forget();
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
     if (answer.granted) identity_.compare(answer.cursor.epoch);
@@ -75,6 +102,9 @@ class PostgresSession final : public LaneSession {
     records_left_ = round.records.size();
     queued_left_ = round.queued.size();
     return round;
+  }
+  void read_ahead(const Position& after, unsigned rows_max) override {
+    if (read_ahead_) read_ahead_->begin(after, rows_max);
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
@@ -143,6 +173,7 @@ class PostgresSession final : public LaneSession {
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }
   Cursor look() override {
+    if (read_ahead_) read_ahead_->forget();
     auto cursor = cursor_.look();
     barrier_ = cursor.barrier;
     return cursor;
@@ -163,7 +194,7 @@ class PostgresSession final : public LaneSession {
       poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
       return {{}, false, {}, std::move(late), {}};
     }
-    if (nothing_in(round)) round = poll_.poll(after, rows_max);
+    if (nothing_in(round)) round = settled_rows(after, rows_max);
     if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
     round = up_to_barrier(std::move(round));
     if (late_look_) late_look_->plan(round);
@@ -173,6 +204,12 @@ class PostgresSession final : public LaneSession {
   /// How many rows of the round in hand the next call may take, with those that queue among them.
   [[nodiscard]] std::size_t next_rows() const {
     return std::min<std::size_t>(commit_every_, records_left_) + queued_left_;
+  }
+  Round settled_rows(const std::optional<Position>& after, unsigned rows_max) {
+    if (read_ahead_) {
+      if (auto round = read_ahead_->take(after, rows_max)) return std::move(*round);
+    }
+    return poll_.poll(after, rows_max);
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
   static void go_before(Round& round, Round late) {
@@ -207,6 +244,7 @@ class PostgresSession final : public LaneSession {
   ParkedRows parked_;
   std::optional<LateLook> late_look_;  ///< where late rows are delivered
   WakeUp wake_up_;
+  std::unique_ptr<ReadAhead> read_ahead_;  ///< where asked for, and no pooler in between
 };
 
 class PostgresSource final : public Source {

@@ -105,6 +105,7 @@ core::Event LaneDriver::carry_out(const core::LockCursor& action) {
 
 core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   if (Clock::now() > action.not_after) return core::CallExpired{};
+  if (action.then) session_->read_ahead(*action.then->after, action.then->rows_max);
   const auto began = Clock::now();
   auto outcome = call(action);
   const auto kind = outcome.next ? outcome.next->kind : Outcome::Kind::done;

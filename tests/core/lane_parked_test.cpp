@@ -258,3 +258,30 @@ TEST_SUITE("lane, parked rows") {
     CHECK(story.status().state == LaneState::claiming);
   }
 }
+
+TEST_SUITE("lane, reading ahead") {
+  TEST_CASE("the poll after the last call of a full batch is known before it") {
+    auto config = Story::quick();
+    config.read_ahead = true;
+    config.batch_rows = 2;
+    config.commit_every = 1;
+    Story story(config);
+    calling(story, keyed({"7", "8"}));
+    CHECK_FALSE(story.expect<CallHandler>().then);
+    story.tell(done(1));
+    story.tell(Advanced{});
+    story.tell(Locked{});
+    const auto then = story.expect<CallHandler>().then;
+    REQUIRE(then);
+    CHECK(then->after->id == "8");
+    CHECK(then->rows_max == 2);
+    story.tell(done(1));
+    story.tell(Advanced{});
+    CHECK(story.expect<PollSource>().after == then->after);
+
+    story.tell(Polled{keyed({"9"})});
+    story.tell(Started{});
+    story.tell(Locked{});
+    CHECK_FALSE(story.expect<CallHandler>().then);  // nothing else was waiting
+  }
+}
