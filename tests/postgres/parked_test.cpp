@@ -287,6 +287,68 @@ TEST_SUITE("parked rows") {
     CHECK(ids_of(lane.session->poll(lane.cursor.position, 100, true)) == Ids{"1"});
   }
 
+  TEST_CASE(
+      "a number that a receiver may have seen with another row is not given to a redriven one") {
+    Shop shop;
+    shop.book({"a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.book({"b", "b", "b"});
+    auto first = shop.relay("first");
+    first.config.commit_every = 3;
+    first.session.reset();
+    first.open();
+    REQUIRE(first.claim());
+    const auto three = first.poll();
+    REQUIRE(three.records.size() == 3);
+    REQUIRE(first.session->start(first.cursor.epoch));
+    REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
+    // All three were sent; the first was seen to be done, the process ends.
+    REQUIRE(first.session->advance(
+        first.cursor.epoch, {first.cursor.position, {three.records[0].position}, {}, false}));
+    first.session.reset();
+    REQUIRE(shop.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
+    shop.admin.redrive(shop.target, {}, bob);
+
+    auto next = shop.relay("next");
+    REQUIRE(next.claim());
+    CHECK(next.cursor.attempts == 0);
+    CHECK(ids_of(next.poll()) == Ids{"3", "4"});
+    CHECK(next.deliver() == Ids{"3", "4"});
+    CHECK(next.deliver() == Ids{"1"});
+  }
+
+  TEST_CASE(
+      "a row begun and then discarded keeps its number, and its crashes are not the next one's") {
+    Shop shop;
+    shop.book({"a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.admin.redrive(shop.target, {}, bob);
+    auto lane = shop.relay();
+    REQUIRE(lane.claim());
+    CHECK(ids_of(lane.poll()) == Ids{"1"});
+    REQUIRE(lane.session->start(lane.cursor.epoch));
+    CHECK(shop.cursor("sequence, attempts") == "1|1");
+    shop.admin.discard(shop.target, {}, bob);
+    CHECK(shop.cursor("sequence, attempts, set_aside") == "2|0|2");
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("a dead letter that fails again where keys are parked by now does not hold its key") {
+    Shop shop(OnPoison::dead_letter);
+    shop.book({"a", "a"});
+    shop.refused = {"1"};
+    CHECK(shop.drain() == Ids{"2"});
+    shop.target.process.on_poison = OnPoison::park_key;
+    shop.admin.redrive(shop.target, {}, bob);
+    shop.book({"a"});
+    CHECK(shop.drain() == Ids{"3"});
+    CHECK(shop.parked() == Ids{"1"});
+    shop.book({"a"});
+    CHECK(shop.drain() == Ids{"4"});
+  }
+
   TEST_CASE("an act on parked rows makes their holder look anew before it does anything else") {
     Shop shop;
     shop.book({"a", "a"});
