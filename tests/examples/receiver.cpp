@@ -28,7 +28,8 @@ class Inbox {
     std::ifstream in(path);
     for (std::string line; std::getline(in, line);) {
       seriatim::Delivery one;
-      std::istringstream(line) >> one.process >> one.lane >> one.epoch >> one.sequence >> one.id;
+      std::istringstream(line) >> one.process >> one.lane >> one.epoch >> one.sequence >>
+          one.set_aside >> one.id;
       receiver_.judge(one);
       receiver_.taken(one);
     }
@@ -53,7 +54,8 @@ class Inbox {
   bool apply(const seriatim::Delivery& delivery, const std::string& event) const {
     std::ostringstream line;
     line << delivery.process << ' ' << delivery.lane << ' ' << delivery.epoch << ' '
-         << delivery.sequence << ' ' << delivery.id << ' ' << event << '\n';
+         << delivery.sequence << ' ' << delivery.set_aside << ' ' << delivery.id << ' ' << event
+         << '\n';
     const auto text = line.str();
     const auto written = ::write(file_, text.data(), text.size());
     return written == static_cast<ssize_t>(text.size()) && ::fdatasync(file_) == 0;
