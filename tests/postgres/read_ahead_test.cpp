@@ -89,8 +89,9 @@ TEST_SUITE("reading ahead") {
     REQUIRE(lane.advance(first));  // looks at the cursor: forgets
     lane.session->read_ahead(*lane.cursor.position, 5);
     CHECK(lane.poll(5).records.size() == 5);
-    CHECK(desk.database.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = "
-                              "'seriatim/process/0' AND datname = current_database()") == "2");
+    CHECK(desk.database.becomes_true(
+        "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/process/0' "
+        "AND datname = current_database()"));
 
     lane.session->read_ahead(*lane.cursor.position, 5);
     REQUIRE(lane.claim());
