@@ -13,7 +13,7 @@ WITH before AS (
     UPDATE seriatim.cursor AS c
     SET position_at = $8::timestamptz, position_id = $9::text, sequence = c.sequence + 1,
         set_aside = c.set_aside + 1,
-        redriven = c.redriven + (b.parked_number IS NOT NULL)::integer,
+        redriven = c.redriven + (b.parked_number IS NOT NULL AND $12::text[] = '{}')::integer,
         bucket_ids = c.bucket_ids || $12::text[],
         planned_ids = CASE WHEN b.parked_number IS NULL THEN array_remove(c.planned_ids, $4)
                       ELSE '{}' END,

@@ -349,6 +349,20 @@ TEST_SUITE("parked rows") {
     CHECK(shop.drain() == Ids{"4"});
   }
 
+  TEST_CASE("a parked row that a person gave a new place keeps its turn") {
+    Shop shop;
+    shop.book({"a", "a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.database.run("UPDATE bookings SET created_at = clock_timestamp() WHERE id = 1");
+    shop.book({"b"});
+    CHECK(shop.drain() == Ids{"3"});
+    CHECK(shop.parked() == Ids{"1", "2"});
+    shop.refused.clear();
+    shop.admin.redrive(shop.target, {}, bob);
+    CHECK(shop.drain() == Ids{"1", "2"});
+  }
+
   TEST_CASE("an act on parked rows makes their holder look anew before it does anything else") {
     Shop shop;
     shop.book({"a", "a"});
