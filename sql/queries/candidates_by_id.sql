@@ -1,8 +1,8 @@
--- Ids of the rows after the cursor, settled or not.
+-- Ids of the rows in a range, settled or not.
+-- $1 from  $2 to
 SELECT t.{id}::text
 FROM {table} AS t
-WHERE ($1::bigint IS NULL OR t.{id} > $1::bigint)
-  AND ($2::bigint IS NULL OR t.{id} >= $2::bigint)
+WHERE t.{id} BETWEEN $1::bigint AND $2::bigint
   AND ({where}) AND {lane_filter}
 ORDER BY t.{id}
-LIMIT $3::bigint
+LIMIT {rows_max}

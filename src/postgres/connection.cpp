@@ -185,11 +185,21 @@ pqxx::result Connection::execute_prepared(std::string_view sql, const Params& pa
   return with_values(params, [&](const auto& values) { return work.exec_prepared(name, values); });
 }
 
+/// A plan made when a table was small, and is not analysed since, must not outlive that for long.
 const std::string& Connection::prepared(std::string_view sql) {
-  if (const auto known = prepared_.find(sql); known != prepared_.end()) return known->second;
-  const auto name = "seriatim_" + std::to_string(prepared_.size() + 1);
-  connection_->prepare(name, std::string(sql));
-  return prepared_.emplace(sql, name).first->second;
+  constexpr unsigned uses_max = 250;
+  auto known = prepared_.find(sql);
+  if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_) {
+    connection_->unprepare(known->second.name);
+    prepared_.erase(known);
+    known = prepared_.end();
+  }
+  if (known == prepared_.end()) {
+    const auto name = "seriatim_" + std::to_string(++prepared_count_);
+    connection_->prepare(name, std::string(sql));
+    known = prepared_.emplace(sql, Prepared{name}).first;
+  }
+  return known->second.name;
 }
 
 pqxx::result Connection::run(std::string_view sql, const Params& params) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,8 +53,8 @@ class Connection {
   /// One statement, in the open transaction or in one of its own.
   pqxx::result run(std::string_view sql, const Params& params = {});
 
-  /// The same, for a statement of every round: parsed and planned once a session, so its plan must
-  /// not hang on the parameters. Through a pooler it is a plain statement.
+  /// The same, for a statement of every round: parsed once and planned seldom, so its plan must not
+  /// hang on the parameters. Through a pooler it is a plain statement.
   pqxx::result run_prepared(std::string_view sql, const Params& params);
 
   /// The same in the open transaction, where a refusal is the caller's to deal with: the
@@ -110,6 +111,10 @@ class Connection {
   auto guarded(F&& work);
   pqxx::result execute(std::string_view sql, const Params& params);
   pqxx::result execute_prepared(std::string_view sql, const Params& params);
+  struct Prepared {
+    std::string name;
+    unsigned uses = 0;
+  };
   const std::string& prepared(std::string_view sql);
   void apply_settings(const Options& options);
   void tell_network_bounds();
@@ -121,7 +126,8 @@ class Connection {
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
-  std::map<std::string, std::string, std::less<>> prepared_;  ///< statement → its name
+  std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
+  std::uint64_t prepared_count_ = 0;
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

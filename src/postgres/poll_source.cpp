@@ -1,7 +1,6 @@
 #include "postgres/poll_source.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "postgres/sql_text.hpp"
@@ -20,16 +19,6 @@ constexpr milliseconds ripening_max{50};
 
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
-}
-
-Mark id_of(const Position& position) {
-  Mark id = 0;
-  const auto& text = position.id;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error == std::errc{} && end == text.data() + text.size()) return id;
-  throw SourceBroken(HaltReason::config_changed,
-                     "the cursor stands at id \"" + text +
-                         "\", which is no number: order_by was changed under this process");
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "postgres/connection.hpp"
+#include "postgres/row_statements.hpp"
 #include "postgres/table.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
@@ -17,6 +19,9 @@ struct Range {
   Mark settled = mark_max;        ///< strictly below; mark_max: no bound
   std::optional<Mark> floor;      ///< at or above: no row of ours waits below
 };
+
+/// The number of a row in id order.
+[[nodiscard]] Mark id_of(const Position& position);
 
 /// Reads one lane's rows of one table: statements of sql/queries/ in, records out.
 class RowReader {
@@ -49,23 +54,33 @@ class RowReader {
   std::optional<Round::Unreadable> unstamped();
 
  private:
-  pqxx::result query(const Range& range, unsigned rows_max,
+  struct Shape {
+    BatchBound bound;
+    bool from_the_start;
+    unsigned rows_max;
+    auto operator<=>(const Shape&) const = default;
+  };
+
+  pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound,
                      const std::optional<std::string>& only_id = std::nullopt);
+  const std::string& statement(const Shape& shape);
+  Batch read_quickly(const Range& range, unsigned rows_max);
+  Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
-  Batch convert(const pqxx::result& rows, unsigned rows_max) const;
-  std::optional<Round::Unreadable> unreadable(const pqxx::row& row) const;
-  Record record_from(const pqxx::row& row) const;
+  Batch exact(const pqxx::result& rows, unsigned rows_max) const;
   std::optional<std::string> first_id(const Range& range);
+  [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
+  [[nodiscard]] std::string row_bytes_max() const;
 
   Connection& connection_;
   SourceConfig config_;
-  bool binary_;
-  std::string rows_;
-  std::string rows_by_ids_;
+  Table table_;
+  LaneId lane_;
+  bool large_rows_ = false;  ///< the last batch held one over its share
+  std::map<Shape, std::string> statements_;
   std::string first_row_;
-  std::string candidates_;
   std::string unstamped_;
 };
 

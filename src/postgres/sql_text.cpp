@@ -27,8 +27,7 @@ std::string doubled(std::string_view text, char quote) {
 
 }  // namespace
 
-std::string fill(std::string_view sql,
-                 std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
+std::string fill(std::string_view sql, const Placeholders& values) {
   std::string out;
   while (!sql.empty()) {
     const auto open = sql.find('{');

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,9 +10,8 @@ namespace seriatim::postgres {
 
 /// Puts text into the `{name}` placeholders of a statement from sql/. What is put in is not looked
 /// at again, so expressions may hold braces. A placeholder without a value is a broken program.
-[[nodiscard]] std::string fill(
-    std::string_view sql,
-    std::initializer_list<std::pair<std::string_view, std::string_view>> values);
+using Placeholders = std::vector<std::pair<std::string_view, std::string_view>>;
+[[nodiscard]] std::string fill(std::string_view sql, const Placeholders& values);
 
 /// "Id" → "\"Id\"": any name, whatever it holds.
 [[nodiscard]] std::string quote_identifier(std::string_view name);

@@ -160,32 +160,40 @@ Table resolve_table(Connection& connection, const SourceConfig& config) {
   return table;
 }
 
-std::string statement_for(std::string_view sql, const Table& table, const LaneId& lane) {
-  const auto filter = fill(sql::lane_filter, {{"key", table.key},
-                                              {"lanes", std::to_string(lane.lanes)},
-                                              {"lane", std::to_string(lane.lane)}});
+std::string statement_for(std::string_view sql, const Table& table, const LaneId& lane,
+                          const Placeholders& more) {
+  std::string filter = "true";
+  if (lane.lanes > 1) {
+    filter = fill(sql::lane_filter, {{"key", table.key},
+                                     {"lanes", std::to_string(lane.lanes)},
+                                     {"lane", std::to_string(lane.lane)}});
+  }
   const auto payload = fill(table.payload_is_binary ? sql::payload_hex : sql::payload_text,
                             {{"raw_payload", table.payload}});
   const auto headers = table.headers == "NULL"
                            ? table.headers
                            : fill(sql::header_pairs, {{"raw_headers", table.headers}});
-  return fill(sql, {{"table", table.name},
-                    {"table_text", quote_literal(table.name)},
-                    {"oid", quote_literal(table.oid)},
-                    {"policed", table.policed ? "true" : "false"},
-                    {"id", table.id},
-                    {"id_type", table.id_type},
-                    {"created_at", table.created_at},
-                    {"created_at_utc", table.created_at_utc},
-                    {"key", table.key},
-                    {"event_type", table.event_type},
-                    {"raw_payload", table.payload},
-                    {"payload_text", payload},
-                    {"raw_headers", table.headers},
-                    {"header_pairs", headers},
-                    {"where", table.where},
-                    {"mark", table.mark},
-                    {"lane_filter", lane.lanes > 1 ? filter : "true"}});
+  const auto table_text = quote_literal(table.name);
+  const auto oid = quote_literal(table.oid);
+  Placeholders values{{"table", table.name},
+                      {"table_text", table_text},
+                      {"oid", oid},
+                      {"policed", table.policed ? "true" : "false"},
+                      {"id", table.id},
+                      {"id_type", table.id_type},
+                      {"created_at", table.created_at},
+                      {"created_at_utc", table.created_at_utc},
+                      {"key", table.key},
+                      {"event_type", table.event_type},
+                      {"raw_payload", table.payload},
+                      {"payload_text", payload},
+                      {"raw_headers", table.headers},
+                      {"header_pairs", headers},
+                      {"where", table.where},
+                      {"mark", table.mark},
+                      {"lane_filter", filter}};
+  values.insert(values.end(), more.begin(), more.end());
+  return fill(sql, values);
 }
 
 }  // namespace seriatim::postgres

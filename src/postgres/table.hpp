@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "postgres/connection.hpp"
+#include "postgres/sql_text.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
 
@@ -36,8 +37,8 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
-/// Puts the table's names and one lane's filter into a statement from sql/queries/.
+/// Puts the table's names, one lane's filter and `more` into a statement from sql/queries/.
 [[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
-                                        const LaneId& lane);
+                                        const LaneId& lane, const Placeholders& more = {});
 
 }  // namespace seriatim::postgres

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "postgres/table.hpp"
+#include "seriatim/config.hpp"
+
+namespace seriatim::postgres {
+
+/// What ends a batch before it has all its rows.
+enum class BatchBound {
+  share,  ///< the first row over its even share (rows_within_share.sql)
+  bytes   ///< the row that would pass the sum (rows_within_bytes.sql)
+};
+
+/// The statement that reads the rows of a lane in a range. Its text and its plan hang on nothing
+/// but these, so it can be prepared.
+[[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
+                                        BatchBound bound, bool from_the_start, unsigned rows_max);
+
+/// The same for ids.
+[[nodiscard]] std::string rows_of_ids(const Table& table, const LaneId& lane, unsigned rows_max);
+
+}  // namespace seriatim::postgres
