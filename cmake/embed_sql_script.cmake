@@ -1,8 +1,8 @@
 # cmake -DSQL_DIR=… -DOUTPUT=… -P embed_sql_script.cmake
-# queries/: one constant a file, named like it. torture/: torture_NAME; target/: target_NAME. migrations/: an array of
+# queries/: one constant a file, named like it. torture/: torture_NAME; target/: target_NAME; bench/: bench_NAME. migrations/: an array of
 # {version, name, text}; NNN_name.sql, in order. A migration may quote `-- include functions/x.sql`.
 file(GLOB migrations ${SQL_DIR}/migrations/*.sql)
-file(GLOB statements ${SQL_DIR}/queries/*.sql ${SQL_DIR}/torture/*.sql ${SQL_DIR}/target/*.sql)
+file(GLOB statements ${SQL_DIR}/queries/*.sql ${SQL_DIR}/torture/*.sql ${SQL_DIR}/target/*.sql ${SQL_DIR}/bench/*.sql)
 list(SORT migrations)
 list(SORT statements)
 
@@ -10,7 +10,7 @@ set(out "// Made from sql/ at build time.\n#pragma once\n#include <array>\n#incl
 string(APPEND out "namespace seriatim::sql {\n\n")
 foreach(file ${statements})
   get_filename_component(name ${file} NAME_WE)
-  if(file MATCHES "/sql/(torture|target)/[^/]*$")
+  if(file MATCHES "/sql/(torture|target|bench)/[^/]*$")
     set(name ${CMAKE_MATCH_1}_${name})
   endif()
   file(READ ${file} text)

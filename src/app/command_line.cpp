@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/text.hpp"
+#include "bench/bench.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
 
@@ -53,6 +54,7 @@ class Parser {
     add_append();
     add_demo();
     add_torture();
+    add_bench();
     add_verb<VersionVerb>("version", "Tell this program's version", "");
   }
 
@@ -405,6 +407,43 @@ class Parser {
                   "Bad networks: latency, loss, resets, black holes, half-open\n"
                   "connections, lost COMMIT answers, before database and receiver");
     sub->add_flag("--all-faults", verb.all_faults, "All of these that are possible");
+  }
+
+  void add_bench() {
+    auto [sub, verb] = add_verb<BenchVerb>(
+        "bench", "Measure how fast this machine can be, and how near to that the relay comes",
+        "  seriatim bench null\n"
+        "  seriatim bench null --rows 1000000 --order id --json\n"
+        "  seriatim bench http --database postgresql://postgres@staging/postgres\n\n"
+        "null: a handler that does nothing; http: a local receiver; sql: a read model.\n"
+        "Each is taken in turns with its limit, the barest loop that does the same without any\n"
+        "promise. Works in a database of its own, which it removes, on a private server or on\n"
+        "--database; measure on a quiet machine.");
+    sub->add_option("NAME", verb->name, "null | http | sql")
+        ->required()
+        ->check(CLI::IsMember(bench::names()).description(""))
+        ->type_name("");
+    const auto number = [sub = sub](const char* name, auto& value, double least, double most,
+                                    const std::string& description) {
+      sub->add_option(name, value, description)
+          ->check(CLI::Range(least, most).description(""))
+          ->type_name("N");
+    };
+    sub->add_option("--database", verb->database,
+                    "URL of a server where this role may make a database\n"
+                    "(default: a private server)")
+        ->type_name("URL");
+    number("--rows", verb->rows, 10, 1e9, "Rows of a repeat (default: by bench)");
+    number("--repeats", verb->repeats, 1, 1'000, "Repeats, median told (5)");
+    number("--batch", verb->batch, 1, 100'000,
+           "batch_rows and commit_every of null and sql (1000)");
+    add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
+    add_word(sub, "--read-ahead", verb->read_ahead, {"on", "off"});
+    number("--waiting", verb->waiting, 0, 1e9, "null: further rows that wait (0)");
+    number("--delivered", verb->delivered, 0, 1e9, "null: rows delivered before (0)");
+    number("--partitions", verb->partitions, 1, 1'000, "Partitions of the table (1)");
+    number("--connections", verb->connections, 0, 10'000, "Idle connections beside (0)");
+    add_verb<BenchRelayVerb>("bench-relay", "", "").first->group("");
   }
 
   static void add_word(CLI::App* sub, const std::string& name, std::string& value,

@@ -32,7 +32,7 @@ TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
   CHECK(all.code == 0);
   CHECK(all.err.empty());
   for (const auto* verb : {"init", "check", "run", "status", "peek", "retry", "skip", "pause",
-                           "resume", "append", "demo", "torture", "version"}) {
+                           "resume", "append", "demo", "torture", "bench", "version"}) {
     CAPTURE(verb);
     CHECK(contains(all.out, std::string("\n  ") + verb + ' '));
     const auto one = command({verb, "--help"});

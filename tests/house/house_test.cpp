@@ -168,6 +168,11 @@ TEST_SUITE("the house") {
                                          "pqxx/", "boost/", "linux/", "seriatim_sql.hpp"})) == "");
   }
 
+  TEST_CASE("the bench sees the library as users do, and bare client libraries") {
+    CHECK(lines(trespasses("src/bench", {"seriatim/", "bench/", "boost/", "seriatim_sql.hpp",
+                                         "librdkafka/"})) == "");
+  }
+
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {
     const std::map<std::string, std::set<std::string>> client_libraries{
         {"http", {}},

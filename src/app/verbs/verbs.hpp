@@ -116,11 +116,28 @@ struct TortureVerb {
   bool keep = false;
   std::string relay_program;  ///< empty: this program
 };
+struct BenchVerb {
+  std::string name;      ///< "null", "http" …
+  std::string database;  ///< empty: a private server
+  std::optional<std::uint64_t> rows;
+  unsigned repeats = 5;
+  unsigned batch = 1'000;
+  unsigned seconds = 5;
+  std::string order = "both";     ///< "created_at", "id"
+  std::string read_ahead = "on";  ///< "off"
+  std::uint64_t waiting = 0;
+  std::uint64_t delivered = 0;
+  unsigned partitions = 1;
+  unsigned connections = 0;
+};
+/// The relay under test, started by `bench`.
+struct BenchRelayVerb {};
 struct VersionVerb {};
 
-using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb,
-                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PauseVerb,
-                          ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, TortureVerb, VersionVerb>;
+using Verb =
+    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb, RetryVerb,
+                 SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PauseVerb, ResumeVerb, AdoptVerb,
+                 AppendVerb, DemoVerb, TortureVerb, BenchVerb, BenchRelayVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
@@ -140,6 +157,8 @@ Exit perform(const AdoptVerb& verb, Context& context);
 Exit perform(const AppendVerb& verb, Context& context);
 Exit perform(const DemoVerb& verb, Context& context);
 Exit perform(const TortureVerb& verb, Context& context);
+Exit perform(const BenchVerb& verb, Context& context);
+Exit perform(const BenchRelayVerb& verb, Context& context);
 Exit perform(const VersionVerb& verb, Context& context);
 
 }  // namespace seriatim::app

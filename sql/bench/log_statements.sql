@@ -1,0 +1,1 @@
+ALTER DATABASE {name} SET log_statement = 'all'

@@ -1,0 +1,107 @@
+#include "bench/bench.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "app/signals.hpp"
+#include "app/verbs/verbs.hpp"
+#include "postgres/embedded_server.hpp"
+#include "seriatim/error.hpp"
+
+namespace seriatim::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// To take the bench's database away.
+constexpr std::chrono::minutes grace{1};
+constexpr unsigned connections_of_ours = 150;
+
+void tell(const std::string& line) {
+  complain("seriatim bench: " + line + '\n');
+}
+
+/// A server of our own, as PostgreSQL comes but for what would disturb a measurement of seconds.
+class PrivateServer {
+ public:
+  explicit PrivateServer(unsigned connections) {
+    std::string name = (fs::temp_directory_path() / "seriatim-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
+    folder_ = name;
+    // Account postgres must be able to enter it where all runs as root.
+    fs::permissions(folder_, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
+    try {
+      server_.emplace(postgres::EmbeddedServer::Options{
+          folder_ / "postgres",
+          {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
+           "max_connections=" + std::to_string(connections + connections_of_ours)},
+          {}});
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  ~PrivateServer() {
+    server_.reset();
+    remove();
+  }
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
+
+  [[nodiscard]] const postgres::EmbeddedServer& get() const { return *server_; }
+
+ private:
+  void remove() const {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  fs::path folder_;
+  std::optional<postgres::EmbeddedServer> server_;
+};
+
+bench::Settings settings_from(const BenchVerb& verb) {
+  bench::Settings settings;
+  settings.name = verb.name;
+  settings.url = verb.database;
+  settings.rows = verb.rows;
+  settings.repeats = verb.repeats;
+  settings.batch_rows = verb.batch;
+  settings.seconds = verb.seconds;
+  if (verb.order == "created_at") settings.orders = {OrderBy::created_at};
+  if (verb.order == "id") settings.orders = {OrderBy::id};
+  settings.read_ahead = verb.read_ahead == "on";
+  settings.waiting = verb.waiting;
+  settings.delivered = verb.delivered;
+  settings.partitions = verb.partitions;
+  settings.connections = verb.connections;
+  settings.program = fs::read_symlink("/proc/self/exe");
+  return settings;
+}
+
+}  // namespace
+
+Exit perform(const BenchVerb& verb, Context& context) {
+  auto settings = settings_from(verb);
+  // Before the database is asked anything: its connections have threads.
+  const Signals signals(grace, [](int) { tell("ending early"); });
+  std::unique_ptr<PrivateServer> server;
+  if (verb.database.empty()) {
+    tell("starting a private server");
+    server = std::make_unique<PrivateServer>(verb.connections);
+    settings.url = server->get().url();
+    settings.server_log = server->get().log_file();
+  }
+  const auto report = bench::measure(settings, tell, signals.token());
+  print(context.json() ? bench::report_json(report) : bench::report_text(report));
+  return report.interrupted ? Exit::failure : Exit::done;
+}
+
+Exit perform(const BenchRelayVerb&, Context&) {
+  return bench::relay_part() == 0 ? Exit::done : Exit::failure;
+}
+
+}  // namespace seriatim::app

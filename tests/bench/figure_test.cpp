@@ -1,0 +1,42 @@
+#include <doctest/doctest.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+
+#include "bench/figure.hpp"
+
+using namespace seriatim::bench;
+
+TEST_CASE("the median is the middle one, or the mean of two") {
+  CHECK(median({}) == 0);
+  CHECK(median({9, 1, 5}) == 5);
+  CHECK(median({9, 1, 5, 7}) == 6);
+}
+
+TEST_CASE("a percentile is a value that was measured") {
+  CHECK(percentile({}, 0.5) == 0);
+  CHECK(percentile({3, 1, 2}, 0.5) == 2);
+  CHECK(percentile({3, 1, 2}, 0.99) == 3);
+  CHECK(percentile({3, 1, 2}, 0) == 1);
+}
+
+TEST_CASE("the ratio is the median of what neighbouring repeats say, not of the medians") {
+  Figure figure;
+  figure.rates = {10, 20, 90};
+  figure.limits = {100, 40, 100};
+  CHECK(figure.ratio() == doctest::Approx(0.5));
+  figure.limits = {0, 40};  // a limit that was not to be had counts for nothing
+  CHECK(figure.ratio() == doctest::Approx(0.5));
+}
+
+TEST_CASE("a figure without a limit says null, not zero") {
+  Report report;
+  report.figures.emplace_back();
+  report.figures.back().note("p50_ms", 1.5);
+  const auto told = boost::json::parse(report_json(report));
+  const auto& figure = told.at("figures").at(0).as_object();
+  CHECK(figure.at("rows_per_s").is_null());
+  CHECK(figure.at("limit_rows_per_s").is_null());
+  CHECK(figure.at("ratio").is_null());
+  CHECK(figure.at("measured").at("p50_ms").at("median").to_number<double>() == 1.5);
+}
