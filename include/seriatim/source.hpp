@@ -193,6 +193,34 @@ class Waker {
   int fd_;
 };
 
+/// Who runs a process, and who holds its lanes: what instances share the lanes by.
+struct Roster {
+  struct Lane {
+    std::string holder;  ///< as the cursor row names it; empty: nobody, or no row yet
+    bool free = true;    ///< as far as can be seen a claim would be granted to anyone
+  };
+  std::vector<std::string> instances;  ///< that run it now, with as many lanes as ours
+  std::vector<Lane> lanes;             ///< by number
+  bool cut_otherwise = false;          ///< the cursors were cut into another number of lanes
+};
+
+/// One instance's connection to the others that run the same process.
+///
+/// Threads and errors as for LaneSession.
+class RosterSession {
+ public:
+  RosterSession() = default;
+  RosterSession(const RosterSession&) = delete;
+  RosterSession& operator=(const RosterSession&) = delete;
+  virtual ~RosterSession() = default;
+
+  /// `tell`: tells the others too that this instance runs. One that has not told for three seconds
+  /// or whose connection is gone counts no longer.
+  virtual Roster look(bool tell) = 0;
+  /// Tells the others that it runs no longer.
+  virtual void leave() = 0;
+};
+
 /// Where records come from and cursors are kept.
 class Source {
  public:
@@ -201,6 +229,12 @@ class Source {
   /// Throws SessionLost when there is none to be had. `waker` outlives the session.
   virtual std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
                                             const std::string& holder, Waker& waker) = 0;
+  /// A new connection for sharing the lanes of a process; null where instances cannot see each
+  /// other: then each stands by for every lane. Throws as `open` does.
+  virtual std::unique_ptr<RosterSession> open_roster(const ProcessConfig& /*config*/,
+                                                     const std::string& /*holder*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace seriatim

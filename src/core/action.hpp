@@ -57,18 +57,19 @@ struct ReleaseLane {  ///< → Released
   std::uint64_t epoch = 0;
   bool untouched = false;
 };
-struct WaitUntil {  ///< → Woken
+struct CloseSession {};  ///< → Closed
+struct WaitUntil {       ///< → Woken
   Time deadline;
 };
 struct Finish {};  ///< no answer: the lane has ended
 
 using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch,
                             LockCursor, CallHandler, AdvanceCursor, NoteRetry, HaltLane, ParkRow,
-                            ReleaseLane, WaitUntil, Finish>;
+                            ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open",    "claim", "look", "poll", "start",   "lock", "call",
-    "advance", "note",  "halt", "park", "release", "wait", "finish"};
+    "open", "claim", "look", "poll",    "start", "lock", "call",  "advance",
+    "note", "halt",  "park", "release", "close", "wait", "finish"};
 
 }  // namespace seriatim::core

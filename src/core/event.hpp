@@ -16,6 +16,7 @@ struct Moment {
   Time now;
   double random = 0;      ///< in [0, 1)
   bool stopping = false;  ///< a stop was asked: come to a clean end
+  bool wanted = true;     ///< false: the lane is left to other instances (lane_share.hpp)
 };
 
 // The answers to actions (action.hpp), and `Begin`.
@@ -50,6 +51,7 @@ struct SetAside {
   bool ours = true;
 };
 struct Released {};
+struct Closed {};
 struct Woken {};
 struct SessionEnded {  ///< any action: the session is gone, the action's fate unknown
   std::string detail;
@@ -61,6 +63,6 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
 
 using Event =
     std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called, CallExpired,
-                 Advanced, Noted, SetAside, Released, Woken, SessionEnded, SourceFailed>;
+                 Advanced, Noted, SetAside, Released, Closed, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

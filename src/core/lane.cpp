@@ -12,9 +12,6 @@ namespace seriatim::core {
 
 namespace {
 
-// Waiting for a database that is away: soon at first, never longer than this.
-constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{5'000}, milliseconds{0}};
-
 std::string crashes_text(unsigned crashes) {
   return "this row kills the process: " + std::to_string(crashes) +
          " processes ended while it was being handled";
@@ -35,14 +32,15 @@ Action Lane::on(Event event, const Moment& moment) {
 
 // --- from no session to a claimed lane ---------------------------------------------------------
 
-Action Lane::handle(Begin&, const Moment&) {
+Action Lane::handle(Begin&, const Moment& moment) {
+  if (going(moment)) return depart(moment);
   return OpenSession{};
 }
 
 Action Lane::handle(Opened&, const Moment& moment) {
   session_ = true;
   stale_ = false;
-  if (moment.stopping) return leave();
+  if (going(moment)) return depart(moment);
   return ClaimLane{};
 }
 
@@ -74,6 +72,7 @@ std::string Lane::held_by(const Claim& claim) const {
 /// Draining too, for as long as a holder that died may still be named; one that lives keeps the
 /// lane, and then it was not drained.
 Action Lane::stand_by(const Moment& moment) {
+  if (going(moment)) return depart(moment);
   if (!refused_since_) refused_since_ = moment.now;
   if (options_.drain && moment.now > *refused_since_ + config_.lease) return Finish{};
   wake_at_ = moment.now + config_.standby_interval;
@@ -89,7 +88,7 @@ Action Lane::handle(Looked& event, const Moment& moment) {
 
 /// Do what the cursor row says: an operator may have changed it.
 Action Lane::follow_cursor(const Moment& moment) {
-  if (moment.stopping) return leave();
+  if (going(moment)) return depart(moment);
   switch (cursor_.state) {
     case Cursor::State::halted:
     case Cursor::State::paused:
@@ -124,7 +123,7 @@ Action Lane::poll() {
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
-  if (moment.stopping) return leave();
+  if (going(moment)) return depart(moment);
   round_ = std::move(event.round);
   if (round_.records.empty() && round_.queued.empty()) return nothing_to_do(moment);
   idle_interval_ = milliseconds{0};
@@ -199,7 +198,7 @@ Action Lane::lock(const Moment& moment) {
 
 Action Lane::handle(Locked& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
-  if (moment.stopping) return leave();
+  if (going(moment)) return depart(moment);
   return call(moment);
 }
 
@@ -241,6 +240,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
          "a handler answered for rows it was not given");
   uncalled_.reset();
   failure_ = std::move(next);
+  if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return stand_aside(moment);
   if (done == 0 && !failure_ && !moment.stopping) {
     failure_ = Outcome::retry_later("the handler did nothing");
   }
@@ -263,7 +263,7 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
     action.advance.queued.push_back(std::move(row));
   }
   const bool more = end < round_.records.size();
-  const bool go_on = !failure_ && more && !moment.stopping && !renewal_due(moment);
+  const bool go_on = !failure_ && more && !going(moment) && !renewal_due(moment);
   if (go_on) uncalled_ = cursor_.sequence + done + action.advance.queued.size() + 1;
   action.advance.next_started = failure_ || go_on;
   cursor_.attempts = action.advance.next_started ? 1 : 0;
@@ -307,7 +307,7 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
 /// lease, which a batch of slow rows must not outlast.
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
-  if (moment.stopping) return leave();
+  if (going(moment)) return depart(moment);
   if (uncalled()) return lock(moment);
   if (renewal_due(moment)) return ClaimLane{};
   if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
@@ -380,73 +380,6 @@ Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
 Action Lane::handle(Noted& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
   return follow_cursor(moment);
-}
-
-// --- waiting, losing, leaving -------------------------------------------------------------------
-
-Action Lane::rest(const Moment& moment) {
-  const auto renewal = claimed_at_ + config_.lease / 3;
-  const auto until = holder_ ? std::min(wake_at_, renewal) : wake_at_;
-  return WaitUntil{std::max(until, moment.now)};
-}
-
-Action Lane::handle(Woken&, const Moment& moment) {
-  if (moment.stopping) return leave();
-  if (!session_) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
-  if (!holder_ || renewal_due(moment)) return ClaimLane{};
-  if (status_.state == LaneState::idle || status_.state == LaneState::fenced) return poll();
-  return LookAtCursor{};
-}
-
-/// The row said no: another holder, an operator, or a lock held by one. Look again soon; or let go,
-/// which does nothing where the lane is another's.
-Action Lane::refused(const Moment& moment) {
-  failure_.reset();
-  enter(LaneState::claiming);
-  if (moment.stopping) return leave();
-  holder_ = false;
-  wake_at_ = moment.now + refused_pause;
-  return rest(moment);
-}
-
-Action Lane::handle(SessionEnded& event, const Moment& moment) {
-  session_ = holder_ = false;
-  failure_.reset();
-  enter(LaneState::claiming, event.detail);
-  if (moment.stopping) return leave();
-  session_failures_ += 1;
-  wake_at_ = moment.now + backoff(session_backoff, session_failures_, moment.random);
-  return rest(moment);
-}
-
-Action Lane::handle(SourceFailed& event, const Moment& moment) {
-  const bool halting = cursor_.state == Cursor::State::halted;
-  stale_ = true;
-  uncalled_.reset();
-  if (holder_ && !halting) return halt(event.reason, {}, event.detail);
-  // Not ours to write down (or writing it down failed): stand still here and try again slowly.
-  holder_ = false;
-  status_.reason = event.reason;
-  enter(LaneState::halted, event.detail);
-  status_.reason = event.reason;
-  if (moment.stopping || options_.drain) return leave();
-  wake_at_ = moment.now + operator_interval;
-  return rest(moment);
-}
-
-Action Lane::leave() {
-  const bool ours = std::exchange(holder_, false);
-  if (!ours || !session_) {
-    if (status_.state != LaneState::halted && status_.state != LaneState::paused) {
-      enter(LaneState::stopped, status_.detail);
-    }
-    return Finish{};
-  }
-  return ReleaseLane{cursor_.epoch, uncalled()};
-}
-
-Action Lane::handle(Released&, const Moment&) {
-  return leave();
 }
 
 // --- small parts --------------------------------------------------------------------------------

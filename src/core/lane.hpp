@@ -54,6 +54,7 @@ class Lane {
   Action handle(Noted&, const Moment&);
   Action handle(SetAside&, const Moment&);
   Action handle(Released&, const Moment&);
+  Action handle(Closed&, const Moment&);
   Action handle(Woken&, const Moment&);
   Action handle(SessionEnded&, const Moment&);
   Action handle(SourceFailed&, const Moment&);
@@ -73,7 +74,10 @@ class Lane {
   Action halt(HaltReason, std::string row_id, std::string detail);
   Action refused(const Moment&);
   Action rest(const Moment&);
+  [[nodiscard]] static bool going(const Moment&);
+  Action depart(const Moment&);
   Action leave();
+  Action stand_aside(const Moment&);
   void enter(LaneState, std::string detail = {});
   void mirror_cursor();
   void read_cursor(const Cursor&);
@@ -90,6 +94,8 @@ class Lane {
   bool session_ = false;          ///< a session is open
   bool holder_ = false;           ///< … and, as far as we know, the lane is ours
   bool stale_ = false;            ///< … and was opened before its source was found broken
+  bool ending_ = false;           ///< the lane is left for good
+  bool aside_ = false;            ///< left to other instances: no session until it is wanted
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;

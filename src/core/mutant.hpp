@@ -13,6 +13,8 @@ enum class Mutant {
   ties_dropped,
   no_epoch,            ///< a holder that was replaced is not told so
   parked_key_goes_on,  ///< rows of a parked key are handed over
+  given_up_mid_batch,  ///< a lane is left to others before what it delivered is committed
+  never_given_up,      ///< … or never
   no_durability        ///< a batch is begun without the commit that makes its rows durable
 };
 

@@ -22,7 +22,7 @@ class Story {
     return config;
   }
 
-  void tell(Event event) { action_ = lane_.on(std::move(event), {now_, 0.5, stopping_}); }
+  void tell(Event event) { action_ = lane_.on(std::move(event), {now_, 0.5, stopping_, wanted_}); }
   template <class A>
   const A& expect() const {
     REQUIRE_MESSAGE(std::holds_alternative<A>(action_), "action #", action_.index());
@@ -30,6 +30,7 @@ class Story {
   }
   void pass(milliseconds time) { now_ += time; }
   void ask_to_stop() { stopping_ = true; }
+  void want(bool wanted) { wanted_ = wanted; }
   milliseconds wait() const {
     return std::chrono::ceil<milliseconds>(expect<WaitUntil>().deadline - now_);
   }
@@ -80,6 +81,7 @@ class Story {
   Action action_ = Finish{};
   Time now_{std::chrono::hours(1)};
   bool stopping_ = false;
+  bool wanted_ = true;
 };
 
 inline Called done(std::size_t rows) {

@@ -1,0 +1,130 @@
+#include "core/lane_share.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/ensure.hpp"
+
+namespace seriatim::core {
+
+std::vector<unsigned> fair_shares(unsigned lanes, const std::vector<unsigned>& held) {
+  const auto count = static_cast<unsigned>(held.size());
+  if (count == 0) return {};
+  std::vector<std::size_t> order(held.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return held[a] > held[b]; });
+  std::vector<unsigned> shares(held.size(), lanes / count);
+  for (unsigned odd = 0; odd < lanes % count; ++odd) shares[order[odd]] += 1;
+  return shares;
+}
+
+/// A look, reckoned up. Instances are told by their place among the names.
+struct LaneShare::Count {
+  std::vector<std::string> names;
+  std::size_t ours = 0;
+  std::vector<std::optional<std::size_t>> owner;  ///< by lane: an instance that runs
+  std::vector<unsigned> held;
+  std::vector<unsigned> share;
+
+  /// Nobody holds it, or one that has lost it and has its share without it.
+  [[nodiscard]] bool may_be_taken(const Roster::Lane& lane, std::size_t number) const {
+    const auto& by = owner[number];
+    return lane.free && (!by || (*by != ours && held[*by] > share[*by]));
+  }
+};
+
+LaneShare::LaneShare(std::string instance, unsigned lanes, Times times)
+    : instance_(std::move(instance)),
+      lanes_(lanes),
+      times_(times),
+      wanted_(lanes, false),
+      free_since_(lanes) {}
+
+const std::vector<bool>& LaneShare::decide_blindly() {
+  wanted_.assign(lanes_, true);
+  free_since_.assign(lanes_, std::nullopt);
+  holds_all_ = false;
+  return wanted_;
+}
+
+const std::vector<bool>& LaneShare::decide(const Roster& roster, Time now) {
+  if (roster.cut_otherwise) return decide_blindly();  // the claims say so, as they always did
+  ensure(roster.lanes.size() == lanes_, "a look at who runs a process tells of each lane");
+  const auto counted = count(roster);
+  const auto held = counted.held[counted.ours];
+  const auto share = counted.share[counted.ours];
+  const auto before = wanted_;
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    wanted_[lane] = counted.owner[lane] == counted.ours;
+  }
+  if (held > share && now >= kept_until_) give_up(counted, held - share);
+  if (held < share) go_for(roster, counted, before, share - held);
+  adopt_orphans(roster, counted, now);
+  holds_all_ = held == lanes_;
+  return wanted_;
+}
+
+LaneShare::Count LaneShare::count(const Roster& roster) const {
+  Count result;
+  result.names = roster.instances;
+  result.names.push_back(instance_);
+  std::sort(result.names.begin(), result.names.end());
+  result.names.erase(std::unique(result.names.begin(), result.names.end()), result.names.end());
+  const auto place = [&](const std::string& name) -> std::optional<std::size_t> {
+    const auto found = std::lower_bound(result.names.begin(), result.names.end(), name);
+    if (found == result.names.end() || *found != name) return std::nullopt;
+    return static_cast<std::size_t>(found - result.names.begin());
+  };
+  result.ours = *place(instance_);
+  result.held.assign(result.names.size(), 0);
+  for (const auto& lane : roster.lanes) {
+    result.owner.push_back(place(lane.holder));
+    if (result.owner.back()) result.held[*result.owner.back()] += 1;
+  }
+  result.share = fair_shares(lanes_, result.held);
+  return result;
+}
+
+/// The highest ones: the same at the next look, however long a call keeps one of them.
+void LaneShare::give_up(const Count& count, unsigned surplus) {
+  for (auto lane = lanes_; lane-- > 0 && surplus > 0;) {
+    if (count.owner[lane] != count.ours) continue;
+    wanted_[lane] = false;
+    --surplus;
+  }
+}
+
+/// First what we went for before and may have got since. Each instance begins at a place of its
+/// own, so that two that come together seldom collide.
+void LaneShare::go_for(const Roster& roster, const Count& count, const std::vector<bool>& before,
+                       unsigned missing) {
+  const auto first = count.ours * lanes_ / count.names.size();
+  for (const bool again : {true, false}) {
+    for (unsigned i = 0; i < lanes_ && missing > 0; ++i) {
+      const auto lane = (first + i) % lanes_;
+      if (before[lane] != again || !count.may_be_taken(roster.lanes[lane], lane)) continue;
+      wanted_[lane] = true;
+      --missing;
+    }
+  }
+}
+
+void LaneShare::adopt_orphans(const Roster& roster, const Count& count, Time now) {
+  auto holding = std::count(wanted_.begin(), wanted_.end(), true);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    auto& since = free_since_[lane];
+    if (!roster.lanes[lane].free) {
+      since.reset();
+      continue;
+    }
+    if (!since) since = now;
+    if (now - *since < times_.orphaned_after || wanted_[lane]) continue;
+    if (count.owner[lane] == count.ours) continue;  // free for the taking of others
+    wanted_[lane] = true;
+    if (++holding > count.share[count.ours]) kept_until_ = now + times_.kept_for;
+  }
+}
+
+}  // namespace seriatim::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/event.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::core {
+
+/// How many of `lanes` each instance is to hold, in the order given: as many as the others, or one
+/// more. Who holds most now keeps the odd ones, and of two that hold as many the one named first:
+/// a lane moves only where it must.
+[[nodiscard]] std::vector<unsigned> fair_shares(unsigned lanes, const std::vector<unsigned>& held);
+
+/// Which lanes of a process one of its instances is to hold. Pure: a look in, a wish for each lane
+/// out; what makes the wish true, and safe, is core::Lane with its claim. Each instance decides for
+/// itself and the looks need not agree: at worst a lane waits for the next one.
+///
+/// A lane that is halted or paused counts like any other, so that nothing moves when an operator
+/// lets it go on.
+class LaneShare {
+ public:
+  struct Times {
+    /// A lane nobody took for so long is anyone's, whatever the shares.
+    milliseconds orphaned_after{5'000};
+    /// … who then keeps what is above its share for so long, since others could not take it.
+    milliseconds kept_for{60'000};
+  };
+
+  LaneShare(std::string instance, unsigned lanes, Times times);
+  LaneShare(std::string instance, unsigned lanes) : LaneShare(std::move(instance), lanes, {}) {}
+
+  /// By lane: to be claimed or kept; the others are to be given up between two calls.
+  const std::vector<bool>& decide(const Roster& roster, Time now);
+
+  /// Nobody can be asked who else there is: as if all stood by for every lane.
+  const std::vector<bool>& decide_blindly();
+
+  /// Of the last decision: nothing is left to take.
+  [[nodiscard]] bool holds_all() const { return holds_all_; }
+
+ private:
+  struct Count;
+  [[nodiscard]] Count count(const Roster& roster) const;
+  void give_up(const Count& count, unsigned surplus);
+  void go_for(const Roster& roster, const Count& count, const std::vector<bool>& before,
+              unsigned missing);
+  void adopt_orphans(const Roster& roster, const Count& count, Time now);
+
+  const std::string instance_;
+  const unsigned lanes_;
+  const Times times_;
+  std::vector<bool> wanted_;
+  std::vector<std::optional<Time>> free_since_;
+  Time kept_until_{};
+  bool holds_all_ = false;
+};
+
+}  // namespace seriatim::core

@@ -1,0 +1,111 @@
+// Of the lane (lane.hpp): waiting, losing what it has, leaving.
+#include <algorithm>
+#include <utility>
+
+#include "core/backoff.hpp"
+#include "core/lane.hpp"
+#include "core/mutant.hpp"
+
+namespace seriatim::core {
+
+namespace {
+
+// Waiting for a database that is away: soon at first, never longer than this.
+constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{5'000}, milliseconds{0}};
+
+}  // namespace
+
+/// The lane is to be left, for good or to other instances.
+bool Lane::going(const Moment& moment) {
+  return moment.stopping || (!moment.wanted && !mutant(Mutant::never_given_up));
+}
+
+Action Lane::rest(const Moment& moment) {
+  const auto renewal = claimed_at_ + config_.lease / 3;
+  const auto until = holder_ ? std::min(wake_at_, renewal) : wake_at_;
+  return WaitUntil{std::max(until, moment.now)};
+}
+
+Action Lane::handle(Woken&, const Moment& moment) {
+  if (going(moment)) return depart(moment);
+  if (std::exchange(aside_, false)) return OpenSession{};
+  if (!session_) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
+  if (!holder_ || renewal_due(moment)) return ClaimLane{};
+  if (status_.state == LaneState::idle || status_.state == LaneState::fenced) return poll();
+  return LookAtCursor{};
+}
+
+/// The row said no: another holder, an operator, or a lock held by one. Look again soon; or let go,
+/// which does nothing where the lane is another's.
+Action Lane::refused(const Moment& moment) {
+  failure_.reset();
+  enter(LaneState::claiming);
+  if (going(moment)) return depart(moment);
+  holder_ = false;
+  wake_at_ = moment.now + refused_pause;
+  return rest(moment);
+}
+
+Action Lane::handle(SessionEnded& event, const Moment& moment) {
+  session_ = holder_ = false;
+  failure_.reset();
+  enter(LaneState::claiming, event.detail);
+  if (going(moment)) return depart(moment);
+  session_failures_ += 1;
+  wake_at_ = moment.now + backoff(session_backoff, session_failures_, moment.random);
+  return rest(moment);
+}
+
+Action Lane::handle(SourceFailed& event, const Moment& moment) {
+  const bool halting = cursor_.state == Cursor::State::halted;
+  stale_ = true;
+  uncalled_.reset();
+  if (holder_ && !halting) return halt(event.reason, {}, event.detail);
+  // Not ours to write down (or writing it down failed): stand still here and try again slowly.
+  holder_ = false;
+  status_.reason = event.reason;
+  enter(LaneState::halted, event.detail);
+  status_.reason = event.reason;
+  if (going(moment) || options_.drain) return depart(moment);
+  wake_at_ = moment.now + operator_interval;
+  return rest(moment);
+}
+
+/// For good where a stop was asked, else until the lane is wanted again.
+Action Lane::depart(const Moment& moment) {
+  return moment.stopping || options_.drain ? leave() : stand_aside(moment);
+}
+
+Action Lane::leave() {
+  ending_ = true;
+  const bool ours = std::exchange(holder_, false);
+  if (!ours || !session_) {
+    if (status_.state != LaneState::halted && status_.state != LaneState::paused) {
+      enter(LaneState::stopped, status_.detail);
+    }
+    return Finish{};
+  }
+  return ReleaseLane{cursor_.epoch, uncalled()};
+}
+
+/// Between calls only, with what they did committed; other instances may have the lane at once. It
+/// costs neither connection nor statement until it is wanted again.
+Action Lane::stand_aside(const Moment& moment) {
+  const bool ours = std::exchange(holder_, false);
+  if (ours && session_) return ReleaseLane{cursor_.epoch, uncalled()};
+  if (std::exchange(session_, false)) return CloseSession{};
+  enter(LaneState::standby, "left to other instances, which share the lanes");
+  aside_ = true;
+  wake_at_ = moment.now + config_.lease;
+  return rest(moment);
+}
+
+Action Lane::handle(Released&, const Moment& moment) {
+  return ending_ ? leave() : depart(moment);
+}
+
+Action Lane::handle(Closed&, const Moment& moment) {
+  return going(moment) ? depart(moment) : OpenSession{};
+}
+
+}  // namespace seriatim::core
