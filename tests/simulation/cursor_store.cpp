@@ -48,7 +48,15 @@ bool CursorStore::is_free_for(const Backend& by) const {
   if (locked_by_ != nullptr) return false;
   const auto backend = holder_backend_.lock();
   const bool gone = !backend || !backend->alive || stage_.now() > lease_until_;
+  if (stage_.sabotaged(Sabotage::held_lane_granted)) return true;
   return holder_.empty() || holder_ == by.holder || gone;
+}
+
+bool CursorStore::looks_free() const {
+  const auto backend = holder_backend_.lock();
+  const bool alive =
+      backend && backend->alive && (stage_.now() <= lease_until_ || locked_by_ == backend.get());
+  return holder_.empty() || !alive;
 }
 
 void CursorStore::take_over(const BackendPtr& by) {

@@ -69,6 +69,10 @@ class CursorStore {
   void backend_ended(const Backend& backend);
   [[nodiscard]] bool is_locked_by(const Backend& backend) const { return locked_by_ == &backend; }
 
+  // What other instances see.
+  [[nodiscard]] const std::string& holder() const { return holder_; }
+  [[nodiscard]] bool looks_free() const;
+
   // What operators see and do; each act waits for the row's lock elsewhere.
   [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr; }
   [[nodiscard]] Cursor row() const;

@@ -142,6 +142,15 @@ TEST_SUITE("mutants of the driver and the store") {
   }
 }
 
+TEST_SUITE("mutants of the sharing of lanes") {
+  TEST_CASE("a lane given up before what it delivered is committed repeats rows without a fault") {
+    must_be_caught({.mutant = Mutant::given_up_mid_batch}, Profile::sharing, 50, "P2 P3");
+  }
+  TEST_CASE("a claim granted though another holds the lane takes it from a healthy holder") {
+    must_be_caught({.sabotage = Sabotage::held_lane_granted}, Profile::sharing, 50, "P5");
+  }
+}
+
 TEST_SUITE("mutants of the audit and of operators' acts") {
   TEST_CASE("without the audit a row behind the cursor is lost in silence") {
     must_be_caught({.sabotage = Sabotage::no_audit}, Profile::meddling, 20, "P1 P9");

@@ -24,7 +24,8 @@ Relay::Relay(Stage& stage, Server& server, Receiver& receiver, unsigned number)
 void Relay::run(bool drain) {
   ++life_;
   name_ = "relay-" + std::to_string(number_) + "." + std::to_string(life_);
-  stopping_ = waiting_ = false;
+  stopping_ = waiting_ = cut_off_ = false;
+  if (!stage_.setup.fleet) wanted_ = true;
   frozen_until_ = 0;
   remembered_.reset();
   auto config = stage_.setup.config;
@@ -39,6 +40,20 @@ void Relay::run(bool drain) {
 void Relay::stop() {
   stopping_ = true;
   hint();
+}
+
+void Relay::want(bool wanted) {
+  if (std::exchange(wanted_, wanted) != wanted) hint();
+}
+
+void Relay::kill(bool server_notices) {
+  if (lane_) die(server_notices);
+}
+
+void Relay::freeze(Micros time) {
+  if (!lane_) return;
+  frozen_until_ = stage_.now() + time;
+  stage_.fault(number_, "frozen");
 }
 
 void Relay::hint() {
@@ -68,6 +83,8 @@ void Relay::strike() {
   if (stage_.strikes(setup.vanished)) return die(false);
   if (stage_.strikes(setup.stopped)) stopping_ = true;
   if (stage_.strikes(setup.act_at_step)) stage_.operator_act();
+  if (stage_.strikes(setup.whims)) wanted_ = !wanted_;
+  if (stage_.faults_over && !setup.fleet) wanted_ = true;
   if (is_frozen() || !stage_.strikes(setup.frozen)) return;
   frozen_until_ = stage_.now() + length_of_freeze() * millisecond;
   stage_.fault(number_, "frozen");
@@ -112,7 +129,7 @@ core::Time Relay::time() const {
 
 void Relay::tell(core::Event event) {
   count_action();
-  const core::Moment moment{time(), stage_.random.unit(), stopping_};
+  const core::Moment moment{time(), stage_.random.unit(), stopping_, wanted_};
   const auto action = lane_->on(std::move(event), moment);
   std::visit([this](const auto& a) { perform(a); }, action);
 }
@@ -131,7 +148,8 @@ void Relay::perform(const core::OpenSession&) {
   later(latency(), [this] {
     server_.close(backend_);  // where the lane wants another than the one it has
     backend_ = server_.connect(number_, name_);
-    if (!backend_) return session_ended();
+    if (cut_off_) server_.end(backend_, "no connection to be had");
+    if (!backend_ || !backend_->alive) return session_ended();
     lane_->set_hints(stage_.setup.hints);
     tell(core::Opened{});
   });
@@ -217,6 +235,14 @@ void Relay::perform(const core::ReleaseLane& a) {
   execute([this, a](const BackendPtr& b) {
     server_.cursors().release(*b, a.epoch, a.untouched);
     return core::Released{};
+  });
+}
+
+void Relay::perform(const core::CloseSession&) {
+  later(latency(), [this] {
+    server_.close(backend_);
+    backend_.reset();
+    tell(core::Closed{});
   });
 }
 

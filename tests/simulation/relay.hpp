@@ -18,7 +18,14 @@ class Relay {
 
   void run(bool drain = false);
   void stop();  ///< SIGTERM
-  void hint();  ///< NOTIFY
+  void kill(bool server_notices);
+  void freeze(Micros time);
+  /// What the sharing of lanes says of this one.
+  void want(bool wanted);
+  /// Its lanes get no connection.
+  void cut_off(bool on) { cut_off_ = on; }
+  [[nodiscard]] const std::string& name() const { return name_; }  ///< of this life
+  void hint();                                                     ///< NOTIFY
   [[nodiscard]] bool is_running() const { return lane_.has_value(); }
   [[nodiscard]] bool is_frozen() const { return stage_.now() < frozen_until_; }
   /// Comes back by itself when it is killed or stopped.
@@ -52,6 +59,7 @@ class Relay {
   void perform(const core::HaltLane&);
   void perform(const core::ParkRow&);
   void perform(const core::ReleaseLane&);
+  void perform(const core::CloseSession&);
   void perform(const core::WaitUntil&);
   void perform(const core::Finish&);
 
@@ -112,6 +120,8 @@ class Relay {
   std::optional<core::Lane> lane_;
   BackendPtr backend_;
   bool stopping_ = false;
+  bool wanted_ = true;
+  bool cut_off_ = false;
   bool restarting_ = true;
   LaneState left_as_ = LaneState::stopped;
   Micros frozen_until_ = 0;

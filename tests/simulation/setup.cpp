@@ -65,6 +65,19 @@ void draw_faults(Setup& setup, Random& random) {
   setup.operator_act = random.chance(0.5) ? random.between(100, 4'000) * millisecond : 0;
 }
 
+/// Whatever instances decide on who is to hold the lane.
+void draw_sharing(Setup& setup, Random& random) {
+  if (random.chance(0.5)) {
+    draw_receiver(setup, random);
+    draw_faults(setup, random);
+  } else {
+    setup.think_max = random.between(3, 200) * millisecond;
+    setup.stopped = 0;
+  }
+  setup.relays = small(random, 2, 4);
+  setup.whims = 0.1 * random.unit();
+}
+
 /// What no fence can know of, alone in every other seed. Not all is delivered by `--drain`: the
 /// audit takes its time.
 void draw_meddling(Setup& setup, Random& random) {
@@ -134,6 +147,7 @@ const char* to_string(Profile profile) {
     case Profile::calm: return "calm";
     case Profile::producers: return "producers";
     case Profile::everything: return "everything";
+    case Profile::sharing: return "sharing";
     case Profile::meddling: return "meddling";
     case Profile::parking: return "parking";
   }
@@ -142,7 +156,7 @@ const char* to_string(Profile profile) {
 
 Setup draw_setup(std::uint64_t seed, Profile profile) {
   Random random(seed * 3 + static_cast<std::uint64_t>(profile) *
-                               (profile == Profile::parking ? 1'000'003 : 1));
+                               (profile >= Profile::parking ? 1'000'003 : 1));
   Setup setup;
   setup.seed = seed;
   setup.profile = profile;
@@ -159,6 +173,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
     draw_receiver(setup, random);
     draw_faults(setup, random);
   }
+  if (profile == Profile::sharing) draw_sharing(setup, random);
   if (profile == Profile::meddling) draw_meddling(setup, random);
   if (profile == Profile::parking) draw_parking(setup, random);
   return setup;

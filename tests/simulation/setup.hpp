@@ -17,7 +17,8 @@ enum class Profile {
   everything,  ///< … failing receivers, dying and frozen relays, lost answers, crashes, operators
   meddling,  ///< … rows put behind the cursor, clocks set, operators who rewind; faults in every
              ///< other
-  parking    ///< rows that fail are set aside, alone or with their key; of the others, what may be
+  parking,   ///< rows that fail are set aside, alone or with their key; of the others, what may be
+  sharing    ///< the lane is given up and wanted again at any step; faults in every other
 };
 [[nodiscard]] const char* to_string(Profile profile);
 
@@ -60,7 +61,10 @@ enum class Sabotage {
   failed_row_alone_put_back,   ///< one that fails again is put back, the rows of its key go on
   queue_does_not_inherit,      ///< rows that come while their key is redriven wait for another
   discard_keeps_sequence,      ///< a discarded row that was begun leaves its number to the next
-  discard_keeps_epoch          ///< … and leaves what a holder knows of its key valid
+  discard_keeps_epoch,         ///< … and leaves what a holder knows of its key valid
+  held_lane_granted,           ///< a claim is granted though another holds the lane and is well
+  instances_unseen,            ///< instances that share lanes do not see each other
+  orphans_left                 ///< … and leave a lane to one that cannot take it
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -114,6 +118,9 @@ struct Setup {
   double frozen = 0;
   double stopped = 0;
   double answer_lost = 0;
+
+  double whims = 0;    ///< a lane is wanted no longer, or again
+  bool fleet = false;  ///< one of many lanes, whose relays are instances (fleet.hpp)
 
   double crash_in_call = 0;  ///< per row: the server crashes before it is answered
 

@@ -50,6 +50,10 @@ TEST_SUITE("simulation") {
     check_seeds(Profile::everything, 2'000);
   }
 
+  TEST_CASE("a lane given up and taken again at any step, by whatever is decided, keeps P1 to P7") {
+    check_seeds(Profile::sharing, 1'000);
+  }
+
   TEST_CASE("rows set aside keep the order of their key, and each is delivered or discarded") {
     check_seeds(Profile::parking, 1'000);
   }

@@ -1,13 +1,9 @@
 #include "simulation/world.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <limits>
 #include <set>
 
-#include "simulation/operators.hpp"
-#include "simulation/producer.hpp"
-#include "simulation/relay.hpp"
+#include "simulation/one_lane.hpp"
 
 namespace seriatim::simulation {
 
@@ -17,60 +13,27 @@ constexpr Micros liveness_bound = 60 * second;
 constexpr unsigned actions_per_idle_second_max = 2'500;
 constexpr unsigned drains_max = 60;
 
-class World {
- public:
-  World(const Setup& setup, bool traced, testing::Choices* choices)
-      : stage_(setup, traced, choices),
-        server_(stage_),
-        receiver_(stage_),
-        operators_(stage_, server_, receiver_) {
-    stage_.operator_act = [this] { operators_.act_once(); };
-    for (unsigned i = 0; i < setup.producers; ++i) producers_.emplace_back(stage_, server_);
-    for (unsigned i = 0; i < setup.relays; ++i) {
-      relays_.emplace_back(stage_, server_, receiver_, i + 1);
-    }
-  }
+}  // namespace
 
-  std::optional<Violation> live(Micros end);
-  [[nodiscard]] const Stage& stage() const { return stage_; }
-
- private:
-  void start();
-  void pass(Micros time) {
-    until(time, [] { return false; });
+World::World(const Setup& setup, bool traced, testing::Choices* choices)
+    : stage_(setup, traced, choices),
+      server_(stage_),
+      receiver_(stage_),
+      operators_(stage_, server_, receiver_) {
+  stage_.operator_act = [this] { operators_.act_once(); };
+  for (unsigned i = 0; i < setup.producers; ++i) producers_.emplace_back(stage_, server_);
+  for (unsigned i = 0; i < setup.relays; ++i) {
+    relays_.emplace_back(stage_, server_, receiver_, i + 1);
   }
-  bool until(Micros time, const std::function<bool()>& fact);
-  bool come_to_rest();
-  bool stop_all();
-  bool drain();
-  [[nodiscard]] bool nothing_waits() const;
-  [[nodiscard]] bool rows_astray_are_accounted_for() const;
-  [[nodiscard]] bool all_rows_are_there() const {
-    return stage_.evidence.rows.size() >= stage_.setup.rows_max;
-  }
-  [[nodiscard]] bool none_goes_out_again() const {
-    const auto& parked = server_.cursors().parked().rows();
-    return std::none_of(parked.begin(), parked.end(), [](const auto& row) { return row.due; });
-  }
-  [[nodiscard]] bool all_decided_on() const { return server_.cursors().parked().rows().empty(); }
-  [[nodiscard]] bool nobody_runs() const;
-  [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
-  [[nodiscard]] std::optional<Violation> busy() const;
-
-  Stage stage_;
-  mutable Server server_;
-  Receiver receiver_;
-  Operators operators_;
-  std::deque<Producer> producers_;
-  std::deque<Relay> relays_;
-  Micros end_ = std::numeric_limits<Micros>::max();
-};
+}
 
 void World::start() {
   server_.start();
   operators_.start();
   for (auto& producer : producers_) producer.start();
   for (auto& relay : relays_) {
+    relay.keep_restarting(!stage_.setup.fleet);
+    if (stage_.setup.fleet) continue;
     stage_.scheduler.after(stage_.random.between(0, 300 * millisecond), [&relay] { relay.run(); });
   }
 }
@@ -91,10 +54,18 @@ std::optional<Violation> World::live(Micros end) {
   const bool space = stage_.choices != nullptr;  // at rest nothing new can be tried
   until(stage_.setup.safety_phase,
         [&] { return space && all_rows_are_there() && nothing_waits() && none_goes_out_again(); });
+  end_faults();
+  const bool at_rest = stage_.setup.drain_at_end ? stop_all() && drain() : come_to_rest();
+  return verdict(at_rest);
+}
+
+void World::end_faults() {
   stage_.faults_over = true;
   stage_.trace(stage_.now(), "world", [] { return std::string("the faults are over"); });
   operators_.look_after();
-  const bool at_rest = stage_.setup.drain_at_end ? stop_all() && drain() : come_to_rest();
+}
+
+std::optional<Violation> World::verdict(bool at_rest) const {
   if (auto violation = judge(stage_.setup, stage_.evidence, at_rest)) return violation;
   if (!at_rest) return stuck("rows still wait after a minute without faults");
   return busy();
@@ -173,8 +144,6 @@ std::optional<Violation> World::busy() const {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Result::Meddled& Result::Meddled::operator+=(const Meddled& other) {
   late_halts += other.late_halts;

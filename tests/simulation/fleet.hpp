@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lane_share.hpp"
+#include "simulation/one_lane.hpp"
+
+namespace seriatim::simulation {
+
+/// Many lanes of one process, and the instances that share them: each lane is a World of its own,
+/// relay i of every one of them is instance i, and its core::LaneShare says which to hold. All
+/// lanes are driven in step; instances join, die, freeze, fall silent and are cut off as a whole.
+class Fleet {
+ public:
+  struct Size {
+    unsigned lanes = 0;
+    unsigned instances = 0;
+  };
+  Fleet(std::uint64_t seed, bool calm, Sabotage sabotage);
+
+  struct Outcome {
+    std::optional<Violation> violation;
+    std::size_t rows = 0;
+    std::size_t hand_overs = 0;
+    Micros slowest = 0;  ///< to be even again after an instance came or went
+  };
+  Outcome live();
+
+ private:
+  struct Instance {
+    std::unique_ptr<core::LaneShare> share;  ///< while it runs
+    std::string name;
+    unsigned life = 0;
+    bool stopping = false;
+    bool cut_off = false;
+    Micros frozen_until = 0;
+    Micros silent_until = 0;  ///< its looks are late
+    Micros look_at = 0;
+    Micros tell_at = 0;
+    std::optional<Micros> told_at;             ///< as its row says
+    std::optional<Micros> gone_at;             ///< killed: its row counts no longer from then on
+    std::optional<std::vector<bool>> decided;  ///< told to its lanes a moment later
+  };
+
+  void pass(Micros time);
+  bool until(Micros time, bool (Fleet::*fact)() const);
+  void step();
+  void trouble();
+  void join(std::size_t number);
+  void act(Instance& instance, std::size_t number);
+  void look(Instance& instance);
+  [[nodiscard]] Roster roster_for(const Instance& instance) const;
+  [[nodiscard]] bool counts(const Instance& instance) const;
+  void die(std::size_t number, bool noticed);
+  void stop(std::size_t number);
+  void end_faults();
+  void somebody_runs();
+  std::optional<Violation> come_and_go();
+  std::optional<Violation> demand_even(const std::string& after, Micros within);
+
+  [[nodiscard]] bool runs(std::size_t number) const { return instances_[number].share != nullptr; }
+  [[nodiscard]] std::vector<unsigned> held() const;
+  [[nodiscard]] bool even() const;
+  [[nodiscard]] bool all_at_rest() const;
+  [[nodiscard]] std::size_t hand_overs() const;
+  [[nodiscard]] std::string shares_text() const;
+
+  Random random_;
+  Size size_;
+  Sabotage sabotage_;
+  bool calm_;
+  bool one_cut_off_ = false;  ///< to the end: one instance can hold no lane
+  bool faults_over_ = false;
+  Micros now_ = 0;
+  Micros slowest_ = 0;
+  std::vector<std::unique_ptr<World>> lanes_;
+  std::vector<Instance> instances_;
+};
+
+}  // namespace seriatim::simulation

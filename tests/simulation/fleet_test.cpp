@@ -1,0 +1,72 @@
+// Instances that share the lanes of a process: whatever becomes of them each lane keeps P1 to P7,
+// and once nothing fails any more the lanes are evenly held. SERIATIM_SIM_SEED tells one seed.
+#include <doctest/doctest.h>
+
+#include "core/mutant.hpp"
+#include "simulation/fleet.hpp"
+#include "simulation/seeds.hpp"
+
+using namespace seriatim::simulation;
+using seriatim::core::active_mutant;
+using seriatim::core::Mutant;
+
+namespace {
+
+void check_fleets(std::uint64_t count, bool calm) {
+  const auto one = number_from_environment("SERIATIM_SIM_SEED", 0);
+  const auto seeds = one != 0 ? one : number_from_environment("SERIATIM_SIM_SEEDS", count);
+  Fleet::Outcome all;
+  for (auto seed = one != 0 ? one : 1; seed <= seeds; ++seed) {
+    CAPTURE(seed);
+    const SeedInHand in_hand(seed);
+    const auto outcome = Fleet(seed, calm, Sabotage::none).live();
+    if (const auto& broken = outcome.violation) FAIL(broken->rule, ": ", broken->text);
+    all.rows += outcome.rows;
+    all.hand_overs += outcome.hand_overs;
+    all.slowest = std::max(all.slowest, outcome.slowest);
+  }
+  MESSAGE(seeds, " fleets, ", all.rows, " rows, lanes taken ", all.hand_overs,
+          " times; even again within ", all.slowest / millisecond, " ms at most");
+}
+
+void must_be_caught(Mutant mutant, Sabotage sabotage, std::uint64_t seeds_max, bool calm,
+                    const std::string& rules) {
+  for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
+    active_mutant = mutant;
+    const auto caught = Fleet(seed, calm, sabotage).live().violation;
+    active_mutant = Mutant::none;
+    if (!caught) continue;
+    CAPTURE(seed);
+    MESSAGE("caught by seed ", seed, ": ", caught->rule, ": ", caught->text);
+    CHECK(rules.find(caught->rule) != std::string::npos);
+    CHECK_FALSE(Fleet(seed, calm, Sabotage::none).live().violation);
+    return;
+  }
+  FAIL("not caught within ", seeds_max, " seeds");
+}
+
+}  // namespace
+
+TEST_SUITE("fleets: instances that share lanes") {
+  TEST_CASE("joining, stopping and late looks: no row repeated, lanes even within 5 s") {
+    check_fleets(300, true);
+  }
+  TEST_CASE("… dying, frozen and cut off from their lanes too") {
+    check_fleets(400, false);
+  }
+  TEST_CASE("a lane given up before what it delivered is committed repeats rows") {
+    must_be_caught(Mutant::given_up_mid_batch, Sabotage::none, 300, true, "P2 P3");
+  }
+  TEST_CASE("instances that never give up a lane leave nothing to those that join") {
+    must_be_caught(Mutant::never_given_up, Sabotage::none, 20, true, "even P5");
+  }
+  TEST_CASE("a claim granted though another holds the lane takes it from a healthy holder") {
+    must_be_caught(Mutant::none, Sabotage::held_lane_granted, 20, true, "P5");
+  }
+  TEST_CASE("instances that do not see each other are uneven") {
+    must_be_caught(Mutant::none, Sabotage::instances_unseen, 20, true, "even");
+  }
+  TEST_CASE("a lane left to an instance that cannot take it stands still") {
+    must_be_caught(Mutant::none, Sabotage::orphans_left, 200, false, "P1 liveness");
+  }
+}
