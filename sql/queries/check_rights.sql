@@ -7,8 +7,11 @@ WITH needed (kind, object, id, privilege, required) AS (
     FROM (VALUES ('cursor', 'SELECT'), ('cursor', 'INSERT'), ('cursor', 'UPDATE'),
                  ('ledger', 'SELECT'), ('ledger', 'INSERT'), ('ledger', 'UPDATE'),
                  ('ledger', 'DELETE'), ('parked', 'SELECT'), ('parked', 'INSERT'),
-                 ('parked', 'UPDATE'), ('parked', 'DELETE'), ('journal', 'INSERT'),
-                 ('migration', 'SELECT'), ('lanes', 'SELECT')) AS right_to (name, privilege)
+                 ('parked', 'UPDATE'), ('parked', 'DELETE'), ('instance', 'SELECT'),
+                 ('instance', 'INSERT'), ('instance', 'UPDATE'), ('instance', 'DELETE'),
+                 ('journal', 'INSERT'),
+                 ('migration', 'SELECT'), ('lanes', 'SELECT'),
+                 ('instances', 'SELECT')) AS right_to (name, privilege)
     JOIN pg_class AS c ON c.relname = right_to.name
     JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'seriatim'
 )

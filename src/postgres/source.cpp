@@ -11,6 +11,7 @@
 #include "postgres/parked_rows.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/read_ahead.hpp"
+#include "postgres/roster.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
 #include "seriatim/postgres.hpp"
@@ -255,6 +256,10 @@ class PostgresSource final : public Source {
   std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
                                     const std::string& holder, Waker& waker) override {
     return std::make_unique<PostgresSession>(url_, lane, config, table_, holder, waker);
+  }
+  std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
+                                             const std::string& holder) override {
+    return postgres::open_roster(url_, config, holder);
   }
 
  private:

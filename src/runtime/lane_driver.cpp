@@ -53,7 +53,7 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   core::Event event = core::Begin{};
   for (;;) {
-    const core::Moment moment{Clock::now(), chance(random_), stop.stop_requested()};
+    const core::Moment moment{Clock::now(), chance(random_), stop.stop_requested(), wanted_};
     const core::Action action = lane_.on(std::move(event), moment);
     tell_changes();
     if (std::holds_alternative<core::Finish>(action)) return lane_.status();
@@ -152,6 +152,11 @@ core::Event LaneDriver::carry_out(const core::ParkRow& action) {
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {
   session_->release(action.epoch, action.untouched);
   return core::Released{};
+}
+
+core::Event LaneDriver::carry_out(const core::CloseSession&) {
+  session_.reset();
+  return core::Closed{};
 }
 
 core::Event LaneDriver::carry_out(const core::WaitUntil& action) {

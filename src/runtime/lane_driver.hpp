@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <random>
@@ -35,6 +36,11 @@ class LaneDriver {
   /// Makes a waiting lane look again (a stop was asked).
   void wake() { waker_.wake(); }
 
+  /// Whether this instance is to hold the lane (core/lane_share.hpp); it is, until told otherwise.
+  void want(bool wanted) {
+    if (wanted_.exchange(wanted) != wanted) waker_.wake();
+  }
+
  private:
   core::Event perform(const core::Action& action);
 
@@ -50,6 +56,7 @@ class LaneDriver {
   core::Event carry_out(const core::HaltLane&);
   core::Event carry_out(const core::ParkRow&);
   core::Event carry_out(const core::ReleaseLane&);
+  core::Event carry_out(const core::CloseSession&);
   core::Event carry_out(const core::WaitUntil&);
   core::Event carry_out(const core::Finish&);
 
@@ -59,6 +66,7 @@ class LaneDriver {
 
   Parts parts_;
   Waker waker_;
+  std::atomic<bool> wanted_ = true;
   core::Lane lane_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;

@@ -8,6 +8,7 @@
 
 #include "runtime/known_types.hpp"
 #include "runtime/lane_driver.hpp"
+#include "runtime/share_driver.hpp"
 
 namespace seriatim {
 
@@ -77,6 +78,7 @@ struct Relay::Impl {
   std::string holder = make_holder();
   std::shared_ptr<Observers> observers = std::make_shared<Observers>();
   std::vector<std::unique_ptr<runtime::LaneDriver>> lanes;
+  std::vector<std::unique_ptr<runtime::ShareDriver>> shares;
 };
 
 Relay::Relay() : Relay(Options{}) {}
@@ -93,11 +95,16 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
   const auto guarded = process.event_types.empty()
                            ? handler
                            : runtime::only_known_types(process.event_types, handler);
+  std::vector<runtime::LaneDriver*> lanes;
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
     impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
         runtime::LaneDriver::Parts{process, lane, impl_->options.drain, impl_->holder, source,
                                    guarded(lane), impl_->observers}));
+    lanes.push_back(impl_->lanes.back().get());
   }
+  if (process.lanes == 1 || impl_->options.drain) return;  // whoever drains waits for every lane
+  impl_->shares.push_back(std::make_unique<runtime::ShareDriver>(
+      runtime::ShareDriver::Parts{process, impl_->holder, source, std::move(lanes)}));
 }
 
 void Relay::observe(std::shared_ptr<Observer> observer) {
@@ -106,15 +113,20 @@ void Relay::observe(std::shared_ptr<Observer> observer) {
 
 std::vector<LaneStatus> Relay::run(std::stop_token stop) {
   const auto& lanes = impl_->lanes;
+  const auto& shares = impl_->shares;
   std::vector<LaneStatus> left(lanes.size());
   const std::stop_callback wake_all(stop, [&] {
     for (const auto& lane : lanes) lane->wake();
+    for (const auto& share : shares) share->wake();
   });
   {
     std::vector<std::jthread> threads;
-    threads.reserve(lanes.size());
+    threads.reserve(lanes.size() + shares.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       threads.emplace_back([&, i] { left[i] = lanes[i]->run(stop); });
+    }
+    for (const auto& share : shares) {
+      threads.emplace_back([&stop, &share] { share->run(stop); });
     }
   }
   return left;

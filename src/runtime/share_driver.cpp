@@ -1,0 +1,83 @@
+#include "runtime/share_driver.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "core/backoff.hpp"
+
+namespace seriatim::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An instance is not counted after three seconds of silence (RosterSession).
+constexpr milliseconds tell_interval{1'000};
+constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
+
+}  // namespace
+
+ShareDriver::ShareDriver(Parts parts)
+    : parts_(std::move(parts)),
+      share_(parts_.holder, parts_.config.lanes),
+      random_(std::random_device{}()),
+      seen_(Clock::now()) {
+  for (auto* lane : parts_.lanes) lane->want(false);
+}
+
+void ShareDriver::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Time next;
+    try {
+      const auto asked = look_once(Clock::now());
+      if (!asked) return;
+      next = *asked;
+    } catch (const SourceBroken&) {
+      next = blind(Clock::now(), true);
+    } catch (const std::exception&) {  // SessionLost, or something as unclear
+      next = blind(Clock::now(), false);
+    }
+    if (waker_.wait_until(next)) waker_.clear();
+  }
+  leave();
+}
+
+/// When to look again; nothing where there is nobody to share with.
+std::optional<ShareDriver::Time> ShareDriver::look_once(Time now) {
+  if (!session_) session_ = parts_.source->open_roster(parts_.config, parts_.holder);
+  if (!session_) {
+    tell(share_.decide_blindly());
+    return std::nullopt;
+  }
+  const bool due = now >= tell_at_;
+  const auto roster = session_->look(due);
+  seen_ = Clock::now();
+  if (due) tell_at_ = now + tell_interval;
+  failures_ = 0;
+  tell(share_.decide(roster, seen_));
+  return seen_ + (share_.holds_all() ? tell_interval : parts_.config.standby_interval);
+}
+
+/// What was decided last holds for a while; then no lane shall wait for us to see again.
+ShareDriver::Time ShareDriver::blind(Time now, bool at_once) {
+  session_.reset();
+  if (at_once || now - seen_ > parts_.config.lease) tell(share_.decide_blindly());
+  std::uniform_real_distribution<double> chance(0.0, 1.0);
+  return now + core::backoff(session_backoff, ++failures_, chance(random_));
+}
+
+void ShareDriver::tell(const std::vector<bool>& wanted) {
+  for (std::size_t lane = 0; lane < parts_.lanes.size(); ++lane) {
+    parts_.lanes[lane]->want(wanted[lane]);
+  }
+}
+
+/// The others need not wait until our last calls have ended.
+void ShareDriver::leave() noexcept {
+  try {
+    if (session_) session_->leave();
+  } catch (...) {  // they see for themselves soon
+  }
+}
+
+}  // namespace seriatim::runtime

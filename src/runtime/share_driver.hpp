@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/lane_share.hpp"
+#include "runtime/lane_driver.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::runtime {
+
+/// Shares the lanes of one process with the other instances that run it: looks who does, and tells
+/// our lanes which of them to hold. A connection and a thread of its own, so that an instance whose
+/// lanes are all in long calls is still seen.
+///
+/// Threads: `run` on one of its own; `wake` from any.
+class ShareDriver {
+ public:
+  struct Parts {
+    ProcessConfig config;
+    std::string holder;
+    std::shared_ptr<Source> source;
+    std::vector<LaneDriver*> lanes;  ///< all of the process, by number
+  };
+  explicit ShareDriver(Parts parts);
+
+  void run(const std::stop_token& stop);
+  void wake() { waker_.wake(); }
+
+ private:
+  using Time = core::Time;
+
+  std::optional<Time> look_once(Time now);
+  Time blind(Time now, bool at_once);
+  void tell(const std::vector<bool>& wanted);
+  void leave() noexcept;
+
+  Parts parts_;
+  Waker waker_;
+  core::LaneShare share_;
+  std::unique_ptr<RosterSession> session_;
+  std::mt19937_64 random_;
+  unsigned failures_ = 0;
+  Time seen_;  ///< the last look that was answered, or the start
+  Time tell_at_{};
+};
+
+}  // namespace seriatim::runtime
