@@ -99,9 +99,28 @@ std::vector<std::string> explanations(const LaneStatus& lane) {
   return lines;
 }
 
+namespace {
+
+/// "host:pid:random" without what only tells runs apart.
+std::string short_name(const std::string& holder) {
+  return printable(holder.substr(0, holder.rfind(':')), id_bytes_max);
+}
+
+std::string instances_note(const std::vector<postgres::InstanceReport>& instances) {
+  auto text = std::to_string(instances.size()) +
+              (instances.size() == 1 ? " instance runs it:" : " instances share its lanes:");
+  for (const auto& one : instances) {
+    text += (&one == &instances.front() ? " " : ", ") + short_name(one.holder) + " holds " +
+            std::to_string(one.held);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string short_holder(const LaneReport& report) {
   if (report.holder.empty()) return "nobody";
-  const auto name = printable(report.holder.substr(0, report.holder.rfind(':')), id_bytes_max);
+  const auto name = short_name(report.holder);
   return report.holder_alive ? name : name + " (gone)";
 }
 
@@ -134,6 +153,9 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     if (const auto& barrier = report.barrier) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                  barrier_in_force(*barrier) + "; " + barrier_remedy(report));
+    }
+    if (!report.instances.empty() && lane.lane == 0) {
+      table.note(instances_note(report.instances));
     }
     if (report.parked.rows > 0 && lane.lane == 0) {
       table.note(parked_note(lane.process, report.parked));

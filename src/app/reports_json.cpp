@@ -89,6 +89,14 @@ object to_json(const postgres::LaneReport& report) {
   return lane;
 }
 
+object to_json(const postgres::LaneReport& report, const postgres::InstanceReport& instance) {
+  return {{"process", report.lane.process},
+          {"holder", valid_utf8(instance.holder)},
+          {"lanes", instance.lanes},
+          {"held", instance.held},
+          {"seen_ms", instance.seen.count()}};
+}
+
 const char* to_string(postgres::Finding::Severity severity) {
   switch (severity) {
     case postgres::Finding::Severity::ok: return "ok";
@@ -107,9 +115,13 @@ array to_json(const std::vector<std::string>& texts) {
 }  // namespace
 
 std::string lanes_json(const LaneReports& lanes) {
-  array list;
-  for (const auto& report : lanes) list.push_back(to_json(report));
-  return line({{"lanes", std::move(list)}});
+  array list, instances;
+  for (const auto& report : lanes) {
+    list.push_back(to_json(report));
+    if (report.lane.lane > 0) continue;
+    for (const auto& one : report.instances) instances.push_back(to_json(report, one));
+  }
+  return line({{"lanes", std::move(list)}, {"instances", std::move(instances)}});
 }
 
 std::string lanes_json(const std::vector<LaneStatus>& lanes) {

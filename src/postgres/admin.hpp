@@ -27,6 +27,14 @@ struct ParkedCount {
   std::string since;  ///< the oldest, ISO 8601 UTC
 };
 
+/// An instance that runs a process of several lanes now, and shares them with the others.
+struct InstanceReport {
+  std::string holder;    ///< as lanes name it
+  unsigned lanes = 0;    ///< as it is configured
+  unsigned held = 0;     ///< so many lanes are its
+  milliseconds seen{0};  ///< it said so long ago that it runs
+};
+
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
@@ -55,7 +63,8 @@ struct LaneReport {
     std::string who;       ///< … likewise
   };
   std::optional<Barrier> barrier;
-  ParkedCount parked;  ///< of the process
+  ParkedCount parked;                     ///< of the process
+  std::vector<InstanceReport> instances;  ///< of the process, where it has several lanes
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };

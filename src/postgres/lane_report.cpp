@@ -242,6 +242,24 @@ LaneReport report_lane(Connection& connection, const Target& target, const Table
   return report;
 }
 
+namespace {
+
+/// Empty too where this role may not see them.
+std::vector<InstanceReport> list_instances(Connection& connection, const std::string& process) {
+  std::vector<InstanceReport> instances;
+  try {
+    for (const auto& row : connection.run(sql::list_instances, {process})) {
+      instances.push_back({row["holder"].as<std::string>(), row["lanes"].as<unsigned>(),
+                           row["held"].as<unsigned>(),
+                           milliseconds{row["seen_ms"].as<std::int64_t>()}});
+    }
+  } catch (const SourceBroken&) {
+  }
+  return instances;
+}
+
+}  // namespace
+
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
   std::vector<LaneReport> reports;
   const auto rows = all_lanes(connection, target);
@@ -257,6 +275,10 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   }
   const auto parked = count_parked(connection, target.process.name);
   for (auto& report : reports) report.parked = parked;
+  if (reports.size() > 1) {
+    const auto instances = list_instances(connection, target.process.name);
+    for (auto& report : reports) report.instances = instances;
+  }
   return reports;
 }
 
