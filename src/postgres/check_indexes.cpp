@@ -1,14 +1,20 @@
 // No two rows at one position, and the next rows found without a scan.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "postgres/check_table.hpp"
 #include "postgres/sql_text.hpp"
+#include "postgres/table.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
+
+/// From so many on, passing over the rows of other lanes costs more than an index of the lane does
+/// (docs/indexes.md).
+constexpr unsigned lanes_without_index_max = 31;
 
 /// Ids the database itself makes up, so that they do not repeat across partitions.
 bool drawn_by_database(const ColumnFacts& id) {
@@ -99,6 +105,48 @@ void check_order_index(TableCheck& check, const ColumnFacts& id, const ColumnFac
           check.name + " (" + columns + ")");
 }
 
+bool index_knows_lane(TableCheck& check, const Table& table, const LaneId& lane) {
+  check.connection.begin(sql::avoid_scans);
+  std::string plan;
+  for (const auto& line : check.connection.run(statement_for(sql::explain_lane, table, lane))) {
+    plan += line[0].as<std::string>();
+  }
+  check.connection.rollback();
+  return plan.find("Index Cond") != std::string::npos;
+}
+
+/// An index knows no alias.
+std::string without_alias(std::string expression) {
+  for (auto at = expression.find("t."); at != std::string::npos; at = expression.find("t.", at)) {
+    const bool alias = at == 0 || !(std::isalnum(static_cast<unsigned char>(expression[at - 1])) ||
+                                    expression[at - 1] == '_' || expression[at - 1] == '"');
+    alias ? (void)expression.erase(at, 2) : (void)(at += 2);
+  }
+  return expression;
+}
+
+void check_lane_index(TableCheck& check, const std::string& columns) {
+  const auto& process = check.target.process;
+  if (process.lanes <= lanes_without_index_max) return;
+  try {
+    const auto table = resolve_table(check.connection, check.target.source);
+    const auto lanes = std::to_string(process.lanes);
+    if (index_knows_lane(check, table, {process.name, 0, process.lanes})) {
+      return check.findings.ok("index: knows the lane of a row");
+    }
+    check.findings.warn(
+        "no index knows the lane of a row: each of the " + lanes +
+            " lanes reads, and passes over, the rows of all others (docs/indexes.md)",
+        fill(sql::lane_index, {{"concurrently", check.partitioned ? "" : "CONCURRENTLY "},
+                               {"table", check.name},
+                               {"key", without_alias(table.key)},
+                               {"lanes", lanes},
+                               {"columns", columns}}));
+  } catch (const SourceBroken&) {  // told by the other checks
+    check.connection.rollback();
+  }
+}
+
 }  // namespace
 
 void check_indexes(TableCheck& check) {
@@ -111,6 +159,8 @@ void check_indexes(TableCheck& check) {
   const std::vector<pqxx::row> indexes(result.begin(), result.end());
   check_unique(check, id, indexes);
   check_order_index(check, id, time, indexes);
+  const bool by_id = check.target.source.order_by == OrderBy::id;
+  check_lane_index(check, by_id ? id.name : time.name + ", " + id.name);
 }
 
 }  // namespace seriatim::postgres

@@ -277,6 +277,29 @@ TEST_CASE("a cursor that does not fit the table or the configuration is refused"
           [](Target& target) { target.process.name = "another"; }});
 }
 
+TEST_CASE(
+    "for many lanes an index of the lane is asked for, with a statement that the lanes' look "
+    "uses") {
+  TestDatabase database;
+  database.run(sound_table);
+  auto target = target_of();
+  target.source.key = "customer_id";
+  SUBCASE("a column") {}
+  SUBCASE("an expression") {
+    target.source.key = "lower(t.customer_id)";
+  }
+  target.process.lanes = 31;
+  CHECK_FALSE(find(check(database.url(), target), Severity::warning, "knows the lane"));
+  target.process.lanes = 64;
+  const auto warning = find(check(database.url(), target), Severity::warning, "knows the lane");
+  REQUIRE(warning);
+  database.run(warning->mend);
+  CHECK_FALSE(find(check(database.url(), target), Severity::warning, "knows the lane"));
+  CHECK(find(check(database.url(), target), Severity::ok, "knows the lane"));
+  target.process.lanes = 32;  // it is of so many lanes and of no others
+  CHECK(find(check(database.url(), target), Severity::warning, "knows the lane"));
+}
+
 TEST_CASE("a missing index is warned of with the statement that makes it") {
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
     TestDatabase database;

@@ -159,3 +159,31 @@ TEST_CASE("polls of text ids use the index too") {
                   rows_in_range(table, lane, OrderBy::created_at, BatchBound::share, false, 100),
                   {share, bytes, middle, "'500000'", settled, always, "NULL"}));
 }
+
+TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the lane") {
+  MillionRows rows("bigint", "i");
+  rows.database.run(
+      "ALTER TABLE t ADD COLUMN key text GENERATED ALWAYS AS ('k' || id % 997) STORED");
+  auto config = source(OrderBy::created_at);
+  config.key = "key";
+  const auto table = resolve_table(rows.connection, config);
+  const LaneId one{"process", 17, 64};
+  rows.database.run(fill(sql::lane_index, {{"concurrently", ""},
+                                           {"table", "t"},
+                                           {"key", "key"},
+                                           {"lanes", "64"},
+                                           {"columns", "created_at, id"}}));
+  rows.database.run("VACUUM ANALYZE t");
+  for (const bool start : {false, true}) {
+    const auto statement =
+        rows_in_range(table, one, OrderBy::created_at, BatchBound::share, start, 100);
+    const auto text = plan(rows.connection, statement,
+                           {share, bytes, start ? "NULL" : middle, start ? "NULL" : "500000",
+                            settled, always, "NULL"});
+    CAPTURE(text);
+    CHECK(contains(text, "Index Cond: ((COALESCE("));
+    CHECK_FALSE(contains(text, "Rows Removed by Filter"));
+    CHECK_FALSE(contains(text, "Sort"));
+    CHECK(blocks(text) < 150);  // a hundred rows, each on a page of its own, and the way down
+  }
+}
