@@ -44,14 +44,18 @@ class SessionLost : public Error {
   std::string sqlstate_;
 };
 
-/// The source cannot be read as configured, and trying again will not help. Now: halt.
+/// The source cannot be read as configured, and trying again will not help. Now: halt. `sqlstate`
+/// is empty where the server did not say so.
 class SourceBroken : public Error {
  public:
-  SourceBroken(HaltReason reason, const std::string& what) : Error(what), reason_(reason) {}
+  SourceBroken(HaltReason reason, const std::string& what, std::string sqlstate = {})
+      : Error(what), reason_(reason), sqlstate_(std::move(sqlstate)) {}
   [[nodiscard]] HaltReason reason() const { return reason_; }
+  [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
 
  private:
   HaltReason reason_;
+  std::string sqlstate_;
 };
 
 /// Wrong usage or configuration: nothing was started. `what()` holds every problem, one a line.

@@ -16,9 +16,12 @@ namespace seriatim {
 /// committed together, so an event that comes again, by whatever way, takes effect once.
 /// docs/receivers.md tells when to use this and when `Receiver`.
 ///
-/// Threads: one. Two consumers of the same name may be at the same event: one waits for the other.
+/// Threads: one. Two consumers of the same name may be at the same event: one waits for the other,
+/// for 5 s at most, and is refused then (InboxRefusal 55P03).
 /// Errors: SessionLost: whether it was committed is not known. Do not acknowledge the event; when
-/// it comes again, `once` knows. Anything else: nothing was committed.
+/// it comes again, `once` knows. Anything else: nothing was committed; the same event may be tried
+/// again. A server that has not noticed the loss holds the event until it does, which takes it 60 s
+/// at most; until then the event is refused as if another consumer were at it.
 class Inbox {
  public:
   /// What an effect writes with. A refusal is thrown (InboxRefusal), for it ends the transaction;
@@ -43,6 +46,7 @@ class Inbox {
 
  private:
   DatabaseSession& session();
+  void commit();
   void abandon() noexcept;
 
   std::string url_;
@@ -50,7 +54,7 @@ class Inbox {
   std::unique_ptr<DatabaseSession> session_;
 };
 
-/// The database refused a statement; nothing of the event was committed.
+/// The database refused a statement, or the commit; nothing of the event was committed.
 class InboxRefusal : public Error {
  public:
   InboxRefusal(const std::string& what, std::string sqlstate)

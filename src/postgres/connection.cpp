@@ -86,7 +86,7 @@ std::string first_line(const std::string& text) {
                                  ? "; schema seriatim is not installed here: run `seriatim init`"
                                  : "";
   throw SourceBroken(is_about_data(sqlstate) ? HaltReason::bad_payload : HaltReason::source_changed,
-                     what + " (SQLSTATE " + sqlstate + ")" + advice);
+                     what + " (SQLSTATE " + sqlstate + ")" + advice, sqlstate);
 }
 
 template <class E>

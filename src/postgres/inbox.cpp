@@ -63,6 +63,11 @@ void Inbox::abandon() noexcept try {
   session_.reset();
 }
 
+/// Constraints may be checked here.
+void Inbox::commit() try { session_->commit(); } catch (const SourceBroken& refused) {
+  throw InboxRefusal(refused.what(), refused.sqlstate());
+}
+
 bool Inbox::once(const std::string& event_id, const Effect& effect) try {
   auto& session = this->session();
   EffectTransaction transaction(session.begin());
@@ -73,7 +78,7 @@ bool Inbox::once(const std::string& event_id, const Effect& effect) try {
   }
   effect(transaction);
   transaction.end();
-  session.commit();
+  commit();
   return true;
 } catch (const SessionLost&) {
   session_.reset();
@@ -91,7 +96,7 @@ std::size_t Inbox::prune(std::chrono::hours older_than) try {
     EffectTransaction transaction(session.begin());
     const auto answer = transaction.run(std::string(sql::inbox_forget),
                                         {consumer_, age, std::to_string(prune_rows)});
-    session.commit();
+    commit();
     rows = std::stoul(answer.rows.at(0).at(0).value());
   }
   return pruned;

@@ -8,10 +8,14 @@
 #include "postgres/least_role.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
+#include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
+using seriatim::torture::Connections;
+using seriatim::torture::FaultProxy;
+using seriatim::torture::Side;
 
 namespace {
 
@@ -28,11 +32,30 @@ struct Effects {
     database.run("CREATE TABLE effect (n bigint GENERATED ALWAYS AS IDENTITY, id text)");
   }
   std::string all() { return database.value("SELECT string_agg(id, ' ' ORDER BY n) FROM effect"); }
+  /// True once its session is gone.
+  bool terminate_consumer() {
+    const std::string session =
+        " FROM pg_stat_activity WHERE application_name = 'seriatim-inbox/billing'"
+        " AND datname = current_database()";
+    database.run("SELECT pg_terminate_backend(pid)" + session);
+    return database.becomes_true("SELECT count(*) = 0" + session);
+  }
   static Inbox::Effect note(const std::string& id) {
     return [id](Transaction& t) { t.run("INSERT INTO effect (id) VALUES ($1)", {id}); };
   }
 
   TestDatabase database;
+};
+
+/// A consumer on the other side of a network that loses things.
+struct FarConsumer {
+  [[nodiscard]] bool once(const std::string& id) { return inbox.once(id, Effects::note(id)); }
+
+  Effects effects;
+  FaultProxy proxy{"127.0.0.1", static_cast<unsigned short>(shared_server().port())};
+  Inbox inbox{effects.database.url() + "?host=127.0.0.1&sslmode=disable&tcp_user_timeout=1000" +
+                  "&port=" + std::to_string(proxy.port()),
+              "billing"};
 };
 
 }  // namespace
@@ -182,6 +205,94 @@ TEST_SUITE("Inbox") {
     CHECK(effects.all() == "p:1");
   }
 
+  TEST_CASE("COMMIT was done and its answer lost: in doubt once, then known as taken") {
+    FarConsumer consumer;
+    REQUIRE(consumer.once("p:1"));
+    auto effect = Effects::note("p:2");
+    SUBCASE("the connection breaks") {
+      consumer.proxy.drop_commit(Side::client);
+    }
+    SUBCASE("the answer never comes") {
+      effect = [&, note = effect](Transaction& t) {
+        note(t);
+        consumer.proxy.set({{}, {.swallow = true}}, Connections::existing);
+      };
+    }
+    CHECK_THROWS_AS(consumer.inbox.once("p:2", effect), SessionLost);
+    CHECK(consumer.effects.all() == "p:1 p:2");
+    CHECK_FALSE(consumer.once("p:2"));
+    CHECK(consumer.once("p:3"));
+    CHECK(consumer.effects.all() == "p:1 p:2 p:3");
+  }
+
+  TEST_CASE("COMMIT was never done: in doubt too, then taken") {
+    FarConsumer consumer;
+    REQUIRE(consumer.once("p:1"));
+    auto effect = Effects::note("p:2");
+    SUBCASE("it was lost on its way") {
+      consumer.proxy.drop_commit(Side::server);
+    }
+    SUBCASE("the server ended the session before") {
+      effect = [&, note = effect](Transaction& t) {
+        note(t);
+        REQUIRE(consumer.effects.terminate_consumer());
+      };
+    }
+    CHECK_THROWS_AS(consumer.inbox.once("p:2", effect), SessionLost);
+    CHECK(consumer.effects.all() == "p:1");
+    CHECK(consumer.once("p:2"));
+    CHECK_FALSE(consumer.once("p:2"));
+    CHECK(consumer.effects.all() == "p:1 p:2");
+  }
+
+  TEST_CASE("while the server has not noticed the loss, the event is refused; then it is taken") {
+    FarConsumer consumer;
+    const auto breaks = [&](Transaction& t) {
+      Effects::note("p:1")(t);
+      consumer.proxy.half_open(Side::client);
+    };
+    CHECK_THROWS_AS(consumer.inbox.once("p:1", breaks), SessionLost);
+    CHECK_THROWS_WITH_AS((void)consumer.once("p:1"), doctest::Contains("SQLSTATE 55P03"),
+                         InboxRefusal);
+    CHECK(consumer.once("p:2"));
+    REQUIRE(consumer.effects.terminate_consumer());
+    CHECK_THROWS_AS((void)consumer.once("p:1"), SessionLost);  // ours was ended along
+    CHECK(consumer.once("p:1"));
+    CHECK(consumer.effects.all() == "p:2 p:1");
+  }
+
+  TEST_CASE("a database that cannot be reached is a session lost, and found again") {
+    FarConsumer consumer;
+    REQUIRE(consumer.once("p:1"));
+    consumer.proxy.reset_connections();
+    consumer.proxy.refuse(true);
+    CHECK_THROWS_AS((void)consumer.once("p:2"), SessionLost);
+    CHECK_THROWS_AS((void)consumer.once("p:2"), SessionLost);
+    consumer.proxy.refuse(false);
+    CHECK(consumer.once("p:2"));
+    CHECK(consumer.effects.all() == "p:1 p:2");
+  }
+
+  TEST_CASE("a constraint checked at COMMIT takes back both, and nothing is in doubt") {
+    Effects effects;
+    effects.database.run("ALTER TABLE effect ADD UNIQUE (id) DEFERRABLE INITIALLY DEFERRED");
+    Inbox inbox(effects.database.url(), "billing");
+    REQUIRE(inbox.once("p:1", Effects::note("same")));
+    CHECK_THROWS_WITH_AS(inbox.once("p:2", Effects::note("same")),
+                         doctest::Contains("SQLSTATE 23505"), InboxRefusal);
+    CHECK(inbox.once("p:2", Effects::note("other")));
+    CHECK(effects.all() == "same other");
+  }
+
+  TEST_CASE("a prune whose answer was lost goes on with the next call") {
+    FarConsumer consumer;
+    consumer.effects.database.run(
+        "INSERT INTO seriatim.inbox SELECT 'billing', n::text, now() - interval '40 days'"
+        " FROM generate_series(1, 15000) AS n");
+    consumer.proxy.drop_commit(Side::client);
+    CHECK_THROWS_AS(consumer.inbox.prune(30 * 24h), SessionLost);
+    CHECK(consumer.inbox.prune(30 * 24h) == 5'000);
+  }
   TEST_CASE("two of one name at the same event: one effect") {
     Effects effects;
     std::promise<void> inside;
