@@ -88,7 +88,7 @@ std::optional<Outcome> Projection::write_rows(Transaction& transaction,
   if (statement == nullptr) {
     return Outcome::poison(
         "no statement for event type \"" + first.event_type.value_or("") +
-        "\": name it in `on`, or in `source.ignore` to pass over all rows of it");
+        "\": name it in `on`, or in `source.ignore` to pass over all rows of it, and restart");
   }
   return judged(transaction.run(statement->text(), statement->takes_batches()
                                                        ? NamedStatement::params(rows)

@@ -1,5 +1,6 @@
 -- What the configured expressions say about one row. $2: the number of lanes
 SELECT ({where}) AS matches,
+       ({event_type})::text AS event_type,
        left(({key})::text, 200) AS key,
        coalesce((hashtextextended(({key})::text, 0) % $2::bigint + $2::bigint) % $2::bigint, 0) AS lane
 FROM {table} AS t

@@ -307,9 +307,10 @@ class Parser {
     sub->add_option("--to", verb->to, "Where to go on: start, end, a row's id, or a time")
         ->required()
         ->type_name("PLACE");
-    sub->add_flag("--yes", verb->yes, "Do it; without it only what would happen is told");
-    sub->add_option("--reason", verb->act.reason, "Why, for the journal; --yes needs it")
-        ->type_name("TEXT");
+    auto* yes =
+        sub->add_flag("--yes", verb->yes, "Do it; without it only what would happen is told");
+    yes->needs(sub->add_option("--reason", verb->act.reason, "Why, for the journal; --yes needs it")
+                   ->type_name("TEXT"));
     add_actor(sub, verb->act);
   }
 

@@ -90,6 +90,12 @@ RowStory tell_waiting(const RowReport& row) {
 // --- rows behind, or outside --------------------------------------------------------------------
 
 RowStory tell_filtered(const RowReport& row) {
+  if (row.ignored) {
+    return {id_of(row) + " is left out: its event type \"" + printable(*row.ignored, id_bytes_max) +
+                "\" is in source.ignore",
+            {"taken out of `ignore`, rows of that type are delivered from the cursor on"},
+            {}};
+  }
   return {id_of(row) + " is left out: `where` is " + (row.matches ? "false" : "NULL") + " for it",
           {"a row that is changed to match before the cursor reaches it is delivered; behind the "
            "cursor insert a new one"},

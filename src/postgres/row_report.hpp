@@ -8,7 +8,7 @@ namespace seriatim::postgres {
 struct RowReport {
   enum class State {
     absent,     ///< not to be seen: not committed, deleted before its turn, or never inserted
-    filtered,   ///< `where` leaves it out
+    filtered,   ///< `where` leaves it out, or `ignore`
     unplaced,   ///< its created_at is NULL or infinite: it has no place in the order
     delivered,  ///< and perhaps deleted since: `in_table`
     parked,     ///< by on_poison, or behind a row of its key that was: `parked`
@@ -43,6 +43,7 @@ struct RowReport {
   std::optional<std::string> key;         ///< cut to 200 characters
   std::string where;                      ///< filtered: the expression
   std::optional<bool> matches;            ///< … and what it says of the row; absent: NULL
+  std::optional<std::string> ignored;     ///< filtered: its event type, where `ignore` names it
   std::string unreadable;                 ///< why the lane will halt once it reaches the row
   std::optional<LaneReport> lane;         ///< the row's; absent where that cannot be known
   std::uint64_t rows_before = 0;          ///< waiting: counted up to LaneReport::lag_records_max

@@ -85,6 +85,7 @@ class Inquiry {
       const auto row = run(sql::judge_row, {report_.id, lanes});
       if (row.empty()) return false;  // deleted a moment ago
       if (!row[0]["matches"].is_null()) report_.matches = row[0]["matches"].as<bool>();
+      look_whether_ignored(row[0]["event_type"].as<std::string>(""));
       if (!row[0]["key"].is_null()) report_.key = row[0]["key"].as<std::string>();
       enter_lane(row[0]["lane"].as<unsigned>());
     } catch (const SourceBroken& broken) {
@@ -98,6 +99,13 @@ class Inquiry {
       enter_lane(0);
     }
     return true;
+  }
+
+  void look_whether_ignored(const std::string& event_type) {
+    const auto& ignore = target_.source.ignore;
+    if (std::find(ignore.begin(), ignore.end(), event_type) != ignore.end()) {
+      report_.ignored = event_type;
+    }
   }
 
   void enter_lane(unsigned lane) {

@@ -32,7 +32,7 @@ class KnownTypes final : public Handler {
                                         : std::string("a row without an event type is not one");
     return Outcome::poison(what +
                            " of event_types; add it there, or to source.ignore to pass over "
-                           "all rows of it");
+                           "all rows of it, and restart");
   }
 
   std::set<std::string> types_;

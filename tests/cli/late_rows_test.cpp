@@ -102,7 +102,9 @@ TEST_SUITE("late rows") {
     CHECK(contains(plan.out, "2 rows would be delivered again (sequence 5 -> 3)"));
     CHECK(contains(plan.out, "nothing was changed"));
     CHECK(stage.sequence() == "5");
-    CHECK(stage.seriatim({"rewind", "p", "--to", "4", "--yes"}).code == 1);  // no reason
+    const auto unexplained = stage.seriatim({"rewind", "p", "--to", "4", "--yes"});
+    CHECK(unexplained.code == 2);
+    CHECK(contains(unexplained.err, "--yes requires --reason"));
 
     REQUIRE(stage.seriatim({"rewind", "p", "--to", "4", "--yes", "--reason", "lost there"}).code ==
             0);

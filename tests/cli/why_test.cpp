@@ -68,6 +68,16 @@ TEST_SUITE("why") {
         "SELECT bool_and(barrier_id IS NULL) AND sum(sequence) = 80 FROM seriatim.cursor"));
   }
 
+  TEST_CASE("a row of an ignored event type is not said to fail `where`") {
+    Stage stage;
+    stage.configure(Stage::process("kind = \"log\"", "", "ignore = [\"booked\"]"));
+    stage.append();
+    const auto ignored = stage.seriatim({"why", "p", "1"});
+    CHECK_MESSAGE(contains(ignored.out, "its event type \"booked\" is in source.ignore"),
+                  ignored.out);
+    CHECK_FALSE(contains(ignored.out, "where"));
+  }
+
   TEST_CASE("a halted row: what the receiver said, both ways out, and exit 3") {
     WhyStage stage;
     stage.receiver.push(

@@ -263,6 +263,20 @@ TEST_CASE("a row that `where` leaves out is told with what it says: false or NUL
   CHECK_FALSE(unknown.matches);
 }
 
+TEST_CASE("a row of an ignored event type is told so, also where `where` is false as well") {
+  EACH_ORDER
+  WhyDesk desk(order);
+  desk.target.source.event_type = "customer";
+  desk.target.source.ignore = {"test", "noted"};
+  desk.database.run("INSERT INTO bookings (customer) VALUES ('noted')");
+  CHECK(desk.why("4").state == State::filtered);
+  CHECK(desk.why("4").ignored == "noted");
+  CHECK(desk.why("1").state == State::next);  // of no type
+  CHECK_FALSE(desk.why("1").ignored);
+  desk.target.source.where = "t.id < 4";
+  CHECK(desk.why("4").ignored == "noted");
+}
+
 TEST_CASE("a row is told in the lane its key leads to") {
   WhyDesk desk;
   desk.target.process.lanes = 4;
