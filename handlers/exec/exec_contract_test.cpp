@@ -137,6 +137,10 @@ TEST_CASE("exec keeps the handler contract, in batches") {
   keep_handler_contract(register_exec, [] { return std::make_unique<BookUnderTest>("batch"); });
 }
 
+TEST_CASE("exec keeps the handler contract, record by record") {
+  keep_handler_contract(register_exec, [] { return std::make_unique<BookUnderTest>("single"); });
+}
+
 TEST_CASE("record by record: a relay killed loses nothing, one stopped lets its child finish") {
   BookUnderTest book("single");
   RelayStage relays(book, 4'000);
