@@ -5,10 +5,12 @@
 
 #include "http/http_config.hpp"
 #include "seriatim/registry.hpp"
+#include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::testing;
 
 namespace seriatim {
 void register_http(HandlerRegistry& registry);
@@ -16,37 +18,12 @@ void register_http(HandlerRegistry& registry);
 
 namespace {
 
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value value(auto data) {
-  return {data, "seriatim.toml:9"};
-}
-Value text(const char* data) {
-  return value(std::string(data));
-}
-
-struct Read {
-  HttpHandlerConfig config;
-  std::string problems;
-};
-
-Read read(Values values) {
-  values.try_emplace("url", text("https://hook.example/x"));
-  const auto table = std::make_shared<Options::Table>(
-      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
-  Problems problems;
-  Options options(table, problems);
-  Read out{read_http_config(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<HttpHandlerConfig> read(Values values) {
+  return read_table(read_http_config, std::move(values), {{"url", text("https://hook.example/x")}});
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 #include "seriatim/registry.hpp"
+#include "support/handler_table.hpp"
 
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::testing;
 
 namespace seriatim {
 void register_nats(HandlerRegistry& registry);
@@ -16,37 +16,12 @@ void register_nats(HandlerRegistry& registry);
 
 namespace {
 
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value value(auto data) {
-  return {data, "seriatim.toml:9"};
-}
-Value text(const char* data) {
-  return value(std::string(data));
-}
-
-struct Read {
-  NatsHandlerConfig config;
-  std::string problems;
-};
-
-Read read(Values values) {
-  values.try_emplace("url", text("nats://broker.example"));
-  const auto table = std::make_shared<Options::Table>(
-      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
-  Problems problems;
-  Options options(table, problems);
-  Read out{read_nats_config(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<NatsHandlerConfig> read(Values values) {
+  return read_table(read_nats_config, std::move(values), {{"url", text("nats://broker.example")}});
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 }  // namespace

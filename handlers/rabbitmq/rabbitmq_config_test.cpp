@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 #include "seriatim/registry.hpp"
+#include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::testing;
 using Misrouted = RabbitmqHandlerConfig::Misrouted;
 
 namespace seriatim {
@@ -18,41 +18,13 @@ void register_rabbitmq(HandlerRegistry& registry);
 
 namespace {
 
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value value(auto data) {
-  return {data, "seriatim.toml:9"};
-}
-Value text(const char* data) {
-  return value(std::string(data));
-}
-Value number(std::int64_t data) {
-  return value(data);
-}
-
-struct Read {
-  RabbitmqHandlerConfig config;
-  std::string problems;
-};
-
-Read read(Values values) {
-  values.try_emplace("url", text("amqp://broker.example"));
-  values.try_emplace("exchange", text("events"));
-  const auto table = std::make_shared<Options::Table>(
-      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
-  Problems problems;
-  Options options(table, problems);
-  Read out{read_rabbitmq_config(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<RabbitmqHandlerConfig> read(Values values) {
+  return read_table(read_rabbitmq_config, std::move(values),
+                    {{"url", text("amqp://broker.example")}, {"exchange", text("events")}});
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 }  // namespace
