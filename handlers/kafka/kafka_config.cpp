@@ -128,21 +128,13 @@ void read_partitions(Options& options, KafkaHandlerConfig& config) {
                            : Partitioner::murmur2;
 }
 
-void read_form(Options& options, KafkaHandlerConfig& config) {
-  using Body = MessageFormConfig::Body;
-  config.send_content_type = options.has("content_type");
-  config.form = read_message_form(options);
-  const auto body = config.form.body;
-  config.send_content_type |= body == Body::cloudevents || body == Body::cloudevents_structured;
-}
-
 }  // namespace
 
 KafkaHandlerConfig read_kafka_config(Options& options) {
   KafkaHandlerConfig config;
   config.brokers = options.required_text("brokers");
   read_topic(options, config);
-  read_form(options, config);
+  config.form = read_message_form(options);
   read_partitions(options, config);
   config.connect_timeout = options.duration("connect_timeout", config.connect_timeout);
   if (config.connect_timeout <= std::chrono::milliseconds{0}) {

@@ -18,7 +18,6 @@ struct KafkaHandlerConfig {
   std::string brokers;  ///< "kafka-1:9092,kafka-2:9092"
   std::string topic;    ///< template
   MessageFormConfig form;
-  bool send_content_type = false;  ///< it was named, or the form has one of its own
   Partitioner partitioner = Partitioner::murmur2;
   bool partition_by_lane = false;        ///< the lane's rows all go to one partition
   bool unknown_topic_is_poison = false;  ///< else waited for

@@ -3,29 +3,19 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 #include "seriatim/registry.hpp"
+#include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::testing;
 
 namespace seriatim {
 void register_kafka(HandlerRegistry& registry);
 }
 
 namespace {
-
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value value(auto data) {
-  return {data, "seriatim.toml:9"};
-}
-Value text(const char* data) {
-  return value(std::string(data));
-}
 
 Value client(const std::map<std::string, std::string>& properties) {
   auto table = std::make_shared<Options::Table>();
@@ -35,31 +25,15 @@ Value client(const std::map<std::string, std::string>& properties) {
   return value(table);
 }
 
-std::shared_ptr<Options::Table> table_of(Values values) {
-  values.try_emplace("brokers", text("kafka-1.example:9092,kafka-2.example:9092"));
-  values.try_emplace("topic", text("bookings"));
-  return std::make_shared<Options::Table>(
-      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
-}
+const Values required{{"brokers", text("kafka-1.example:9092,kafka-2.example:9092")},
+                      {"topic", text("bookings")}};
 
-struct Read {
-  KafkaHandlerConfig config;
-  std::string problems;
-};
-
-Read read(Values values) {
-  Problems problems;
-  Options options(table_of(std::move(values)), problems);
-  Read out{read_kafka_config(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<KafkaHandlerConfig> read(Values values) {
+  return read_table(read_kafka_config, std::move(values), required);
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 }  // namespace
@@ -70,7 +44,7 @@ TEST_CASE("a plain table needs brokers and a topic") {
   CHECK(config.brokers == "kafka-1.example:9092,kafka-2.example:9092");
   CHECK(config.topic == "bookings");
   CHECK(config.form.body == MessageFormConfig::Body::payload);
-  CHECK_FALSE(config.send_content_type);
+  CHECK_FALSE(config.form.tells_content_type);
   CHECK(config.partitioner == KafkaHandlerConfig::Partitioner::murmur2);
   CHECK_FALSE(config.partition_by_lane);
   CHECK_FALSE(config.unknown_topic_is_poison);
@@ -99,7 +73,7 @@ TEST_CASE("every key is read") {
   CHECK(config.topic == "{{event_type}}.{{process}}");
   CHECK(config.form.body == MessageFormConfig::Body::cloudevents);
   CHECK(config.form.content_type == "application/xml");
-  CHECK(config.send_content_type);
+  CHECK(config.form.tells_content_type);
   CHECK(config.partitioner == KafkaHandlerConfig::Partitioner::crc32);
   CHECK(config.partition_by_lane);
   CHECK(config.unknown_topic_is_poison);
@@ -162,7 +136,7 @@ TEST_CASE("the kind is made for batches and makes one handler a lane, without co
   REQUIRE(kind != nullptr);
   CHECK(kind->takes_batches);
   Problems problems;
-  Options options(table_of({}), problems);
+  Options options(table_of(required), problems);
   const auto factory = kind->configure(options);
   CHECK(problems.empty());
   CHECK(factory(0) != factory(1));

@@ -145,7 +145,7 @@ std::optional<KafkaHandler::Failure> KafkaHandler::hand_over(const Call& call, s
   const auto body = message.body.bytes();
   return failure_of(row, message.topic,
                     producer_->produce(row, {message.topic, call.batch[row], body, form_,
-                                             config_.send_content_type}));
+                                             config_.form.tells_content_type}));
 }
 
 std::optional<KafkaHandler::Failure> KafkaHandler::failure_of(std::size_t row,

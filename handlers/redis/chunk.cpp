@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "redis/append_script.hpp"
 #include "support/cannot_render.hpp"
@@ -10,8 +11,8 @@ namespace seriatim::handlers {
 
 namespace {
 
-std::size_t bytes_of(const Record& record) {
-  auto bytes = record.id().size() + (record.payload ? record.payload->size() : 0);
+std::size_t bytes_of(const Record& record, const MessageBody& body) {
+  auto bytes = record.id().size() + body.bytes().value_or("").size();
   for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
   return bytes;
 }
@@ -23,7 +24,7 @@ class Words {
   void add_made(std::string word) { words_.push_back(made_.emplace_back(std::move(word))); }
   void add_number(std::uint64_t number) { add_made(std::to_string(number)); }
 
-  void add_row(const Record& record) {
+  void add_row(const Record& record, const MessageBody& body, const MessageForm& form) {
     add_number(record.sequence);
     add(record.id());
     const auto count_at = words_.size();
@@ -31,7 +32,9 @@ class Words {
     if (record.late) field("seriatim-late", "true");
     if (record.event_type) field("event-type", *record.event_type);
     if (record.key) field("key", *record.key);
-    if (record.payload) field("payload", *record.payload);
+    if (form.tells_content_type()) field("content-type", form.content_type());
+    for (auto& [name, value] : form.attributes_of(record)) field_made("ce_" + name, value);
+    if (const auto bytes = body.bytes()) field("payload", *bytes);
     for (const auto& [name, value] : record.headers) {
       add_made("header:" + name);
       add(value);
@@ -47,14 +50,19 @@ class Words {
     add(value);
   }
 
+  void field_made(std::string name, std::string value) {
+    add_made(std::move(name));
+    add_made(std::move(value));
+  }
+
   std::vector<std::string_view> words_;
   std::deque<std::string> made_;
 };
 
 }  // namespace
 
-Chunker::Chunker(const RedisHandlerConfig& config)
-    : stream_(config.stream, Escaping::none), by_record_(config.stream_by_record) {}
+Chunker::Chunker(RedisHandlerConfig config)
+    : config_(std::move(config)), stream_(config_.stream, Escaping::none), form_(config_.form) {}
 
 std::string Chunker::stream_of(const Record& record) const {
   TemplateValues values(record);
@@ -64,30 +72,39 @@ std::string Chunker::stream_of(const Record& record) const {
 }
 
 bool Chunker::has_stream(const Record& record, const std::string& stream) const {
-  if (!by_record_) return true;
+  return !config_.stream_by_record || stream_of(record) == stream;
+}
+
+/// False: it is not of this chunk.
+bool Chunker::take(Chunk& chunk, const Record& record, std::size_t& bytes) const {
+  const bool first = chunk.bodies.empty();
   try {
-    return stream_of(record) == stream;
+    if (!first && !has_stream(record, chunk.stream)) return false;
+    auto body = form_.body_of(record);
+    bytes += bytes_of(record, body);
+    if (!first && bytes > bytes_max) return false;
+    chunk.bodies.push_back(std::move(body));
   } catch (const CannotRender&) {
-    return false;  // told when it is the first of its chunk
+    if (first) throw;
+    return false;
   }
+  return true;
 }
 
 Chunk Chunker::next(std::span<const Record> rows, std::size_t limit) const {
-  Chunk chunk{stream_of(rows.front()), {}};
+  Chunk chunk{stream_of(rows.front()), {}, {}};
   limit = std::min({limit, rows_max, rows.size()});
-  std::size_t taken = 0;
-  for (std::size_t bytes = 0; taken < limit; ++taken) {
-    bytes += bytes_of(rows[taken]);
-    if (taken == 0) continue;
-    if (bytes > bytes_max) break;
-    if (!has_stream(rows[taken], chunk.stream)) break;
+  chunk.bodies.reserve(limit);
+  std::size_t bytes = 0;
+  for (const auto& record : rows.first(limit)) {
+    if (!take(chunk, record, bytes)) break;
   }
-  chunk.rows = rows.first(taken);
+  chunk.rows = rows.first(chunk.bodies.size());
   return chunk;
 }
 
-void add_append(RedisCommands& commands, const Chunk& chunk, const RedisHandlerConfig& config,
-                const Precondition& precondition) {
+void Chunker::add_append(RedisCommands& commands, const Chunk& chunk,
+                         const Precondition& precondition) const {
   const auto* before = precondition.ends_with;
   Words words;
   words.add("EVAL");
@@ -95,15 +112,17 @@ void add_append(RedisCommands& commands, const Chunk& chunk, const RedisHandlerC
   words.add("1");
   words.add(chunk.stream);
   words.add_number(chunk.rows.size());
-  words.add_made(config.maxlen > 0 ? std::to_string(config.maxlen) : "");
-  words.add(config.trim_exactly ? "=" : "~");
+  words.add_made(config_.maxlen > 0 ? std::to_string(config_.maxlen) : "");
+  words.add(config_.trim_exactly ? "=" : "~");
   words.add_number(precondition.acknowledged);
-  words.add(config.wait_replicas > 0 ? "1" : "0");
+  words.add(config_.wait_replicas > 0 ? "1" : "0");
   words.add(chunk.rows.front().process);
   words.add_number(chunk.rows.front().epoch);
   words.add_made(before ? std::to_string(before->sequence) : "");
   words.add(before ? std::string_view(before->id()) : "");
-  for (const auto& record : chunk.rows) words.add_row(record);
+  for (std::size_t i = 0; i < chunk.rows.size(); ++i) {
+    words.add_row(chunk.rows[i], chunk.bodies[i], form_);
+  }
   commands.add(words.all());
 }
 

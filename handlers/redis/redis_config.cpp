@@ -93,6 +93,7 @@ RedisHandlerConfig read_redis_config(Options& options) {
   read_url(options, config);
   read_credentials(options, config);
   read_stream(options, config);
+  config.form = read_message_form(options);
   read_replicas(options, config);
   config.connect_timeout = options.duration("connect_timeout", config.connect_timeout);
   config.ca_file = options.text("ca_file");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "seriatim/options.hpp"
+#include "support/message_form.hpp"
 #include "support/url.hpp"
 
 namespace seriatim::handlers {
@@ -16,6 +17,7 @@ struct RedisHandlerConfig {
   unsigned database = 0;
   std::string stream = "{{process}}:{{lane}}";  ///< template
   bool stream_by_record = false;                ///< it names more than process and lane
+  MessageFormConfig form;                       ///< of field `payload`
   std::uint64_t maxlen = 0;                     ///< entries kept in a stream; 0: all
   bool trim_exactly = false;                    ///< else whole nodes only, which is cheaper
   unsigned wait_replicas = 0;                   ///< done when so many replicas have it too

@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 #include "seriatim/registry.hpp"
+#include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::testing;
 
 namespace seriatim {
 void register_redis(HandlerRegistry& registry);
@@ -17,40 +17,13 @@ void register_redis(HandlerRegistry& registry);
 
 namespace {
 
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value value(auto data) {
-  return {data, "seriatim.toml:9"};
-}
-Value text(const char* data) {
-  return value(std::string(data));
-}
-Value number(std::int64_t data) {
-  return value(data);
-}
-
-struct Read {
-  RedisHandlerConfig config;
-  std::string problems;
-};
-
-Read read(Values values) {
-  values.try_emplace("url", text("redis://broker.example"));
-  const auto table = std::make_shared<Options::Table>(
-      Options::Table{std::move(values), "seriatim.toml:8", "process.handler"});
-  Problems problems;
-  Options options(table, problems);
-  Read out{read_redis_config(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<RedisHandlerConfig> read(Values values) {
+  return read_table(read_redis_config, std::move(values),
+                    {{"url", text("redis://broker.example")}});
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 }  // namespace
@@ -90,6 +63,14 @@ TEST_CASE("a stream named by the record is told from one of the whole lane") {
   CHECK_FALSE(read({{"stream", text("events:{{lane}}")}}).config.stream_by_record);
   CHECK(read({{"stream", text("{{event_type}}:{{lane}}")}}).config.stream_by_record);
   CHECK(read({{"stream", text("{{#late}}late{{/late}}{{lane}}")}}).config.stream_by_record);
+}
+
+TEST_CASE("the payload may take any form") {
+  using Body = MessageFormConfig::Body;
+  CHECK(read({}).config.form.body == Body::payload);
+  CHECK(read({{"body", text("cloudevents")}}).config.form.body == Body::cloudevents);
+  CHECK(read({{"template", text("{{id}}")}}).config.form.body == Body::rendered);
+  CHECK(complains({{"body", text("fields")}}, "body: must be \"payload\""));
 }
 
 TEST_CASE("what is wrong is told, and the url never quoted") {

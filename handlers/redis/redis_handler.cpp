@@ -65,15 +65,19 @@ BatchOutcome RedisHandler::handle(std::span<const Record> batch, const CallConte
 RedisHandler::Chunks RedisHandler::cut(std::span<const Record> rows,
                                        std::size_t chunk_rows_max) const {
   Chunks chunks{chunker_.next(rows, chunk_rows_max)};
-  const auto& stream = chunks.front().stream;
+  const auto stream = chunks.front().stream;
   const bool known_end = at_the_end_ && connection_.is_open() && stream == acknowledged_stream_ &&
                          rows.front().sequence > acknowledged_sequence_;
   if (!known_end || chunk_rows_max == 1) return chunks;
-  for (rows = rows.subspan(chunks.back().rows.size()); !rows.empty() && chunks.size() < chunks_max;
-       rows = rows.subspan(chunks.back().rows.size())) {
-    const bool large_row = chunks.back().rows.size() == 1;
-    if (large_row || !chunker_.has_stream(rows.front(), stream)) break;
-    chunks.push_back(chunker_.next(rows, chunk_rows_max));
+  try {
+    for (rows = rows.subspan(chunks.back().rows.size());
+         !rows.empty() && chunks.size() < chunks_max;
+         rows = rows.subspan(chunks.back().rows.size())) {
+      const bool large_row = chunks.back().rows.size() == 1;
+      if (large_row || !chunker_.has_stream(rows.front(), stream)) break;
+      chunks.push_back(chunker_.next(rows, chunk_rows_max));
+    }
+  } catch (const CannotRender&) {  // told when its turn comes
   }
   return chunks;
 }
@@ -93,7 +97,7 @@ RedisConnection::Answer RedisHandler::ask(const Chunks& chunks, Clock::time_poin
   RedisCommands commands;
   Precondition precondition{to_be_there(chunks.front()), nullptr};
   for (const auto& chunk : chunks) {
-    add_append(commands, chunk, config_, precondition);
+    chunker_.add_append(commands, chunk, precondition);
     precondition = {0, &chunk.rows.back()};
   }
   if (config_.wait_replicas > 0) {

@@ -14,6 +14,7 @@ using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
 using Kind = Outcome::Kind;
+using Body = MessageFormConfig::Body;
 
 namespace {
 
@@ -92,6 +93,64 @@ TEST_CASE("an entry's id is the sequence number, its fields are the record") {
                                                                 {"payload", std::string(20, 'x')},
                                                                 {"header:traceparent", "00-4bf9"}};
   CHECK(entries[0].fields == fields);
+}
+
+TEST_CASE("the payload takes the form that is asked for") {
+  const RedisServer server;
+  auto config = config_for(server);
+  config.form.tells_content_type = true;
+  auto batch = rows(1, 1);
+  batch[0].payload = "{ \"seats\": 2 }";
+  const auto entry = [&](Body body) {
+    config.form.body = body;
+    RedisHandler handler(config);
+    REQUIRE(all_done(deliver(handler, batch), batch));
+    return entries_of(server, stream).at(0);
+  };
+  SUBCASE("CloudEvents, binary: its attributes are fields beside the bytes as stored") {
+    const auto found = entry(Body::cloudevents);
+    CHECK(found.field("payload") == batch[0].payload);
+    CHECK(found.field("content-type") == "application/json");
+    CHECK(found.field("ce_specversion") == "1.0");
+    CHECK(found.field("ce_id") == "row-1");
+    CHECK(found.field("ce_source") == "seriatim:bookings");
+    CHECK(found.field("ce_type") == "booking.created");
+    CHECK(found.field("ce_subject") == "customer-7");
+  }
+  SUBCASE("CloudEvents, structured: the envelope is the payload") {
+    const auto found = entry(Body::cloudevents_structured);
+    CHECK(found.field("content-type") == "application/cloudevents+json");
+    CHECK(found.field("payload")->starts_with("{\"specversion\":\"1.0\",\"id\":\"row-1\""));
+    CHECK(found.field("payload")->ends_with("\"data\":{ \"seats\": 2 }}"));
+    CHECK_FALSE(found.field("ce_id"));
+  }
+  SUBCASE("a template, also for a NULL payload") {
+    config.form.body_template = "{{id}} of {{key}}";
+    config.form.content_type = "text/plain";
+    batch[0].payload.reset();
+    const auto found = entry(Body::rendered);
+    CHECK(found.field("payload") == "row-1 of customer-7");
+    CHECK(found.field("content-type") == "text/plain");
+  }
+}
+
+TEST_CASE("a row that cannot be rendered is poison, in the midst of rows on their way") {
+  const RedisServer server;
+  auto config = config_for(server);
+  config.form.body = Body::rendered;
+  config.form.body_template = "{{payload.seats}}";
+  RedisHandler handler(config);
+  auto batch = rows(1, 1'000);
+  for (auto& record : batch) record.payload = "{\"seats\":2}";
+  const std::vector<Record> first(batch.begin(), batch.begin() + 10);
+  batch.erase(batch.begin(), batch.begin() + 10);
+  batch[689].payload = "{}";
+  REQUIRE(all_done(deliver(handler, first), first));
+  const auto outcome = deliver(handler, batch);
+  CHECK(outcome.done == 689);
+  CHECK(says(outcome, "payload.seats"));
+  CHECK(outcome.next->kind == Kind::poison);
+  CHECK(ids_in(server) == ids_up_to(699));
 }
 
 TEST_CASE("a row handed over again is no second entry") {

@@ -3,6 +3,7 @@
 
 #include "support/cannot_render.hpp"
 #include "support/handler_calls.hpp"
+#include "support/handler_table.hpp"
 #include "support/message_form.hpp"
 
 using namespace seriatim;
@@ -12,33 +13,12 @@ using Body = MessageFormConfig::Body;
 
 namespace {
 
-using Value = Options::Value;
-using Values = std::map<std::string, Value, std::less<>>;
-
-Value text(const char* data) {
-  return {std::string(data), "seriatim.toml:9"};
-}
-
-struct Read {
-  MessageFormConfig config;
-  std::string problems;
-};
-
-Read read(const Values& values) {
-  const auto table = std::make_shared<Options::Table>(
-      Options::Table{values, "seriatim.toml:8", "process.handler"});
-  Problems problems;
-  Options options(table, problems);
-  Read out{read_message_form(options), {}};
-  options.finish();
-  out.problems = problems.text();
-  return out;
+Read<MessageFormConfig> read(const Values& values) {
+  return read_table(read_message_form, values);
 }
 
 bool complains(const Values& values, std::string_view about) {
-  const auto problems = read(values).problems;
-  CAPTURE(problems);
-  return problems.find(about) != std::string::npos;
+  return complains(read(values), about);
 }
 
 MessageForm form_of(Body body, const std::string& body_template = {}) {
@@ -63,6 +43,14 @@ TEST_CASE("the form is chosen by name, or is a template") {
     CHECK(config.body_template == "<b>{{id}}</b>");
     CHECK(config.content_type == "text/html");
   }
+}
+
+TEST_CASE("a content type is told where it was named, and of CloudEvents") {
+  CHECK_FALSE(read({}).config.tells_content_type);
+  CHECK_FALSE(read({{"body", text("{{id}}")}}).config.tells_content_type);
+  CHECK(read({{"content_type", text("text/html")}}).config.tells_content_type);
+  CHECK(read({{"body", text("cloudevents")}}).config.tells_content_type);
+  CHECK(read({{"body", text("cloudevents-structured")}}).config.tells_content_type);
 }
 
 TEST_CASE("a form that cannot be is told with its key") {
