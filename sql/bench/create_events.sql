@@ -1,4 +1,4 @@
--- The outbox of a bench; `{storage}` is empty or a PARTITION BY.
+-- The outbox of a bench; `storage` is empty or a PARTITION BY.
 CREATE SEQUENCE events_id CACHE 1;
 CREATE TABLE events (
     id         bigint NOT NULL DEFAULT nextval('events_id') PRIMARY KEY,
