@@ -416,11 +416,12 @@ class Parser {
         "  seriatim bench null\n"
         "  seriatim bench null --rows 1000000 --order id --json\n"
         "  seriatim bench http --database postgresql://postgres@staging/postgres\n\n"
-        "null: a handler that does nothing; http: a local receiver; sql: a read model.\n"
+        "null: a handler that does nothing; http: a local receiver; kafka: librdkafka's mock of a\n"
+        "cluster; sql: a read model; latency: commit to call; idle: what lanes at rest cost.\n"
         "Each is taken in turns with its limit, the barest loop that does the same without any\n"
         "promise. Works in a database of its own, which it removes, on a private server or on\n"
         "--database; measure on a quiet machine.");
-    sub->add_option("NAME", verb->name, "null | http | sql")
+    sub->add_option("NAME", verb->name, "null | http | kafka | sql | latency | idle")
         ->required()
         ->check(CLI::IsMember(bench::names()).description(""))
         ->type_name("");
@@ -438,6 +439,7 @@ class Parser {
     number("--repeats", verb->repeats, 1, 1'000, "Repeats, median told (5)");
     number("--batch", verb->batch, 1, 100'000,
            "batch_rows and commit_every of null and sql (1000)");
+    number("--seconds", verb->seconds, 1, 3'600, "latency, idle: of each run (5)");
     add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
     add_word(sub, "--read-ahead", verb->read_ahead, {"on", "off"});
     number("--waiting", verb->waiting, 0, 1e9, "null: further rows that wait (0)");

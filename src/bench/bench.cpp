@@ -12,7 +12,11 @@ using Measure = void (*)(Stage&, Report&);
 
 const std::vector<std::pair<std::string, Measure>>& benches() {
   static const std::vector<std::pair<std::string, Measure>> all{
-      {"null", measure_null}, {"http", measure_http}, {"sql", measure_sql}};
+      {"null", measure_null},   {"http", measure_http},
+#ifdef SERIATIM_BENCH_KAFKA
+      {"kafka", measure_kafka},
+#endif
+      {"sql", measure_sql},     {"latency", measure_latency}, {"idle", measure_idle}};
   return all;
 }
 

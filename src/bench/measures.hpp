@@ -8,7 +8,10 @@ namespace seriatim::bench {
 // one throws.
 void measure_null(Stage& stage, Report& report);
 void measure_http(Stage& stage, Report& report);
+void measure_kafka(Stage& stage, Report& report);
 void measure_sql(Stage& stage, Report& report);
+void measure_latency(Stage& stage, Report& report);
+void measure_idle(Stage& stage, Report& report);
 
 /// Lets a relay deliver `rows` rows and notes its rate, and what it cost where `figure` says.
 void drain(Stage& stage, RelaySpec spec, std::uint64_t rows, Figure& figure);

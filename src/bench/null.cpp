@@ -1,11 +1,14 @@
+#include "bench/clock.hpp"
 #include "bench/measures.hpp"
 #include "bench/raw_fetch.hpp"
+#include "seriatim_sql.hpp"
 
 namespace seriatim::bench {
 
 namespace {
 
 constexpr std::uint64_t rows_default = 200'000;
+constexpr int fence_reads = 30;
 
 class Null {
  public:
@@ -15,6 +18,7 @@ class Null {
   Figure from_start(OrderBy order) {
     auto figure = begin(order);
     for (unsigned repeat = 0; repeat < stage_.settings().repeats; ++repeat) {
+      note_fence_read(figure);
       figure.limits.push_back(raw_fetch(stage_, order, 0, rows_));
       drain(stage_, stage_.spec(order), rows_, figure);
     }
@@ -32,6 +36,7 @@ class Null {
     for (unsigned repeat = 0; repeat < stage_.settings().repeats; ++repeat) {
       stage_.append(rows_);
       stage_.settle();
+      note_fence_read(figure);
       figure.limits.push_back(raw_fetch(stage_, order, before + repeat * rows_, rows_));
       drain(stage_, spec, rows_, figure);
     }
@@ -39,6 +44,18 @@ class Null {
   }
 
  private:
+  /// The statement every poll asks who may still insert by; the median of some.
+  void note_fence_read(Figure& figure) {
+    const auto oid = stage_.control().query(sql::bench_table_oid).text(0, 0);
+    std::vector<double> took_us;
+    for (int i = 0; i < fence_reads; ++i) {
+      const auto began = now_ns();
+      (void)stage_.control().query(sql::lock_holders, {"public.events", oid});
+      took_us.push_back(static_cast<double>(now_ns() - began) * 1e-3);
+    }
+    figure.note("fence_read_us", median(took_us));
+  }
+
   Figure begin(OrderBy order) {
     stage_.tell(std::string("null handler, by ") + to_text(order));
     auto figure =

@@ -122,7 +122,8 @@ std::map<std::int64_t, std::int64_t> RelayChild::finish() {
   ::close(to_);
   to_ = -1;
   std::map<std::int64_t, std::int64_t> arrivals;
-  for (const auto& one : object_from(line_with("arrivals")).at("arrivals").as_array()) {
+  const auto said = object_from(line_with("arrivals"));
+  for (const auto& one : said.at("arrivals").as_array()) {
     const auto& pair = one.as_array();
     arrivals.emplace(std::stoll(std::string(pair.at(0).as_string())),
                      pair.at(1).to_number<std::int64_t>());

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
@@ -71,7 +73,10 @@ TEST_SUITE("bench") {
     REQUIRE(figures.size() == 2);
     CHECK(figures[0].at("name") == "null.id");
     CHECK(figures[1].at("name") == "null.created_at");
-    for (const auto& figure : figures) check_rate(figure, 3);
+    for (const auto& figure : figures) {
+      check_rate(figure, 3);
+      CHECK(measured(figure, "fence_read_us") > 0);
+    }
     CHECK(databases_of_bench() == "0");
   }
 
@@ -102,6 +107,49 @@ TEST_SUITE("bench") {
     const auto figures = figures_of({"sql", "--rows", "100", "--batch", "10", "--repeats", "2"});
     REQUIRE(figures.size() == 1);
     check_rate(figures[0], 2);
+  }
+
+  TEST_CASE("kafka is measured beside the slower of a bare producer and a bare fetch") {
+    if (bench({"--help"}).out.find("kafka") == std::string::npos) return;
+    const auto figures = figures_of({"kafka", "--rows", "200", "--batch", "10", "--repeats", "1"});
+    REQUIRE(figures.size() == 1);
+    check_rate(figures[0], 1);
+    const auto limit = std::min(measured(figures[0], "raw_produce_per_s"),
+                                measured(figures[0], "raw_fetch_per_s"));
+    CHECK(number(figures[0], "limit_rows_per_s") == doctest::Approx(limit));
+  }
+
+  TEST_CASE("latency tells p50 and p99, and beside long writers what comes on top of their age") {
+    const auto figures =
+        figures_of({"latency", "--seconds", "1", "--repeats", "2", "--order", "id"});
+    REQUIRE(figures.size() == 4);
+    for (const auto& figure : figures) {
+      CAPTURE(figure.at("name").as_string());
+      CHECK(number(figure, "repeats") == 2);
+      CHECK(number(figure, "rows_per_s") > 0);
+      CHECK(figure.at("ratio").is_null());
+      CHECK(measured(figure, "p50_ms") <= measured(figure, "p99_ms"));
+    }
+    CHECK(figures[0].at("settings").at("inserts_per_s") == "100");
+    CHECK(figures[2].at("settings").at("listen") == "false");
+    CHECK(measured(figures[3], "over_oldest_writer_p50_ms") <
+          measured(figures[3], "p50_ms"));  // some of it was the writers' age
+  }
+
+  TEST_CASE("idle counts statements on a private server, processor time and memory anywhere") {
+    const auto ended = bench({"idle", "--seconds", "1", "--repeats", "1", "--json"});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    const auto report = boost::json::parse(ended.out);
+    const auto& figures = report.at("figures").as_array();
+    REQUIRE(figures.size() == 3);
+    CHECK(figures[2].at("settings").at("lanes") == "64");
+    CHECK(measured(figures[1], "statements_per_s_per_lane") > 0);
+    for (const auto& figure : figures) {
+      CHECK(measured(figure, "relay_cpu_percent_per_lane") >= 0);
+      CHECK(measured(figure, "relay_rss_mb") > 1);
+    }
+    CHECK(measured(figures[2], "rss_mb_per_further_lane") > 0);
   }
 
   TEST_CASE("without --database a private server is used, and people get a text") {

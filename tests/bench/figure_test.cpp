@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 
 #include "bench/figure.hpp"
+#include "bench/waits.hpp"
 
 using namespace seriatim::bench;
 
@@ -27,6 +28,18 @@ TEST_CASE("the ratio is the median of what neighbouring repeats say, not of the 
   CHECK(figure.ratio() == doctest::Approx(0.5));
   figure.limits = {0, 40};  // a limit that was not to be had counts for nothing
   CHECK(figure.ratio() == doctest::Approx(0.5));
+}
+
+TEST_CASE("a wait is judged by the oldest transaction that was open during it") {
+  const std::int64_t ms = 1'000'000;
+  Written written;
+  written.committed_ns = {{1, 100 * ms}, {2, 500 * ms}, {3, 700 * ms}};
+  written.held = {{40 * ms, 160 * ms}, {90 * ms, 130 * ms}, {600 * ms, 650 * ms}};
+  const auto waits = waits_of(written, {{1, 162 * ms}, {2, 501 * ms}});
+  REQUIRE(waits.size() == 2);  // the third was never called
+  CHECK(waits[0].ms == doctest::Approx(62));
+  CHECK(waits[0].excess_ms == doctest::Approx(62 - 120));
+  CHECK(waits[1].excess_ms == doctest::Approx(1));  // none was open
 }
 
 TEST_CASE("a figure without a limit says null, not zero") {

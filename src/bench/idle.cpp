@@ -1,0 +1,101 @@
+#include <fstream>
+#include <thread>
+
+#include "bench/clock.hpp"
+#include "bench/measures.hpp"
+#include "bench/processes.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::bench {
+
+namespace {
+
+constexpr unsigned many_lanes = 64;
+constexpr std::chrono::milliseconds look_interval{50};
+
+/// Statements of relays in the server's log (log_line_prefix '%a|', log_statement 'all').
+std::uint64_t statements_in(const std::filesystem::path& log) {
+  std::ifstream in(log);
+  std::uint64_t count = 0;
+  for (std::string line; std::getline(in, line);) {
+    count +=
+        line.rfind("seriatim/", 0) == 0 && (line.find("|LOG:  execute ") != std::string::npos ||
+                                            line.find("|LOG:  statement: ") != std::string::npos);
+  }
+  return count;
+}
+
+struct Look {
+  std::int64_t at_ns = 0;
+  double relay_cpu = 0;
+  double backend_cpu = 0;
+  std::uint64_t statements = 0;
+};
+
+Look look(Stage& stage, const RelayChild& relay) {
+  const auto& log = stage.settings().server_log;
+  return {now_ns(), cpu_seconds(relay.pid()), stage.backend_cpu(),
+          log.empty() ? 0 : statements_in(log)};
+}
+
+void pass(Stage& stage, std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+    stage.check_stop();
+    std::this_thread::sleep_for(look_interval);
+  }
+}
+
+void note(const Look& from, const Look& to, unsigned lanes, bool statements, Figure& figure) {
+  const auto seconds = static_cast<double>(to.at_ns - from.at_ns) * 1e-9 * lanes;
+  if (statements) {
+    figure.note("statements_per_s_per_lane",
+                static_cast<double>(to.statements - from.statements) / seconds);
+  }
+  figure.note("relay_cpu_percent_per_lane", (to.relay_cpu - from.relay_cpu) / seconds * 100);
+  figure.note("backend_cpu_percent_per_lane", (to.backend_cpu - from.backend_cpu) / seconds * 100);
+}
+
+Figure measure(Stage& stage, unsigned lanes, bool listen) {
+  const auto name = "idle." + std::to_string(lanes) + (listen ? "" : ".poll");
+  stage.tell(name);
+  auto figure = stage.figure(
+      name, std::string("lanes with nothing to do, ") + (listen ? "LISTEN" : "polling only"));
+  figure.settings.emplace_back("lanes", std::to_string(lanes));
+  auto spec = stage.spec(stage.settings().orders.front());
+  spec.lanes = lanes;
+  spec.listen = listen;
+  const auto relay = stage.start(spec);
+  relay->await_idle();
+  const auto& settings = stage.settings();
+  const auto window = std::chrono::milliseconds(2'000 * settings.seconds / settings.repeats);
+  pass(stage, window);  // polls have slowed down by then
+  for (unsigned repeat = 0; repeat < settings.repeats; ++repeat) {
+    const auto from = look(stage, *relay);
+    pass(stage, window);
+    note(from, look(stage, *relay), lanes, !settings.server_log.empty(), figure);
+    figure.note("relay_rss_mb", resident_mb(relay->pid()));
+  }
+  return figure;
+}
+
+}  // namespace
+
+void measure_idle(Stage& stage, Report& report) {
+  if (stage.settings().server_log.empty()) {
+    report.left_out.emplace_back(
+        "statements a second: counted in the log of a private server only (leave --database out)");
+  } else {
+    stage.control().run(fill(sql::bench_log_statements, {{"name", stage.database()}}));
+  }
+  stage.create_events(1);
+  report.figures.push_back(measure(stage, 1, true));
+  report.figures.push_back(measure(stage, 1, false));
+  report.figures.push_back(measure(stage, many_lanes, true));
+  const auto one = median(report.figures.front().measured.back().values);
+  auto& many = report.figures.back();
+  many.note("rss_mb_per_further_lane",
+            (median(many.measured.back().values) - one) / (many_lanes - 1));
+}
+
+}  // namespace seriatim::bench
