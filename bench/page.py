@@ -68,12 +68,19 @@ class Page:
                  f"Machine: {about['machine']}. PostgreSQL {about['server']}, as it comes but for `max_wal_size`, on the same machine;",
                  f"seriatim {about['version']}, {about['build']}. Load average at the beginning {about['load_before']}, at the end {about['load_after']}"
                  + (" (of the bench itself; a busy machine moves every figure)." if about["quick"] is False else "; a **quick** run."),
-                 "", "## Repeat it", "", "```sh",
+                 *self.busy(about), "", "## Repeat it", "", "```sh",
                  "bench/run            # everything, at the sizes told here: about an hour and a half",
                  "bench/run --quick    # small sizes, a few minutes",
                  "seriatim bench null --rows 1000000    # one of them: docs/cli.md",
                  "```", "",
                  f"This page is of `bench/run{' --quick' if about['quick'] else ''}`. The figures as JSON are left in `build/bench/`.")
+
+    @staticmethod
+    def busy(about):
+        if float(about["load_before"]) < 1:
+            return []
+        return ["", "**The machine was busy with other work: waits for its disk and processors are in every figure here. What is",
+                "told shows the page, not the speed; run it again on a quiet machine.**"]
 
     def rates(self):
         figures = self.figures("null", "null-no-read-ahead", "kafka", "http", "sql")
