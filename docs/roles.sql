@@ -7,3 +7,6 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.parked, seriatim.instance TO :"
 GRANT SELECT, INSERT ON seriatim.journal TO :"role";
 GRANT SELECT ON seriatim.migration, seriatim.lanes, seriatim.instances TO :"role";
 GRANT SELECT ON :table TO :"role";
+-- Has the next partitions of a partitioned seriatim.outbox created, and takes no arguments.
+GRANT SELECT ON seriatim.partitioning TO :"role";
+GRANT EXECUTE ON FUNCTION seriatim.create_partitions() TO :"role";

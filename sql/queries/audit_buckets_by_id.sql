@@ -1,18 +1,19 @@
 -- As audit_buckets_by_created_at.sql, in the order of an identity column.
 -- $3 after this bucket  $4 buckets
-SELECT b.number, b.lanes, b.rows, b.hash, b.sealed, b.open,
+SELECT b.number, b.lanes, b.rows, b.hash, b.pruned_rows, b.hash # b.pruned_hash AS hash_left, b.sealed, b.open,
        (extract(epoch FROM b.from_at) * 1000000)::bigint AS from_us, b.from_id,
        (extract(epoch FROM b.to_at) * 1000000)::bigint AS to_us, b.to_id,
        now_there.rows AS rows_there, now_there.hash AS hash_there
 FROM (
-    SELECT l.number, l.lanes, l.rows, l.hash, l.ids IS NULL AS sealed, false AS open,
+    SELECT l.number, l.lanes, l.rows, l.hash, l.pruned_rows, l.pruned_hash,
+           l.ids IS NULL AS sealed, false AS open,
            l.from_at, l.from_id, l.to_at, l.to_id
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.lane = $2::integer
     UNION ALL
     SELECT 9223372036854775807, c.lanes, cardinality(c.bucket_ids),
            coalesce((SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(c.bucket_ids) AS id), 0),
-           false, true, c.bucket_at, c.bucket_id, c.position_at, c.position_id
+           0, 0, false, true, c.bucket_at, c.bucket_id, c.position_at, c.position_id
     FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.position_id IS NOT NULL
 ) AS b

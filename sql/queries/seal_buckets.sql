@@ -32,6 +32,7 @@ WITH sealable AS (
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.lane = $2::integer
       AND l.number IN (SELECT number FROM together UNION ALL SELECT number FROM neighbour)
+    FOR UPDATE  -- as a prune in hand leaves them
 ), removed AS (
     DELETE FROM seriatim.ledger AS l
     USING parts AS p
@@ -42,6 +43,8 @@ WITH sealable AS (
     SET ids = NULL,
         rows = (SELECT sum(rows) FROM parts),
         hash = (SELECT bit_xor(hash) FROM parts),
+        pruned_rows = (SELECT sum(pruned_rows) FROM parts),
+        pruned_hash = (SELECT bit_xor(pruned_hash) FROM parts),
         from_at = (SELECT from_at FROM parts ORDER BY number LIMIT 1),
         from_id = (SELECT from_id FROM parts ORDER BY number LIMIT 1)
     WHERE l.process_name = $1 AND l.lane = $2::integer

@@ -63,6 +63,7 @@ std::string sentence(const LaneAudit& lane) {
   text += lane.sound() ? "complete and in order up to " : "NOT complete up to ";
   text += where + count(lane.rows, "row") + " in " + count(lane.bucket_count, "bucket") +
           ", hash " + hex(lane.hash) + "; " + count(lane.gone, "row") + " deleted since";
+  if (lane.pruned > 0) text += "; " + count(lane.pruned, "row") + " pruned";
   if (lane.set_aside.value_or(0) > 0) {
     text += "; " + std::to_string(*lane.set_aside) + " of them set aside by operators";
   }
@@ -106,6 +107,7 @@ object to_json(const BucketAudit& bucket) {
           {"open", bucket.open},
           {"rows", bucket.rows},
           {"rows_now", bucket.rows_there},
+          {"pruned", bucket.pruned},
           {"deleted", bucket.gone},
           {"late", bucket.late},
           {"hash", hex(bucket.hash)},
@@ -127,6 +129,7 @@ object to_json(const LaneAudit& lane) {
           {"rows", lane.rows},
           {"bucket_count", lane.bucket_count},
           {"hash", hex(lane.hash)},
+          {"pruned", lane.pruned},
           {"deleted", lane.gone},
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
           {"parked", lane.parked},
@@ -142,7 +145,8 @@ object to_json(const LaneAudit& lane) {
 }  // namespace
 
 std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
-  Table table({"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "DELETED", "HASH", "VERDICT"});
+  Table table(
+      {"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "PRUNED", "DELETED", "HASH", "VERDICT"});
   bool any = false;
   for (const auto& lane : lanes) {
     for (const auto& bucket : lane.buckets) {
@@ -152,7 +156,8 @@ std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
                                                    : bucket.open ? " open"
                                                                  : ""),
                  std::to_string(bucket.rows), std::to_string(bucket.rows_there),
-                 std::to_string(bucket.gone), hex(bucket.hash), to_string(bucket.verdict)});
+                 std::to_string(bucket.pruned), std::to_string(bucket.gone), hex(bucket.hash),
+                 to_string(bucket.verdict)});
     }
   }
   std::string text = any ? table.text(terminal) : "";

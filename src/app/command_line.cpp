@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/text.hpp"
+#include "app/verb_examples.hpp"
 #include "bench/bench.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
@@ -47,6 +48,7 @@ class Parser {
     add_parked();
     add_rewind();
     add_lanes();
+    add_prune();
     add_act("pause", "Stop handing rows over, until resume", PauseVerb{},
             "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'");
     add_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
@@ -110,6 +112,15 @@ class Parser {
                            "  DATABASE_URL=postgresql://owner@db/shop seriatim init\n"
                            "  seriatim init --print > for-the-dba.sql");
     init->add_flag("--print", init_verb->print, "Only print the SQL; needs no database");
+    const auto step = [verb = init_verb](const std::string& text) {
+      if (text != "hourly" && text != "daily" && text != "monthly") {
+        throw CLI::ValidationError("--partitioned", "must be one of hourly | daily | monthly");
+      }
+      verb->partitioned = text;
+    };
+    init->add_option_function<std::string>(
+            "--partitioned", step, "Partition seriatim.outbox by time: hourly | daily | monthly")
+        ->type_name("STEP");
 
     auto [check, check_verb] = add_verb<CheckVerb>(
         "check", "Is each process's table one on which no row can be lost? Says how to mend it",
@@ -118,15 +129,8 @@ class Parser {
   }
 
   void add_run() {
-    auto [run, verb] = add_verb<RunVerb>(
-        "run", "Deliver rows until SIGTERM or SIGINT",
-        "  seriatim run\n"
-        "  seriatim run booking_sms --log-format json\n"
-        "  seriatim run --drain          deliver what is there, then end\n\n"
-        "The log goes to stderr. Before it starts, run checks each process as `seriatim check`\n"
-        "does and refuses (exit 1) a table on which rows could be lost. The first signal lets\n"
-        "the call in hand finish (exit 0); a second one, or the end of the grace, ends at once.\n"
-        "With --drain a lane that ended halted makes the exit code 3.");
+    auto [run, verb] =
+        add_verb<RunVerb>("run", "Deliver rows until SIGTERM or SIGINT", run_examples);
     add_processes(run, verb->processes);
     run->add_flag("--drain", verb->drain, "End once all that is committed has been delivered");
     add_duration(run, "--grace", verb->grace,
@@ -184,11 +188,7 @@ class Parser {
 
   void add_why() {
     auto [sub, verb] = add_verb<WhyVerb>(
-        "why", "Where does this row stand, why is it not delivered, what may I do?",
-        "  seriatim why booking_sms 4711\n"
-        "  seriatim why booking_sms 4711 --json | jq -r .state\n"
-        "  seriatim why -- booking_sms -5      an id that begins with -\n\n"
-        "Exit 1 where no such row is to be seen, 3 where its lane is halted.");
+        "why", "Where does this row stand, why is it not delivered, what may I do?", why_examples);
     add_process(sub, verb->process);
     sub->add_option("ID", verb->id, "The row's id")->required()->type_name("");
   }
@@ -221,13 +221,7 @@ class Parser {
   void add_adopt() {
     auto [sub, verb] = add_act(
         "adopt", "Go on where the database, the table or a process's name was changed on purpose",
-        AdoptVerb{},
-        "  seriatim adopt booking_sms --reason 'failed over to db2, ticket 17'\n"
-        "  seriatim adopt sms --from booking_sms      the process was renamed\n"
-        "  seriatim adopt sms                         … no, it is another one\n\n"
-        "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED when its cursor was kept for another\n"
-        "server, timeline, database, table or order. Rows may be missing or come again there:\n"
-        "look first, then adopt. What was noted and what is now are shown and journalled.");
+        AdoptVerb{}, adopt_examples);
     sub->add_option("--from", verb->from, "The process's former name, whose cursor it takes over")
         ->type_name("NAME");
   }
@@ -296,13 +290,7 @@ class Parser {
   void add_rewind() {
     auto [sub, verb] = add_verb<RewindVerb>(
         "rewind", "Move a process's cursor: deliver rows again, or set rows aside unseen",
-        "  seriatim rewind booking_sms --to 4711                  what would happen\n"
-        "  seriatim rewind booking_sms --to 4711 --yes --reason 'provider lost them, ticket 17'\n"
-        "  seriatim rewind model --to start --yes --reason 'rebuild'\n"
-        "  seriatim rewind booking_sms --to end --yes --reason 'backlog is void'\n\n"
-        "The row named is the next to be delivered. In id order a time means the first row\n"
-        "created then or later, by id. A jump forwards waits until no open transaction can still\n"
-        "commit a row it would pass. The ledger and the journal keep what was jumped.");
+        rewind_examples);
     add_process(sub, verb->act.process);
     sub->add_option("--to", verb->to, "Where to go on: start, end, a row's id, or a time")
         ->required()
@@ -317,15 +305,32 @@ class Parser {
   void add_lanes() {
     auto [sub, verb] = add_verb<LanesVerb>(
         "lanes", "Cut a process into another number of lanes, each key's order kept",
-        "  seriatim lanes booking_sms 4 --reason 'receiver takes four at once'\n\n"
-        "Sets a barrier, waits until every lane has delivered all of its rows up to it (Ctrl-C\n"
-        "gives up and takes it away), then exchanges the lanes. Relays configured with another\n"
-        "number stand still from then on: start them with the new one before or after.");
+        lanes_examples);
     add_process(sub, verb->act.process);
     sub->add_option("N", verb->lanes, "How many")
         ->required()
         ->type_name("")
         ->check(CLI::Range(1, 1'024).description(""));
+    sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
+    add_actor(sub, verb->act);
+  }
+
+  void add_prune() {
+    auto [sub, verb] = add_verb<PruneVerb>(
+        "prune", "Delete rows that every process has behind it, in small batches", prune_examples);
+    auto* process = sub->add_option("PROCESS", verb->act.process, "The table this process reads")
+                        ->type_name("");
+    sub->add_option("--table", verb->table, "… or this one (default: every one that is read)")
+        ->type_name("TABLE")
+        ->excludes(process);
+    add_duration(sub, "--older-than", verb->older_than, "Rows created longer ago (7d)");
+    sub->add_option("--batch", verb->batch, "Rows deleted at once, at most (1000)")
+        ->check(CLI::Range(1, 10'000).description(""))
+        ->type_name("N");
+    sub->add_flag("--filtered", verb->filtered,
+                  "Rows too that no process delivers (`where`, `ignore`)");
+    sub->add_flag("--detach", verb->detach, "Keep whole partitions as tables of their own");
+    sub->add_flag("--dry-run", verb->dry_run, "Only count");
     sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
     add_actor(sub, verb->act);
   }
@@ -361,14 +366,7 @@ class Parser {
   void add_torture() {
     auto [sub, verb] = add_verb<TortureVerb>(
         "torture", "Try to make a staging server and relays lose, reorder or repeat a row",
-        "  seriatim torture --database embedded --minutes 2 --all-faults\n"
-        "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
-        "  seriatim torture --database \"$URL\" --restart-server \\\n"
-        "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
-        "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "
-        "row\n"
-        "was lost, reordered or repeated (exit 1) or --keep is given. Never point it at "
-        "production.");
+        torture_examples);
     sub->add_option("--database", verb->database,
                     "URL, or \"embedded\" for a private server\n"
                     "(default: the configuration's, else DATABASE_URL)")

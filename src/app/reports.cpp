@@ -241,6 +241,10 @@ std::string rewind_text(const std::string& process, const std::vector<postgres::
     text += process + " lane " + std::to_string(step.lane) + ": from " + place(step.from) + " to " +
             place(step.to) + ": " + consequence(step, done) + " (sequence " +
             std::to_string(step.sequence_from) + " -> " + std::to_string(step.sequence_to) + ")\n";
+    if (step.pruned > 0) {
+      text += "  " + std::to_string(step.pruned) +
+              " rows there were pruned and cannot be delivered again\n";
+    }
   }
   return done ? text : text + "nothing was changed; with --yes it is done\n";
 }

@@ -6,6 +6,7 @@
 
 #include "postgres/admin.hpp"
 #include "postgres/check.hpp"
+#include "postgres/prune.hpp"
 #include "postgres/row_report.hpp"
 
 namespace seriatim::app {
@@ -66,8 +67,15 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string rewind_json(const std::string& process,
                                       const std::vector<postgres::RewindStep>& steps, bool done);
 
+/// What `prune` took away of each table, what it left and why.
+[[nodiscard]] std::string prune_text(const std::vector<postgres::PruneReport>& tables,
+                                     bool dry_run);
+[[nodiscard]] std::string prune_json(const std::vector<postgres::PruneReport>& tables,
+                                     bool dry_run);
+
 /// `{"applied":["001_schema"],"schema_version":1}`
-[[nodiscard]] std::string init_json(const std::vector<std::string>& applied, int version);
+[[nodiscard]] std::string init_json(const std::vector<std::string>& applied, int version,
+                                    const std::vector<std::string>& partitions);
 /// `{"process":"booking_sms","done":["lane 0: …"]}`
 [[nodiscard]] std::string act_json(const std::string& process, const postgres::ActResult& done);
 [[nodiscard]] std::string append_json(const std::string& id);

@@ -182,8 +182,11 @@ std::string row_json(const RowReport& row) {
   return line(result);
 }
 
-std::string init_json(const std::vector<std::string>& applied, int version) {
-  return line({{"applied", to_json(applied)}, {"schema_version", version}});
+std::string init_json(const std::vector<std::string>& applied, int version,
+                      const std::vector<std::string>& partitions) {
+  object report{{"applied", to_json(applied)}, {"schema_version", version}};
+  if (!partitions.empty()) report["partitions"] = to_json(partitions);
+  return line(report);
 }
 
 std::string act_json(const std::string& process, const postgres::ActResult& done) {
@@ -219,6 +222,7 @@ std::string rewind_json(const std::string& process, const std::vector<postgres::
                            {"to", row(step.to)},
                            {"forward", step.forward},
                            {"rows", step.rows},
+                           {"pruned", step.pruned},
                            {"sequence_from", step.sequence_from},
                            {"sequence_to", step.sequence_to}});
   }

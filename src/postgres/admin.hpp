@@ -105,6 +105,7 @@ struct RewindStep {
   std::optional<Position> to;    ///< … and then: the row before the place named
   bool forward = false;          ///< rows are set aside; else they will be delivered again
   std::uint64_t rows = 0;        ///< how many
+  std::uint64_t pruned = 0;      ///< backwards: rows `seriatim prune` took, which cannot come again
   std::uint64_t sequence_from = 0;
   std::uint64_t sequence_to = 0;
 };

@@ -94,7 +94,9 @@ class LaneAuditor {
     bucket.rows_there = row["rows_there"].as<std::uint64_t>();
     bucket.hash = row["hash"].as<std::int64_t>();
     bucket.lanes = row["lanes"].as<unsigned>();
-    judge(bucket, row["hash_there"].as<std::int64_t>());
+    bucket.pruned = row["pruned_rows"].as<std::uint64_t>();
+    const bool fits = row["hash_left"].as<std::int64_t>() == row["hash_there"].as<std::int64_t>();
+    judge(bucket, fits);
     if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
       mismatch(bucket, "does not begin where the one before it ends");
     }
@@ -120,9 +122,10 @@ class LaneAuditor {
         .as<bool>();
   }
 
-  void judge(BucketAudit& bucket, std::int64_t hash_there) {
-    if (bucket.rows_there == bucket.rows && hash_there == bucket.hash) return;
-    if (bucket.sealed) return judge_sealed(bucket);
+  void judge(BucketAudit& bucket, bool fits) {
+    const auto left = bucket.rows - std::min(bucket.rows, bucket.pruned);
+    if (bucket.rows_there == left && fits) return;
+    if (bucket.sealed) return judge_sealed(bucket, left);
     NotedRange range;
     if (bucket.from) range.after = bound(*bucket.from);
     range.up_to = bound(bucket.to);
@@ -131,8 +134,7 @@ class LaneAuditor {
                        {lane_.process, lane_.lane, bucket.lanes});
     const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
     bucket.late = late.size();
-    bucket.gone =
-        bucket.rows + bucket.late - std::min(bucket.rows + bucket.late, bucket.rows_there);
+    bucket.gone = left + bucket.late - std::min(left + bucket.late, bucket.rows_there);
     bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
     audit_.late_rows += late.size();
     for (const auto& row : late) {
@@ -141,16 +143,16 @@ class LaneAuditor {
   }
 
   /// Without ids fewer rows may be deleted ones, or deleted ones and late ones.
-  void judge_sealed(BucketAudit& bucket) {
-    if (bucket.rows_there < bucket.rows) {
-      bucket.gone = bucket.rows - bucket.rows_there;
+  void judge_sealed(BucketAudit& bucket, std::uint64_t left) {
+    if (bucket.rows_there < left) {
+      bucket.gone = left - bucket.rows_there;
       bucket.verdict = BucketAudit::Verdict::thinned;
       audit_.thinned += 1;
       return;
     }
-    mismatch(bucket, bucket.rows_there > bucket.rows
+    mismatch(bucket, bucket.rows_there > left
                          ? "has " + std::to_string(bucket.rows_there) +
-                               " rows in the table now: more than were delivered"
+                               " rows in the table now: more than were delivered and not pruned"
                          : std::string("has as many rows in the table now, but not the same"));
   }
 
@@ -168,6 +170,7 @@ class LaneAuditor {
     (was_before_ledger_start(bucket) ? rows_before_ : rows_since_) += bucket.rows;
     audit_.bucket_count += 1;
     audit_.gone += bucket.gone;
+    audit_.pruned += bucket.pruned;
     audit_.hash ^= bucket.hash;
     auto& told = audit_.buckets;
     if (every_bucket || told.empty() || !told_together(told.back(), bucket)) {
@@ -181,6 +184,7 @@ class LaneAuditor {
     last.rows_there += bucket.rows_there;
     last.late += bucket.late;
     last.gone += bucket.gone;
+    last.pruned += bucket.pruned;
     last.hash ^= bucket.hash;
     last.buckets += 1;
     last.verdict = std::max(last.verdict, bucket.verdict);

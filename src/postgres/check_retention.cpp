@@ -42,9 +42,33 @@ std::string oldest_unread(TableCheck& check) {
   return "the oldest row not read yet is " + std::to_string(minutes) + " min old";
 }
 
+/// Where our own partitions were not created in time rows go to the default one.
+void check_partitions(TableCheck& check) {
+  const auto rows = look_into(check, "seriatim.partitioning", sql::check_partitions);
+  if (rows.empty()) return;
+  const auto ahead = rows[0]["created_ahead"].as<int>();
+  if (ahead == 0) {
+    check.findings.warn(
+        "no partition of " + check.name +
+            " is created for the time after the current one: rows then go to its "
+            "default partition, from which they are pruned one by one",
+        "seriatim prune, or seriatim run with EXECUTE on seriatim.create_partitions()");
+  } else {
+    check.findings.ok("partitions: " + std::to_string(ahead) + " ahead, " +
+                      rows[0]["step"].as<std::string>());
+  }
+  if (rows[0]["default_used"].as<bool>()) {
+    check.findings.warn("the default partition of " + check.name +
+                            " holds rows: their partitions were not created in time",
+                        "seriatim prune deletes them once they are delivered; creation goes on "
+                        "with the next range it holds no row of");
+  }
+}
+
 }  // namespace
 
 void check_retention(TableCheck& check) {
+  check_partitions(check);
   std::vector<std::string> cutters;
   for (const auto& row : look_into(check, "partman.part_config", sql::check_partman)) {
     cutters.push_back("pg_partman takes partitions older than " +
@@ -59,8 +83,9 @@ void check_retention(TableCheck& check) {
   for (const auto& cutter : cutters) {
     check.findings.warn(
         cutter + ", read or not: a row it takes first is lost; " + unread,
-        "keep rows for longer than a lane may ever stand still, and raise an alarm on "
-        "its lag well before\nor: take only rows behind position_at and position_id of "
+        "seriatim prune in its place, which never takes a row that was not read\nor: keep rows for "
+        "longer than a lane may ever stand still, and raise an alarm on its lag well before\nor: "
+        "take only rows behind position_at and position_id of "
         "every lane of process " +
             check.target.process.name + " in seriatim.cursor");
   }

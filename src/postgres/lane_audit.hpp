@@ -27,8 +27,9 @@ struct BucketAudit {
   std::uint64_t rows = 0;     ///< delivered or set aside
   std::uint64_t rows_there = 0;
   std::uint64_t late = 0;
-  std::uint64_t gone = 0;  ///< of `rows`: deleted, or moved elsewhere, since
-  std::int64_t hash = 0;   ///< of the ids of `rows`
+  std::uint64_t pruned = 0;  ///< of `rows`: deleted by `seriatim prune`
+  std::uint64_t gone = 0;    ///< of `rows`: deleted by others, or moved elsewhere, since
+  std::int64_t hash = 0;     ///< of the ids of `rows`
   Verdict verdict = Verdict::complete;
 };
 
@@ -45,6 +46,7 @@ struct LaneAudit {
   std::vector<BucketAudit> buckets;     ///< in order, joined by the hour (sealed: day)
   std::uint64_t bucket_count = 0;
   std::uint64_t rows = 0;
+  std::uint64_t pruned = 0;
   std::uint64_t gone = 0;
   std::int64_t hash = 0;
   std::uint64_t thinned = 0;               ///< sealed buckets with fewer rows now

@@ -75,7 +75,7 @@ Position place_of_row(Connection& connection, const Table& table, const std::str
   const auto row = connection.run(statement_for(sql::place_of_row, table, {}), {id});
   if (!row.empty()) return position_from(row[0]);
   throw Error("there is no row " + id + " in table " + table.name +
-              " that this process reads; nothing was changed");
+              " that this process reads; it may have been pruned or deleted. Nothing was changed");
 }
 
 }  // namespace seriatim::postgres

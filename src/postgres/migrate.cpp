@@ -74,6 +74,19 @@ std::vector<std::string> migrate(const std::string& url) {
   return applied;
 }
 
+std::string partition_script(const std::string& step) {
+  return fill(sql::partition_outbox, {{"step", quote_literal(step)}}) + ";\n";
+}
+
+std::vector<std::string> partition_outbox(const std::string& url, const std::string& step) {
+  auto connection = migration_connection(url);
+  std::vector<std::string> created;
+  for (const auto& row : connection.run(partition_script(step))) {
+    created.push_back("seriatim." + row["name"].as<std::string>());
+  }
+  return created;
+}
+
 int schema_version(const std::string& url) {
   auto connection = migration_connection(url);
   return installed_version(connection);

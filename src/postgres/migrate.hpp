@@ -12,6 +12,12 @@ namespace seriatim::postgres {
 /// of what was applied (none: up to date). Refuses a schema newer than this program.
 std::vector<std::string> migrate(const std::string& url);
 
+/// Makes seriatim.outbox a partitioned table ("hourly", "daily" or "monthly"), or changes the step
+/// of one; answers the partitions created. Error where it is in use. The script: the same for a
+/// DBA.
+std::vector<std::string> partition_outbox(const std::string& url, const std::string& step);
+[[nodiscard]] std::string partition_script(const std::string& step);
+
 /// 0: not installed.
 [[nodiscard]] int schema_version(const std::string& url);
 

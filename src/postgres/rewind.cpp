@@ -154,10 +154,20 @@ class Rewind {
     step.to = to;
     step.forward = goes_forward(step.from, to, target_.source.order_by);
     step.rows = step.forward ? places.between(step.from, to) : places.between(to, step.from);
+    if (!step.forward) step.pruned = pruned_after(lane, to);
     step.sequence_from = lane.cursor.sequence;
     step.sequence_to = step.forward ? step.sequence_from + step.rows
                                     : step.sequence_from - std::min(step.sequence_from, step.rows);
     return step;
+  }
+
+  /// Of whole buckets: of the one the place lies in, all that was pruned of it.
+  std::uint64_t pruned_after(const LaneRow& lane, const std::optional<Position>& to) {
+    Params params{lane.id.process, std::to_string(lane.id.lane)};
+    if (!by_id_) params.push_back(at(to));
+    params.push_back(id(to));
+    const auto statement = by_id_ ? sql::pruned_after_by_id : sql::pruned_after_by_created_at;
+    return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
   }
 
   /// They come again where they stand.
@@ -234,6 +244,7 @@ std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& targe
   const auto planned = rewind.plan(read_lanes(connection, target.process.name));
   rewind.settle(planned, settle_max);
   const auto lanes = lock_lanes(connection, target.process.name);
+  connection.run(sql::lock_retention);  // no row that is counted now is pruned before this is done
   if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
   std::vector<RewindStep> done;
   for (std::size_t i = 0; i < lanes.size(); ++i) {

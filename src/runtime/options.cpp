@@ -29,7 +29,8 @@ std::optional<std::int64_t> with_unit(std::string_view text, const std::vector<U
   return std::nullopt;
 }
 
-const std::vector<Unit> duration_units{{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
+const std::vector<Unit> duration_units{
+    {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
 const std::vector<Unit> byte_units{
     {"", 1}, {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 constexpr std::int64_t duration_max = 366LL * 24 * 3'600'000;

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "app/log.hpp"
+#include "app/partition_keeper.hpp"
 #include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
@@ -114,6 +115,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   const postgres::CheckOptions options{context.config().names(), true};
   const auto refused = [&] { return refusals(url, processes, options); };
   if (wait_for_database(refused, verb.drain, log, signals.token())) {
+    const PartitionKeeper keeper(url, log);
     lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));

@@ -17,6 +17,7 @@ namespace seriatim::app {
 
 struct InitVerb {
   bool print = false;
+  std::optional<std::string> partitioned;  ///< "hourly", "daily", "monthly"
 };
 struct CheckVerb {
   std::vector<std::string> processes;
@@ -77,6 +78,15 @@ struct ParkedVerb {
   bool all = false;
   unsigned rows = 100;  ///< list: at most so many
 };
+struct PruneVerb {
+  Act act;                           ///< process empty: see `table`
+  std::optional<std::string> table;  ///< neither: every table the configuration reads
+  std::optional<std::chrono::milliseconds> older_than;
+  unsigned batch = 1'000;
+  bool filtered = false;
+  bool detach = false;
+  bool dry_run = false;
+};
 struct PauseVerb {
   Act act;
 };
@@ -134,10 +144,10 @@ struct BenchVerb {
 struct BenchRelayVerb {};
 struct VersionVerb {};
 
-using Verb =
-    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb, RetryVerb,
-                 SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PauseVerb, ResumeVerb, AdoptVerb,
-                 AppendVerb, DemoVerb, TortureVerb, BenchVerb, BenchRelayVerb, VersionVerb>;
+using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb,
+                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb,
+                          PauseVerb, ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, TortureVerb,
+                          BenchVerb, BenchRelayVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
@@ -151,6 +161,7 @@ Exit perform(const SkipVerb& verb, Context& context);
 Exit perform(const LanesVerb& verb, Context& context);
 Exit perform(const RewindVerb& verb, Context& context);
 Exit perform(const ParkedVerb& verb, Context& context);
+Exit perform(const PruneVerb& verb, Context& context);
 Exit perform(const PauseVerb& verb, Context& context);
 Exit perform(const ResumeVerb& verb, Context& context);
 Exit perform(const AdoptVerb& verb, Context& context);

@@ -1,0 +1,1 @@
+SELECT name FROM seriatim.create_partitions() AS name

@@ -1,0 +1,1 @@
+SELECT name FROM seriatim.partition_outbox({step}) AS name

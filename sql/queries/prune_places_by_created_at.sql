@@ -1,0 +1,39 @@
+-- Which of the rows $2 a process delivers, and where its ledger counts each: the bucket that notes its
+-- id, else the one of its lane then that it stands in. Not there: `where` leaves it out.
+-- $1 process  $3, $4 the first and the last of their times
+WITH rows AS MATERIALIZED (
+    SELECT t.{id}::text AS id, t.{created_at} AS at, t.{id} AS place,
+           hashtextextended(({key})::text, 0) AS hash
+    FROM {table} AS t
+    WHERE t.{id} = ANY ($2::{id_type}[])
+      AND t.{created_at} BETWEEN $3::timestamptz AND $4::timestamptz AND ({where})
+), near AS MATERIALIZED (
+    SELECT l.lane, l.lanes, l.number, l.from_at, l.from_id, l.to_at, l.to_id, l.ids
+    FROM seriatim.ledger AS l
+    WHERE l.process_name = $1 AND l.to_at >= $3::timestamptz
+      AND (l.from_at IS NULL OR l.from_at <= $4::timestamptz)
+    UNION ALL
+    SELECT c.lane, c.lanes, NULL, c.bucket_at, c.bucket_id, c.position_at, c.position_id, c.bucket_ids
+    FROM seriatim.cursor AS c
+    WHERE c.process_name = $1 AND c.position_id IS NOT NULL
+), noted AS (
+    SELECT DISTINCT ON (u.id) u.id, n.lane, n.number
+    FROM near AS n CROSS JOIN unnest(n.ids) AS u (id)
+    ORDER BY u.id, n.number
+), standing AS (
+    SELECT DISTINCT ON (r.id) r.id, n.lane, n.number, n.ids IS NULL AS sealed
+    FROM rows AS r
+    CROSS JOIN (SELECT DISTINCT lanes FROM near) AS cut
+    JOIN near AS n
+      ON n.lanes = cut.lanes
+     AND n.lane = coalesce((r.hash % cut.lanes + cut.lanes) % cut.lanes, 0)
+     AND (n.from_at IS NULL OR (n.from_at, n.from_id::{id_type}) < (r.at, r.place))
+     AND (r.at, r.place) <= (n.to_at, n.to_id::{id_type})
+    WHERE NOT EXISTS (SELECT FROM noted AS d WHERE d.id = r.id)
+    ORDER BY r.id, n.number
+)
+SELECT r.id, coalesce(d.lane, s.lane) AS lane, coalesce(d.number, s.number) AS number,
+       d.id IS NOT NULL AS noted, s.id IS NOT NULL AS standing, coalesce(s.sealed, false) AS sealed
+FROM rows AS r
+LEFT JOIN noted AS d ON d.id = r.id
+LEFT JOIN standing AS s ON s.id = r.id

@@ -1,0 +1,63 @@
+#pragma once
+
+namespace seriatim::app {
+
+// What `seriatim VERB --help` shows under the options: examples, then what to know.
+
+inline constexpr const char* run_examples =
+    "  seriatim run\n"
+    "  seriatim run booking_sms --log-format json\n"
+    "  seriatim run --drain          deliver what is there, then end\n\n"
+    "The log goes to stderr. Before it starts, run checks each process as `seriatim check`\n"
+    "does and refuses (exit 1) a table on which rows could be lost. The first signal lets\n"
+    "the call in hand finish (exit 0); a second one, or the end of the grace, ends at once.\n"
+    "With --drain a lane that ended halted makes the exit code 3.";
+
+inline constexpr const char* why_examples =
+    "  seriatim why booking_sms 4711\n"
+    "  seriatim why booking_sms 4711 --json | jq -r .state\n"
+    "  seriatim why -- booking_sms -5      an id that begins with -\n\n"
+    "Exit 1 where no such row is to be seen, 3 where its lane is halted.";
+
+inline constexpr const char* rewind_examples =
+    "  seriatim rewind booking_sms --to 4711                  what would happen\n"
+    "  seriatim rewind booking_sms --to 4711 --yes --reason 'provider lost them, ticket 17'\n"
+    "  seriatim rewind model --to start --yes --reason 'rebuild'\n"
+    "  seriatim rewind booking_sms --to end --yes --reason 'backlog is void'\n\n"
+    "The row named is the next to be delivered. In id order a time means the first row\n"
+    "created then or later, by id. A jump forwards waits until no open transaction can still\n"
+    "commit a row it would pass. The ledger and the journal keep what was jumped.";
+
+inline constexpr const char* lanes_examples =
+    "  seriatim lanes booking_sms 4 --reason 'receiver takes four at once'\n\n"
+    "Sets a barrier, waits until every lane has delivered all of its rows up to it (Ctrl-C\n"
+    "gives up and takes it away), then exchanges the lanes. Relays configured with another\n"
+    "number stand still from then on: start them with the new one before or after.";
+
+inline constexpr const char* prune_examples =
+    "  seriatim prune --dry-run\n"
+    "  seriatim prune booking_sms --older-than 30d --reason 'nightly'\n"
+    "  seriatim prune --table seriatim.outbox --older-than 1h --batch 200\n\n"
+    "Never a row at or above the lowest cursor of any process that reads the table, nor one\n"
+    "that is parked, or that a ledger does not know as delivered or set aside. Ctrl-C ends it\n"
+    "between two batches. Exit 1 where rows were found that were never delivered.";
+
+inline constexpr const char* torture_examples =
+    "  seriatim torture --database embedded --minutes 2 --all-faults\n"
+    "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
+    "  seriatim torture --database \"$URL\" --restart-server \\\n"
+    "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
+    "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "
+    "row\n"
+    "was lost, reordered or repeated (exit 1) or --keep is given. Never point it at "
+    "production.";
+
+inline constexpr const char* adopt_examples =
+    "  seriatim adopt booking_sms --reason 'failed over to db2, ticket 17'\n"
+    "  seriatim adopt sms --from booking_sms      the process was renamed\n"
+    "  seriatim adopt sms                         … no, it is another one\n\n"
+    "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED when its cursor was kept for another\n"
+    "server, timeline, database, table or order. Rows may be missing or come again there:\n"
+    "look first, then adopt. What was noted and what is now are shown and journalled.";
+
+}  // namespace seriatim::app
