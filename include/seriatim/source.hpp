@@ -77,6 +77,7 @@ struct Advance {
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   bool next_started = false;  ///< the row after them counts as attempted once
+  bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
 };
 
 /// A failed row to be set aside.

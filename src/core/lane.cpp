@@ -192,7 +192,7 @@ void Lane::number_records() {
 // --- one call, one commit -----------------------------------------------------------------------
 
 Action Lane::lock(const Moment& moment) {
-  lock_asked_at_ = moment.now;
+  lock_asked_at_ = locked_alone_at_ = moment.now;
   return LockCursor{cursor_.epoch, cursor_.position};
 }
 
@@ -265,6 +265,9 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
   const bool more = end < round_.records.size();
   const bool go_on = !failure_ && more && !going(moment) && !renewal_due(moment);
   if (go_on) uncalled_ = cursor_.sequence + done + action.advance.queued.size() + 1;
+  lock_asked_ = go_on && moment.now < locked_alone_at_ + lock_ahead_max;
+  if (lock_asked_) lock_asked_at_ = moment.now;
+  action.advance.goes_on = lock_asked_;
   action.advance.next_started = failure_ || go_on;
   cursor_.attempts = action.advance.next_started ? 1 : 0;
   return action;
@@ -308,7 +311,10 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (going(moment)) return depart(moment);
-  if (uncalled()) return lock(moment);
+  if (uncalled()) {
+    if (!lock_asked_ || mutant(Mutant::lock_asked_late)) return lock(moment);
+    return LockCursor{cursor_.epoch, cursor_.position};
+  }
   if (renewal_due(moment)) return ClaimLane{};
   if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
   return poll();

@@ -34,6 +34,10 @@ class Lane {
   /// end.
   static constexpr milliseconds call_begin_max{3'000};
   static constexpr milliseconds lock_slack{5'000};
+  /// The lock of the next call is asked for together with the commit of the last, in one message,
+  /// for no longer than this: in between two messages whoever else waits for the row (an operator's
+  /// act) gets it, within one it does not.
+  static constexpr milliseconds lock_ahead_max{50};
   /// Idle polling where hints come: only a lost hint waits this long.
   static constexpr milliseconds hinted_interval{1'000};
   /// How often a halted or paused lane looks for an operator's act that sent no hint.
@@ -112,6 +116,8 @@ class Lane {
   std::optional<Time> refused_since_;  ///< held by another for this long
   std::optional<Time> fenced_since_;   ///< and nothing went out since
   Time lock_asked_at_;
+  Time locked_alone_at_;     ///< the last time it was asked for by itself
+  bool lock_asked_ = false;  ///< … or together with the commit in hand
   Time wake_at_;
 };
 

@@ -265,6 +265,23 @@ void Connection::commit() {
   in_transaction_ = false;
 }
 
+pqxx::result Connection::commit_with(std::string_view last_statement, const Params& params,
+                                     std::string_view next_statement) {
+  return guarded([&] {
+    const auto& name = prepared(last_statement);
+#if PQXX_VERSION_MAJOR < 7
+    connection_->prepare_now(name);
+#endif
+    std::string values;
+    for (const auto& param : params) {
+      values += values.empty() ? "(" : ",";
+      values += param ? quote_literal(*param) : "NULL";
+    }
+    return execute("EXECUTE " + name + values + ");COMMIT;" + begin_ + std::string(next_statement),
+                   {});
+  });
+}
+
 void Connection::rollback() {
   if (!in_transaction_) return;
   in_transaction_ = false;

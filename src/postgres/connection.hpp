@@ -87,6 +87,10 @@ class Connection {
 
   /// SessionLost from here means: in doubt.
   void commit();
+  /// In one round trip, of which only the last answer is told: a statement as run_prepared takes
+  /// it, COMMIT, and `begin` with the next transaction's first statement. Directly only.
+  pqxx::result commit_with(std::string_view last_statement, const Params& params,
+                           std::string_view next_statement);
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }

@@ -172,13 +172,19 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_r
               .empty();
 }
 
+std::string CursorRepository::lock_statement(std::uint64_t epoch,
+                                             const std::optional<Position>& position) const {
+  return fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
+                                 {"lane", std::to_string(lane_.lane)},
+                                 {"epoch", expected(epoch)},
+                                 {"position_at", literal(at(position))},
+                                 {"position_id", literal(id(position))}});
+}
+
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
-  const auto locked =
-      connection_.begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                                {"lane", std::to_string(lane_.lane)},
-                                                {"epoch", expected(epoch)},
-                                                {"position_at", literal(at(position))},
-                                                {"position_id", literal(id(position))}}));
+  const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
+  if (held && connection_.in_transaction()) return true;
+  const auto locked = connection_.begin(lock_statement(epoch, position));
   if (!locked.empty()) return true;
   connection_.rollback();
   return false;
@@ -191,6 +197,9 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
                           lease_text(), array_text(move.open_ids), std::to_string(move.queued),
                           std::to_string(move.next_rows)});
   const bool planned = keeps_plan_ || move.redriven;
+  if (move.goes_on && !planned && mark_rows_.empty() && connection_.direct()) {
+    return advance_and_lock(epoch, params, move.to);
+  }
   if (planned) {
     params.push_back(move.ids.back());
     params.emplace_back(move.redriven ? "1" : "0");
@@ -200,6 +209,21 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   core::crash_point("updated");
   if (!end(moved)) return false;
   core::crash_point("committed");
+  return true;
+}
+
+/// Commit and next lock in one round trip. The answer of the lock tells of both, unless there is
+/// none.
+bool CursorRepository::advance_and_lock(std::uint64_t epoch, const Params& params,
+                                        const std::optional<Position>& to) {
+  core::crash_point("updated");
+  const auto locked = connection_.commit_with(advance_, params, lock_statement(epoch, to));
+  core::crash_point("committed");
+  if (locked.empty()) {  // refused, or moved and then paused, or locked by an operator's act
+    const auto cursor = look();
+    return cursor.epoch == epoch && cursor.position == to;
+  }
+  locked_.emplace(epoch, to);
   return true;
 }
 

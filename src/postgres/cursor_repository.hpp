@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "postgres/connection.hpp"
@@ -43,6 +45,7 @@ class CursorRepository {
     bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
     bool next_started = false;
     std::size_t next_rows = 0;  ///< … in a call that may take so many
+    bool goes_on = false;       ///< `lock` comes next, and nothing else was written since the last
   };
   bool advance(std::uint64_t epoch, const Move& move);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
@@ -56,6 +59,10 @@ class CursorRepository {
   [[nodiscard]] std::string lease_text() const;
   [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
+  [[nodiscard]] std::string lock_statement(std::uint64_t epoch,
+                                           const std::optional<Position>& position) const;
+  bool advance_and_lock(std::uint64_t epoch, const Params& params,
+                        const std::optional<Position>& to);
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();
 
@@ -67,6 +74,7 @@ class CursorRepository {
   std::string advance_;
   std::string advance_plan_;  ///< … and the batch that was planned
   bool keeps_plan_;
+  std::optional<std::pair<std::uint64_t, std::optional<Position>>> locked_;  ///< ahead of `lock`
 };
 
 }  // namespace seriatim::postgres

@@ -24,11 +24,13 @@ Transaction::Answer answer_from(const pqxx::result& result) {
 }  // namespace
 
 void LentTransaction::mark(std::chrono::milliseconds time_max) {
+  used_ = true;
   const auto left = std::max<std::int64_t>(1, time_max.count());  // 0 would be no bound
   connection_.run(fill(sql::mark, {{"time_max_ms", std::to_string(left)}}));
 }
 
 Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
+  used_ = true;
   const auto said = connection_.attempt(statement, params);
   if (const auto* refusal = std::get_if<Connection::Refusal>(&said)) {
     Answer answer;

@@ -16,7 +16,12 @@ class LentTransaction final : public Transaction {
   Answer run(const std::string& statement, const Params& params) override;
   void undo() override;
 
+  void begin() { used_ = false; }
+  /// Something of the handler's may be in it.
+  [[nodiscard]] bool used() const { return used_; }
+
  private:
+  bool used_ = false;
   Connection& connection_;
 };
 

@@ -106,9 +106,15 @@ pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound 
     params.insert(params.end(), {after_at(range), after_id(range), timestamp_text(range.settled),
                                  timestamp_text(range.floor.value_or(mark_min)), only_id});
   }
-  // A plan that has not seen the place of the cursor takes a lane's rows for few, and sorts them
-  // all.
-  return lane_.lanes > 1 ? connection_.run(text, params) : connection_.run_prepared(text, params);
+  return run(text, params);
+}
+
+/// Planned without a look at its values, a statement with a condition of the user's, or of a lane,
+/// may come to be for reading all rows behind the cursor and sorting them; one without is for its
+/// index.
+pqxx::result RowReader::run(const std::string& text, const Params& params) {
+  const bool plain = !table_.filtered && lane_.lanes == 1;
+  return plain ? connection_.run_prepared(text, params) : connection_.run(text, params);
 }
 
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
@@ -215,8 +221,8 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
     if (!bounds) return {};
     const auto text = statement_for(sql::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
-    for (const auto& row : connection_.run_prepared(
-             text, {std::to_string(bounds->first), std::to_string(bounds->second)})) {
+    for (const auto& row :
+         run(text, {std::to_string(bounds->first), std::to_string(bounds->second)})) {
       ids.push_back(row[0].as<Mark>());
     }
     return ids;

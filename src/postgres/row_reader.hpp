@@ -64,6 +64,7 @@ class RowReader {
   pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound,
                      const std::optional<std::string>& only_id = std::nullopt);
   const std::string& statement(const Shape& shape);
+  pqxx::result run(const std::string& text, const Params& params);
   Batch read_quickly(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);

@@ -113,6 +113,7 @@ class PostgresSession final : public LaneSession {
     return cursor_.start(epoch, again, next_rows(), late_look_->planned());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
+    lent_.begin();
     return cursor_.lock(epoch, expected);
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
@@ -150,6 +151,7 @@ class PostgresSession final : public LaneSession {
     records_left_ -= std::min(records_left_, advance.done.size());
     queued_left_ -= std::min(queued_left_, advance.queued.size());
     if (advance.next_started) move.next_rows = next_rows();
+    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty() && !lent_.used();
     const bool moved = cursor_.advance(epoch, move);
     if (moved && late_look_) late_look_->advanced(move.ids);
     return moved;

@@ -41,11 +41,11 @@ bool comes_true(const std::function<bool()>& fact) {
 /// A holder frozen on the way of its rows, and the one that follows it.
 struct Zombie {
   Zombie(const std::string& where, int called_before, int committed_before,
-         const std::string& mutant = {})
+         const std::string& mutant = {}, const std::string& more = {})
       : at(where),
         called(called_before),
         committed(committed_before),
-        stage(at == in_the_call ? 0 : rows) {
+        stage(at == in_the_call ? 0 : rows, more) {
     frozen = stage.start("frozen", {{"SERIATIM_STOP_AT", at}, {"SERIATIM_MUTANT", mutant}});
     if (at == in_the_call) freeze_in_the_call();
   }
@@ -110,10 +110,11 @@ std::vector<std::unique_ptr<Zombie>> frozen_at(
   return zombies;
 }
 
-/// A holder frozen before it takes the lock for row 3; its successor stands at that row, which the
-/// receiver refuses for long.
+/// A holder frozen before it takes the lock for row 3, which is the first of a batch; its successor
+/// stands at that row, which the receiver refuses for long.
 struct StandingRow {
-  explicit StandingRow(const std::string& mutant) : zombie("before lock:3", 2, 2, mutant) {
+  explicit StandingRow(const std::string& mutant)
+      : zombie("before lock:3", 2, 2, mutant, "batch_rows = 2\n") {
     zombie.stage.receiver.reply_with([](const ReceivedRequest& request) {
       if (request.header("Seriatim-Sequence") != "3") return Reply::with_status(200);
       auto busy = Reply::with_status(503);
@@ -144,8 +145,7 @@ TEST_SUITE("zombies") {
     check_zombies(frozen_at({{"after claim", 0, 0},
                              {"after poll", 0, 0},
                              {"after start", 0, 0},
-                             {"before lock:3", 2, 2},
-                             {"committed:3", 3, 3}}));
+                             {"before lock:1", 0, 0}}));
   }
 
   TEST_CASE("frozen with the lock until the server takes it away: it thaws into a standby") {
@@ -153,6 +153,8 @@ TEST_SUITE("zombies") {
                              {"after call:3", 3, 2},
                              {"before advance:3", 3, 2},
                              {"updated:3", 3, 2},
+                             {"committed:3", 3, 3},  // with the lock for the next call
+                             {"before lock:3", 2, 2},
                              {in_the_call, 3, 2}}));
   }
 

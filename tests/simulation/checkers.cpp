@@ -100,7 +100,7 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 }
 
 /// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
-/// one astray came before it.
+/// one astray came before it and went out, or was set aside.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
   const auto from = call_of(attempt).epoch;
   const auto to = call_of(later).epoch;
@@ -110,17 +110,19 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
     return move.by != Evidence::Move::By::holder && renumbers && move.row_epoch >= from &&
            move.row_epoch < to;
   });
+  const auto between = [&](Micros at) { return at >= attempt.begin && at <= later.begin; };
   const bool by_parking = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
-    const bool between = p.at >= attempt.begin && p.at <= later.begin;
-    return std::to_string(p.id) == later.id && (between || (p.epoch >= from && p.epoch < to));
+    return std::to_string(p.id) == later.id && (between(p.at) || (p.epoch >= from && p.epoch < to));
   });
   const auto rank = rank_of(later);
   if (by_parking) return true;
   if (by_act || delivers_late()) return by_act;
   return std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
     const auto& handled = fate_[astray].handled_at;
-    return rank && astray < *rank && handled && *handled >= attempt.begin &&
-           *handled <= later.begin;
+    const bool set_aside =
+        std::any_of(seen_.parked.begin(), seen_.parked.end(),
+                    [&](const auto& p) { return p.id == row_at(astray).id && between(p.at); });
+    return rank && astray < *rank && (set_aside || (handled && between(*handled)));
   });
 }
 

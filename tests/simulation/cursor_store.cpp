@@ -156,6 +156,7 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advan
   by.queued_left -= std::min(by.queued_left, advance.queued.size());
   if (advance.next_started) hand_over(by);
   table_.wal.commit(true);
+  by.locked_ahead = advance.goes_on && lock(by, epoch, cursor_.position);
   return true;
 }
 

@@ -16,7 +16,8 @@ struct Backend {
   unsigned relay = 0;
   std::string holder;  ///< the relay's name, unique per run
   bool alive = true;
-  unsigned locks_taken = 0;  ///< tells one lock transaction from the next
+  unsigned locks_taken = 0;   ///< tells one lock transaction from the next
+  bool locked_ahead = false;  ///< with the last commit, for the next call
 
   // Kept by the client, lives as long as the session:
   std::optional<core::Fence> fence;

@@ -53,6 +53,13 @@ void clocks_alone(Setup& setup) {
   setup.clock_leap = 2 * second;
 }
 
+/// Many rows one after another, by holders that freeze between any two steps.
+void frozen_often(Setup& setup) {
+  setup.config.commit_every = 1;
+  setup.config.batch_rows = 50;
+  setup.frozen = 0.02;
+}
+
 void late_rows_delivered(Setup& setup) {
   setup.order = seriatim::OrderBy::created_at;
   setup.astray = 0.5;
@@ -130,6 +137,10 @@ TEST_SUITE("mutants of the driver and the store") {
   }
   TEST_CASE("a call begun after its time is sent without a lock") {
     must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");
+  }
+  TEST_CASE("a lock that came with a commit is as old as the commit") {
+    must_be_caught({.mutant = Mutant::lock_asked_late}, Profile::everything, 3'000, "P5",
+                   frozen_often);
   }
   TEST_CASE("without the lock a second holder comes in between") {
     must_be_caught({.sabotage = Sabotage::no_lock}, Profile::everything, 500, "P2 P3 P5");

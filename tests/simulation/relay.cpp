@@ -192,6 +192,11 @@ void Relay::perform(const core::StartBatch& a) {
 }
 
 void Relay::perform(const core::LockCursor& a) {
+  // Known already, so nobody asks the server, and nobody learns that the session has ended.
+  if (backend_->locked_ahead) {
+    backend_->locked_ahead = false;
+    return reply(life_, core::Locked{true});
+  }
   execute([this, a](const BackendPtr& b) {
     const bool ours = server_.cursors().lock(*b, a.epoch, a.expected);
     if (ours) server_.watch_idle_transaction(b);
@@ -209,7 +214,9 @@ void Relay::perform(const core::AdvanceCursor& a) {
     remembered_->sequence = lane_->status().sequence;
   }
   execute([this, a](const BackendPtr& b) {
-    return core::Advanced{server_.cursors().advance(*b, a.epoch, a.advance)};
+    const bool ours = server_.cursors().advance(*b, a.epoch, a.advance);
+    if (b->locked_ahead) server_.watch_idle_transaction(b);
+    return core::Advanced{ours};
   });
 }
 
@@ -282,6 +289,7 @@ void Relay::execute(Statement statement) {
                            if (fate == lost_before) server_.end(backend, "statement lost");
                            if (!backend->alive)
                              return reply(life, core::SessionEnded{"statement failed"});
+                           backend->locked_ahead = false;  // whatever it is, it ends that lock
                            auto event = run(backend);
                            if (fate == answered) return reply(life, std::move(event));
                            server_.end(backend, "answer lost");
