@@ -1,8 +1,8 @@
 # seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [TIMEOUT seconds]): one doctest program, one
 # ctest entry. Labels: fast (no server), postgres (starts one), broker
-# (starts a broker), slow (tens of seconds).
+# (starts a broker), slow (tens of seconds). ARGUMENTS are the program's own.
 function(seriatim_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 300)
   endif()
@@ -10,6 +10,6 @@ function(seriatim_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
                                              ${PROJECT_SOURCE_DIR}/handlers)
   target_link_libraries(${name} PRIVATE seriatim_test_main seriatim_warnings ${TEST_LIBRARIES})
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${name} ${TEST_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
 endfunction()
