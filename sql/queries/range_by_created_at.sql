@@ -1,5 +1,5 @@
 -- A lane's settled rows after the cursor, in its order: one range of the index (created_at, id).
--- $3, $4 cursor  $5 settled: strictly below  $6 nothing waits below this  $7 this row alone
+-- $3, $4 cursor  $5 settled: strictly below  $6 nothing waits below this  $7 this row alone, where asked for
 SELECT t.{created_at} AS place, t.{id} AS tie,
        t.{id}::text AS id, t.{created_at} AS created_at, false AS late,
        ({key})::text AS key, ({event_type})::text AS event_type,
@@ -9,7 +9,7 @@ FROM {table} AS t
 WHERE {after_cursor}
   AND t.{created_at} < $5::timestamptz
   AND t.{created_at} >= $6::timestamptz
-  AND ($7::{id_type} IS NULL OR t.{id} = $7::{id_type})
+  AND {alone}
   AND (SELECT to_regclass({table_text})::oid = {oid}::oid  -- no other table in its place
        AND row_security_active({oid}::oid) = {policed})  -- and none of its rows hidden since
   AND ({where}) AND {lane_filter}

@@ -91,22 +91,34 @@ std::string RowReader::row_bytes_max() const {
   return std::to_string(config_.payload_max * bytes_scale(table_.payload_is_binary));
 }
 
-pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound bound,
-                              const std::optional<std::string>& only_id) {
+pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
   const auto bytes = bound == BatchBound::share
                          ? share_of(rows_max)
                          : config_.batch_bytes * bytes_scale(table_.payload_is_binary);
+  auto params = params_of(range, bytes);
+  return params ? run(statement({bound, !range.after, rows_max}), *params) : pqxx::result();
+}
+
+pqxx::result RowReader::query_one(const Range& range, const std::string& id) {
+  auto params = params_of(range, config_.batch_bytes * bytes_scale(table_.payload_is_binary), id);
+  if (!params) return {};
+  if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
+  return connection_.run(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
+}
+
+/// Nothing where no row can lie in the range.
+std::optional<Params> RowReader::params_of(const Range& range, std::size_t bytes,
+                                           const std::optional<std::string>& only_id) const {
   Params params{std::to_string(bytes), row_bytes_max()};
-  const auto& text = statement({bound, !range.after, rows_max});
   if (config_.order_by == OrderBy::id) {
     const auto ids = id_range(range, only_id);
-    if (!ids) return {};
+    if (!ids) return std::nullopt;
     params.insert(params.end(), {std::to_string(ids->first), std::to_string(ids->second)});
   } else {
     params.insert(params.end(), {after_at(range), after_id(range), timestamp_text(range.settled),
-                                 timestamp_text(range.floor.value_or(mark_min)), only_id});
+                                 timestamp_text(range.floor.value_or(mark_min))});
   }
-  return run(text, params);
+  return params;
 }
 
 /// Planned without a look at its values, a statement with a condition of the user's, or of a lane,
@@ -161,7 +173,7 @@ RowReader::Batch RowReader::read_first(const Range& range) {
 
 RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) {
   try {
-    auto batch = exact(query(range, 1, BatchBound::bytes, id), 1);
+    auto batch = exact(query_one(range, id), 1);
     batch.complete = false;
     return batch;
   } catch (const SourceBroken& broken) {

@@ -61,8 +61,11 @@ class RowReader {
     auto operator<=>(const Shape&) const = default;
   };
 
-  pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound,
-                     const std::optional<std::string>& only_id = std::nullopt);
+  pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound);
+  pqxx::result query_one(const Range& range, const std::string& id);
+  [[nodiscard]] std::optional<Params> params_of(
+      const Range& range, std::size_t bytes,
+      const std::optional<std::string>& only_id = std::nullopt) const;
   const std::string& statement(const Shape& shape);
   pqxx::result run(const std::string& text, const Params& params);
   Batch read_quickly(const Range& range, unsigned rows_max);

@@ -18,6 +18,10 @@ enum class BatchBound {
 [[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
                                         BatchBound bound, bool from_the_start, unsigned rows_max);
 
+/// The same for one row, where it stands in the range.
+[[nodiscard]] std::string row_in_range(const Table& table, const LaneId& lane, OrderBy order,
+                                       bool from_the_start);
+
 /// The same for ids.
 [[nodiscard]] std::string rows_of_ids(const Table& table, const LaneId& lane, unsigned rows_max);
 

@@ -62,6 +62,7 @@ TEST_SUITE("COMMITs in the protocol") {
     CHECK(watch.from_client(message('Q', "BEGIN; SELECT 'COMMIT'\0"s)).empty());
     CHECK(watch.from_client(message('Q', "COMMIT\0"s)).size() == 1);
     CHECK(watch.from_client(message('Q', " commit;\0"s)).size() == 1);
+    CHECK(watch.from_client(message('Q', "EXECUTE move;COMMIT;BEGIN\0"s)).size() == 1);
     CHECK(watch.from_client(message('P', "\0COMMIT\0\0\0"s)).size() == 1);
     CHECK(watch.from_client(message('P', "name\0COMMIT\0\0\0"s)).size() == 1);
     CHECK(watch.from_client(message('B', "COMMIT\0"s)).empty());

@@ -7,7 +7,8 @@ namespace seriatim::torture {
 
 namespace {
 
-constexpr std::size_t begun_bytes_max = 512;         // a statement's name and its first word
+constexpr std::size_t begun_bytes_max = 4'096;       // a statement's name and its first word, or
+                                                     // the move of a cursor before its COMMIT
 constexpr std::size_t start_up_bytes_max = 10'000;   // PostgreSQL's own limit
 constexpr std::size_t message_bytes_max = 1U << 30;  // and again
 constexpr std::uint32_t ask_for_tls = 80877103;
@@ -31,7 +32,7 @@ bool begins_with_commit(std::string_view text) {
          });
 }
 
-/// Query, or Parse after the statement's name.
+/// Query, of which it may be a later statement, or Parse after the statement's name.
 bool asks_for_commit(std::string_view message) {
   auto body = message.substr(5);
   if (message[0] == 'P') {
@@ -39,6 +40,7 @@ bool asks_for_commit(std::string_view message) {
     if (name_end == std::string_view::npos) return false;
     body.remove_prefix(name_end + 1);
   }
+  if (message[0] == 'Q' && body.find(";COMMIT;") != std::string_view::npos) return true;
   return (message[0] == 'Q' || message[0] == 'P') && begins_with_commit(body);
 }
 

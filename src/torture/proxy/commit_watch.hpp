@@ -9,8 +9,9 @@
 namespace seriatim::torture {
 
 /// Follows one PostgreSQL connection (protocol 3.0) and finds the COMMITs in it, asked and
-/// answered. Of TLS, or of what is not PostgreSQL, it sees nothing. A COMMIT prepared under a name
-/// beforehand, or one among several statements of a message, shows by its answer only.
+/// answered. Of TLS, or of what is not PostgreSQL, it sees nothing. Among several statements of a
+/// message it is known by the semicolons around it, near the beginning; one prepared under a name
+/// beforehand shows by its answer only.
 ///
 /// Units: offsets into the bytes given. One that lies in earlier bytes, already told as harmless,
 /// is 0: the rest of its message is still to come, and without it nobody can read it.
