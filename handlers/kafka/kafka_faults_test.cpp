@@ -181,7 +181,7 @@ TEST_CASE("a producer that may not write idempotently waits for the right to") {
   KafkaHandler handler(config_for(cluster));
   cluster.refuse_producer_id({RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
   const auto batch = rows(1, 10);
-  const auto outcome = deliver(handler, batch, 5s);
+  const auto outcome = deliver(handler, batch, 20s);
   CHECK(outcome.done == 0);
   CHECK(says(outcome, "Cluster authorization failed"));
   CHECK(outcome.next->kind == Kind::retry_later);
