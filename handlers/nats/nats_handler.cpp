@@ -45,6 +45,7 @@ BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContex
 std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
   if (connection_.is_open()) return std::nullopt;
   window_ = config_.in_flight;
+  others_write_ = false;
   last_id_.reset();
   compared_ = !last_sequence_;
   auto failure = connection_.open(deadline);
@@ -54,7 +55,7 @@ std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
 
 /// Several only where each names the one it must follow: the server refuses one whose predecessor
 /// failed, so nothing overtakes a row. By id, for of a sequence that was expected another writer's
-/// message may take the place.
+/// message may take the place. The first may go without: all before it are acknowledged.
 void NatsHandler::send(Rows rows) {
   const bool alone = config_.expect_last_message && !last_id_;
   rows = rows.first(std::min(rows.size(), alone ? 1 : window_));
@@ -74,9 +75,14 @@ void NatsHandler::send(Rows rows) {
 std::optional<Header> NatsHandler::expectation(Rows rows, std::size_t row) const {
   if (!config_.expect_last_message) return std::nullopt;
   if (row > 0) return Header{"Nats-Expected-Last-Msg-Id", rows[row - 1].idempotency_key()};
-  if (last_id_) return Header{"Nats-Expected-Last-Msg-Id", *last_id_};
+  if (first_is_chained()) return Header{"Nats-Expected-Last-Msg-Id", *last_id_};
   if (compared_) return std::nullopt;
   return Header{"Nats-Expected-Last-Sequence", std::to_string(*last_sequence_)};
+}
+
+/// So that of what a relay sent that lost the lane nothing is stored once the stream went on.
+bool NatsHandler::first_is_chained() const {
+  return last_id_ && !others_write_;
 }
 
 NatsHandler::Published NatsHandler::judge(Rows rows, const NatsReport& report) {
@@ -92,9 +98,16 @@ NatsHandler::Published NatsHandler::judge(Rows rows, const NatsReport& report) {
   }
   if (failed == acks.end()) {
     window_ = std::min(window_ * 2, config_.in_flight);
+    if (window_ == config_.in_flight) others_write_ = false;
     return {done, std::nullopt};
   }
   if (!*failed) return {done, judge_missing(report)};
+  if ((*failed)->is_wrong_predecessor() && (done > 0 || first_is_chained())) {
+    // Someone else wrote into the stream, or this row goes to another one. It goes first, next.
+    others_write_ = true;
+    window_ = std::max<std::size_t>(window_ / 2, 1);
+    return {done, std::nullopt};
+  }
   return {done, judge_refusal(**failed)};
 }
 
@@ -109,13 +122,6 @@ Outcome NatsHandler::judge_missing(const NatsReport& report) const {
 
 /// Nothing where the row is to be sent again at once.
 std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack) {
-  if (ack.is_wrong_predecessor() && last_id_) {
-    // Someone else wrote into the stream, or this row goes to another one. All rows before it are
-    // acknowledged and none is on its way, so it may go without naming its predecessor.
-    last_id_.reset();
-    window_ = std::max<std::size_t>(window_ / 2, 1);
-    return std::nullopt;
-  }
   if (ack.is_wrong_sequence() && !compared_) return judge_wrong_sequence(ack);
   const auto why = config_.place.origin() + ": " + told(ack.description);
   if (ack.is_against_the_row()) {

@@ -32,6 +32,7 @@ class NatsHandler final : public Handler {
   /// Sends the next rows, as many as may be on their way at once.
   void send(Rows rows);
   [[nodiscard]] std::optional<Header> expectation(Rows rows, std::size_t row) const;
+  [[nodiscard]] bool first_is_chained() const;
   [[nodiscard]] Published judge(Rows rows, const NatsReport& report);
   [[nodiscard]] Outcome judge_missing(const NatsReport& report) const;
   [[nodiscard]] std::optional<Outcome> judge_refusal(const PublishAck& ack);
@@ -47,8 +48,9 @@ class NatsHandler final : public Handler {
   /// Of the last row that was acknowledged on any: what the server must not have lost.
   std::optional<std::uint64_t> last_sequence_;
   std::string stream_;
-  bool compared_ = false;  ///< on this connection
-  std::size_t window_;     ///< rows sent at once; shrinks where others write into the stream
+  bool compared_ = false;      ///< on this connection
+  std::size_t window_;         ///< rows sent at once; shrinks where others write into the stream
+  bool others_write_ = false;  ///< until the window has its size again
 };
 
 }  // namespace seriatim::handlers

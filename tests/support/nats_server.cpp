@@ -162,8 +162,10 @@ std::string NatsStored::header(const std::string& name) const {
 struct NatsClient::Impl {
   natsConnection* connection = nullptr;
   jsCtx* jetstream = nullptr;
+  natsSubscription* listener = nullptr;
 
   ~Impl() {
+    natsSubscription_Destroy(listener);
     jsCtx_Destroy(jetstream);
     natsConnection_Destroy(connection);
   }
@@ -231,6 +233,20 @@ std::size_t NatsClient::count(const std::string& stream) {
   std::uint64_t count = 0;
   (void)impl_->last(stream, count);
   return count;
+}
+
+void NatsClient::listen(const std::string& subjects) {
+  check("listen",
+        natsConnection_SubscribeSync(&impl_->listener, impl_->connection, subjects.c_str()));
+  check("listen", natsSubscription_SetPendingLimits(impl_->listener, -1, -1));
+  check("listen", natsConnection_FlushTimeout(impl_->connection, answer_ms));
+}
+
+std::size_t NatsClient::heard() {
+  check("heard", natsConnection_FlushTimeout(impl_->connection, answer_ms));
+  int heard = 0;
+  check("heard", natsSubscription_GetPending(impl_->listener, &heard, nullptr));
+  return static_cast<std::size_t>(heard);
 }
 
 namespace {

@@ -76,6 +76,9 @@ class NatsClient {
   void delete_stream(const std::string& stream);
   void publish(const std::string& subject, const std::string& body);
   std::size_t count(const std::string& stream);
+  /// From now on counts what is published to these subjects, whether a stream takes it or not.
+  void listen(const std::string& subjects);
+  [[nodiscard]] std::size_t heard();
   /// All of them, in the order of the stream.
   std::vector<NatsStored> messages(const std::string& stream);
 
