@@ -40,8 +40,13 @@ class LaneShare {
   /// Nobody can be asked who else there is: as if all stood by for every lane.
   const std::vector<bool>& decide_blindly();
 
-  /// Of the last decision: nothing is left to take.
-  [[nodiscard]] bool holds_all() const { return holds_all_; }
+  /// An instance says so often that it runs.
+  static constexpr milliseconds tell_interval{1'000};
+
+  /// How long until the next look: `standby`, or until it is time to tell where nothing is left to
+  /// take. All instances together look no more than some hundred times a second: many look
+  /// seldomer.
+  [[nodiscard]] milliseconds until_next_look(milliseconds standby) const;
 
  private:
   struct Count;
@@ -58,6 +63,7 @@ class LaneShare {
   std::vector<std::optional<Time>> free_since_;
   Time kept_until_{};
   bool holds_all_ = false;
+  unsigned instances_ = 1;  ///< at the last look
 };
 
 }  // namespace seriatim::core

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// An instance is not counted after three seconds of silence (RosterSession).
-constexpr milliseconds tell_interval{1'000};
+constexpr auto tell_interval = core::LaneShare::tell_interval;
 constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
 
 }  // namespace
@@ -55,7 +55,7 @@ std::optional<ShareDriver::Time> ShareDriver::look_once(Time now) {
   if (due) tell_at_ = now + tell_interval;
   failures_ = 0;
   tell(share_.decide(roster, seen_));
-  return seen_ + (share_.holds_all() ? tell_interval : parts_.config.standby_interval);
+  return seen_ + share_.until_next_look(parts_.config.standby_interval);
 }
 
 /// What was decided last holds for a while; then no lane shall wait for us to see again.

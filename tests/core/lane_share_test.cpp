@@ -124,7 +124,7 @@ TEST_SUITE("lane share") {
 
   TEST_CASE("what a dead instance held is taken in shares, at the first look") {
     CHECK(decided("a", roster({"a", "b"}, "aaabbbcc", "      !!")) == "xxx...x.");
-    CHECK(decided("b", roster({"a", "b"}, "aaabbbcc", "      !!")) == "...xxxx.");
+    CHECK(decided("b", roster({"a", "b"}, "aaabbbcc", "      !!")) == "...xxx.x");
   }
 
   TEST_CASE("a lane that an instance which runs has lost is left to it, unless it has its share") {
@@ -162,6 +162,32 @@ TEST_SUITE("lane share") {
     CHECK(text(share.decide(roster({"a", "b", "c"}, "......"), start)) == "...xx.");
   }
 
+  TEST_CASE("those that see the same go for lanes of their own") {
+    const std::vector<std::string> all{"a", "b", "c"};
+    const auto seen = roster(all, "aaa......");
+    CHECK(decided("b", seen) == "...xxx...");
+    CHECK(decided("c", seen) == "......xxx");
+  }
+  TEST_CASE("… and where not all are free yet, those named first have them first") {
+    const auto seen = roster({"a", "b", "c"}, "aaaaa....");
+    CHECK(decided("b", seen) == ".....xxx.");
+    CHECK(decided("c", seen) == ".....xx.x");  // one, and two that b may be unable to take
+  }
+  TEST_CASE("a hundred instances look a hundred times a second, not three hundred") {
+    const auto pause = [](unsigned instances, milliseconds standby) {
+      Roster seen = roster({}, std::string(100, '.'));
+      for (unsigned i = 0; i < instances; ++i) seen.instances.push_back(std::to_string(i));
+      LaneShare share("0", 100);
+      (void)share.decide(seen, start);
+      return share.until_next_look(standby);
+    };
+    CHECK(pause(2, 300ms) == 300ms);
+    CHECK(pause(30, 300ms) == 300ms);
+    CHECK(pause(50, 300ms) == 500ms);
+    CHECK(pause(100, 300ms) == 1s);
+    CHECK(pause(1'000, 300ms) == 1s);  // it tells then in any case
+    CHECK(pause(1'000, 2s) == 2s);
+  }
   TEST_CASE("whoever joins and dies, lanes are even after a few looks and then stay") {
     std::mt19937 random(7);
     for (int story = 0; story < 2'000; ++story) {

@@ -48,9 +48,14 @@ Fleet::Fleet(std::uint64_t seed, bool calm, Sabotage sabotage)
   size_.lanes = static_cast<unsigned>(random_.between(2, 9));
   size_.instances = static_cast<unsigned>(random_.between(2, 6));
   one_cut_off_ = !calm && random_.chance(0.2);
+  set_up([&](unsigned lane) {
+    return lane_setup(seed * 1'009 + lane, calm, size_.instances, sabotage);
+  });
+}
+
+void Fleet::set_up(const std::function<Setup(unsigned lane)>& setup) {
   for (unsigned lane = 0; lane < size_.lanes; ++lane) {
-    lanes_.push_back(std::make_unique<World>(
-        lane_setup(seed * 1'009 + lane, calm, size_.instances, sabotage), false, nullptr));
+    lanes_.push_back(std::make_unique<World>(setup(lane), false, nullptr));
   }
   instances_.resize(size_.instances);
 }
@@ -148,14 +153,15 @@ void Fleet::act(Instance& instance, std::size_t number) {
 }
 
 void Fleet::look(Instance& instance) {
+  ++looks_;
   instance.decided = instance.share->decide(roster_for(instance), time_of(now_));
   if (now_ >= instance.tell_at) {
     instance.told_at = now_;
     instance.tell_at = now_ + tell_interval;
   }
   const auto& config = lanes_[0]->stage().setup.config;
-  const auto interval = std::chrono::microseconds(config.standby_interval).count();
-  instance.look_at = now_ + (instance.share->holds_all() ? tell_interval : interval);
+  const auto pause = instance.share->until_next_look(config.standby_interval);
+  instance.look_at = now_ + std::chrono::microseconds(pause).count();
 }
 
 /// A lane's holder is told by the name of the instance, where it is this life's relay.
@@ -172,10 +178,7 @@ Roster Fleet::roster_for(const Instance& instance) const {
   roster.instances.push_back(instance.name);
   for (const auto& lane : lanes_) {
     Roster::Lane seen{lane->cursors().holder(), lane->cursors().looks_free()};
-    for (std::size_t i = 0; i < instances_.size(); ++i) {
-      const auto& relay = lane->relay(i);
-      if (relay.is_running() && relay.name() == seen.holder) seen.holder = instances_[i].name;
-    }
+    if (const auto holder = holder_of(*lane)) seen.holder = instances_[*holder].name;
     roster.lanes.push_back(std::move(seen));
   }
   return roster;
@@ -268,21 +271,28 @@ std::optional<Violation> Fleet::demand_even(const std::string& after, Micros wit
 std::vector<unsigned> Fleet::held() const {
   std::vector<unsigned> held(instances_.size(), 0);
   for (const auto& lane : lanes_) {
-    for (std::size_t i = 0; i < instances_.size(); ++i) {
-      const auto& relay = lane->relay(i);
-      held[i] += relay.is_running() && relay.name() == lane->cursors().holder();
-    }
+    if (const auto holder = holder_of(*lane)) held[*holder] += 1;
   }
   return held;
+}
+
+/// The instance whose relay holds the lane, where it lives still. Its name tells its number.
+std::optional<std::size_t> Fleet::holder_of(const World& lane) const {
+  const auto& name = lane.cursors().holder();
+  if (name.empty()) return std::nullopt;
+  const auto number = std::stoul(name.substr(name.find('-') + 1)) - 1;
+  const auto& relay = lane.relay(number);
+  return relay.is_running() && relay.name() == name ? std::optional(number) : std::nullopt;
 }
 
 bool Fleet::even() const {
   const auto all = held();
   unsigned least = size_.lanes, most = 0, sum = 0;
   for (std::size_t i = 0; i < instances_.size(); ++i) {
+    if (!runs(i)) continue;  // what one that stops holds still is held by nobody who counts
     sum += all[i];
     most = std::max(most, all[i]);
-    if (runs(i)) least = std::min(least, all[i]);
+    least = std::min(least, all[i]);
   }
   return sum == size_.lanes && most - least <= 1;
 }

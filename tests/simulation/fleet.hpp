@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ class Fleet {
     unsigned instances = 0;
   };
   Fleet(std::uint64_t seed, bool calm, Sabotage sabotage);
+  /// As large as told, and nothing fails but what `grow_and_shrink` does.
+  Fleet(std::uint64_t seed, Size size, Sabotage sabotage);
 
   struct Outcome {
     std::optional<Violation> violation;
@@ -28,6 +31,23 @@ class Fleet {
     Micros slowest = 0;  ///< to be even again after an instance came or went
   };
   Outcome live();
+
+  /// What came or went, and how the others took it.
+  struct Turn {
+    std::string what;
+    unsigned instances = 0;  ///< running afterwards
+    Micros even_after = 0;   ///< since the last of it
+    std::size_t moved = 0;   ///< lanes that changed hands
+    double looks_per_s = 0;  ///< of all instances, once the lanes are even
+  };
+  struct Growth {
+    std::optional<Violation> violation;
+    std::vector<Turn> turns;
+    std::size_t rows = 0;
+  };
+  /// Instances join, are killed, vanish and are replaced, alone and by the dozen, while rows come:
+  /// ten at least (large_fleet.cpp).
+  Growth grow_and_shrink();
 
  private:
   struct Instance {
@@ -60,9 +80,17 @@ class Fleet {
   void somebody_runs();
   std::optional<Violation> come_and_go();
   std::optional<Violation> demand_even(const std::string& after, Micros within);
+  void set_up(const std::function<Setup(unsigned lane)>& setup);
+
+  // large_fleet.cpp
+  void come_one_by_one(std::size_t from, std::size_t to);
+  void deploy_anew(std::size_t count);
+  std::optional<Turn> turn(const std::string& what, Micros within,
+                           const std::function<void()>& act);
 
   [[nodiscard]] bool runs(std::size_t number) const { return instances_[number].share != nullptr; }
   [[nodiscard]] std::vector<unsigned> held() const;
+  [[nodiscard]] std::optional<std::size_t> holder_of(const World& lane) const;
   [[nodiscard]] bool even() const;
   [[nodiscard]] bool all_at_rest() const;
   [[nodiscard]] std::size_t hand_overs() const;
@@ -76,6 +104,7 @@ class Fleet {
   bool faults_over_ = false;
   Micros now_ = 0;
   Micros slowest_ = 0;
+  std::uint64_t looks_ = 0;
   std::vector<std::unique_ptr<World>> lanes_;
   std::vector<Instance> instances_;
 };

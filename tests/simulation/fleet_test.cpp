@@ -2,6 +2,8 @@
 // and once nothing fails any more the lanes are evenly held. SERIATIM_SIM_SEED tells one seed.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "core/mutant.hpp"
 #include "simulation/fleet.hpp"
 #include "simulation/seeds.hpp"
@@ -45,6 +47,13 @@ void must_be_caught(Mutant mutant, Sabotage sabotage, std::uint64_t seeds_max, b
   FAIL("not caught within ", seeds_max, " seeds");
 }
 
+std::string text_of(const Fleet::Turn& turn, Fleet::Size size) {
+  return std::to_string(size.lanes) + " lanes, " + turn.what + ", " +
+         std::to_string(turn.instances) + " run: even after " +
+         std::to_string(turn.even_after / millisecond) + " ms, " + std::to_string(turn.moved) +
+         " lanes moved, " + std::to_string(std::lround(turn.looks_per_s)) + " looks a second";
+}
+
 }  // namespace
 
 TEST_SUITE("fleets: instances that share lanes") {
@@ -53,6 +62,29 @@ TEST_SUITE("fleets: instances that share lanes") {
   }
   TEST_CASE("… dying, frozen and cut off from their lanes too") {
     check_fleets(400, false);
+  }
+  TEST_CASE(
+      "many instances and lanes: even again whoever comes and goes, no row lost or repeated") {
+    const Fleet::Size size{
+        static_cast<unsigned>(number_from_environment("SERIATIM_SIM_LANES", 150)),
+        static_cast<unsigned>(number_from_environment("SERIATIM_SIM_INSTANCES", 20))};
+    const auto seed = number_from_environment("SERIATIM_SIM_SEED", 1);
+    const auto growth = Fleet(seed, size, Sabotage::none).grow_and_shrink();
+    for (const auto& turn : growth.turns) MESSAGE(text_of(turn, size));
+    if (const auto& broken = growth.violation) FAIL(broken->rule, ": ", broken->text);
+    CHECK(growth.turns.size() == 8);
+    MESSAGE(growth.rows, " rows");
+  }
+  TEST_CASE("… and where they never give up a lane, or do not see each other, that is noticed") {
+    const auto broken_by = [](Mutant mutant, Sabotage sabotage) {
+      active_mutant = mutant;
+      const auto broken = Fleet(1, Fleet::Size{40, 10}, sabotage).grow_and_shrink().violation;
+      active_mutant = Mutant::none;
+      return broken ? broken->rule : "";
+    };
+    CHECK(broken_by(Mutant::none, Sabotage::none).empty());
+    CHECK(broken_by(Mutant::never_given_up, Sabotage::none) == "even");
+    CHECK(broken_by(Mutant::none, Sabotage::instances_unseen) == "even");
   }
   TEST_CASE("a lane given up before what it delivered is committed repeats rows") {
     must_be_caught(Mutant::given_up_mid_batch, Sabotage::none, 300, true, "P2 P3");

@@ -30,6 +30,7 @@ class World {
   [[nodiscard]] bool is_at_rest() const { return nothing_waits() && all_decided_on(); }
   [[nodiscard]] std::optional<Violation> verdict(bool at_rest) const;
   Relay& relay(std::size_t number) { return relays_[number]; }
+  [[nodiscard]] const Relay& relay(std::size_t number) const { return relays_[number]; }
   [[nodiscard]] const CursorStore& cursors() const { return server_.cursors(); }
 
  private:
