@@ -47,7 +47,7 @@ inline KafkaHandlerConfig config_for(const KafkaMock& cluster) {
 }
 
 inline BatchOutcome deliver(KafkaHandler& handler, const std::vector<Record>& batch,
-                            std::chrono::milliseconds time = 10s) {
+                            std::chrono::milliseconds time = 30s) {
   return handler.handle(batch, call_within(time));
 }
 

@@ -77,7 +77,7 @@ std::string ids_up_to(std::size_t count) {
 }
 
 BatchOutcome deliver(RabbitmqHandler& handler, const std::vector<Record>& batch,
-                     std::chrono::milliseconds time = 10s) {
+                     std::chrono::milliseconds time = 30s) {
   return handler.handle(batch, call_within(time));
 }
 

@@ -38,7 +38,7 @@ RedisHandlerConfig config_for(const RedisServer& server) {
 }
 
 BatchOutcome deliver(RedisHandler& handler, const std::vector<Record>& batch,
-                     std::chrono::milliseconds time = 10s) {
+                     std::chrono::milliseconds time = 30s) {
   return handler.handle(batch, call_within(time));
 }
 

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Kind = Outcome::Kind;
 
+constexpr std::chrono::seconds patience{180};
+
 /// A case of the suite: a broker, and how to make its handler.
 struct Stage {
   void (*register_kind)(HandlerRegistry&);
@@ -133,7 +135,7 @@ void deliver_in_trouble(Stage& stage, HandlerLane& lane, std::size_t times,
   for (std::size_t i = 1; i <= times; ++i) {
     const auto rows = lane.rows().size() * i / (times + 1);
     wait_until(
-        "some rows are there", [&] { return lane.confirmed() >= rows; }, 60s);
+        "some rows are there", [&] { return lane.confirmed() >= rows; }, patience);
     trouble();
   }
   delivery.join();
@@ -147,7 +149,8 @@ void a_killed_server_loses_nothing(Stage& stage) {
   const auto kill = [&] {
     const auto failures = lane.failures();
     stage.broker->kill();
-    wait_until("a call fails", [&] { return lane.failures() > failures; });
+    wait_until(
+        "a call fails", [&] { return lane.failures() > failures; }, patience);
     stage.broker->start();
   };
   deliver_in_trouble(stage, lane, 3, kill);
@@ -159,7 +162,7 @@ void a_frozen_server_does_not_hold_a_call(Stage& stage) {
   stage.broker->freeze();
   const auto began = Clock::now();
   const auto outcome = lane.call(500ms);
-  CHECK(Clock::now() - began < 2s);
+  CHECK(Clock::now() - began < 10s);  // no library's own limit is as short
   REQUIRE(outcome.next);
   const auto kind = outcome.next->kind;
   CHECK((kind == Kind::retry_later || kind == Kind::unknown));
@@ -173,7 +176,8 @@ void a_slow_server_keeps_the_order(Stage& stage) {
   const auto stumble = [&] {
     const auto failures = lane.failures();
     stage.broker->freeze();
-    wait_until("a call ends by its deadline", [&] { return lane.failures() > failures; });
+    wait_until(
+        "a call ends by its deadline", [&] { return lane.failures() > failures; }, patience);
     stage.broker->thaw();
   };
   deliver_in_trouble(stage, lane, 3, stumble);
@@ -183,10 +187,11 @@ void a_stop_ends_the_batch_early(Stage& stage) {
   auto lane = stage.lane(make_rows(50'000), 50'000);
   std::stop_source stop;
   std::jthread asks([&] {
-    wait_until("rows are there", [&] { return stage.broker->count() > 0; });
+    wait_until(
+        "rows are there", [&] { return stage.broker->count() > 0; }, patience);
     stop.request_stop();
   });
-  const auto outcome = lane.call(30s, stop.get_token());
+  const auto outcome = lane.call(patience, stop.get_token());
   asks.join();
   CHECK_FALSE(outcome.next);
   CHECK(outcome.done > 0);
@@ -201,7 +206,7 @@ void a_killed_relay_loses_nothing(Stage& stage) {
     auto relay = relays.start({});
     const auto rows = relays.rows * i / (kills + 1);
     wait_until(
-        "the relay is in the midst of it", [&] { return stage.broker->count() >= rows; }, 60s);
+        "the relay is in the midst of it", [&] { return stage.broker->count() >= rows; }, patience);
     relay->kill();
     relay->wait();
   }

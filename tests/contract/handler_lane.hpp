@@ -33,7 +33,8 @@ class HandlerLane {
   BatchOutcome call(milliseconds limit = milliseconds{10'000}, const std::stop_token& stop = {});
   /// Calls until a failure, or all is confirmed.
   std::optional<Outcome> deliver_until_failure();
-  /// Calls until all is confirmed; false when it was not in time, or at poison.
+  /// Calls until all is confirmed; false at poison. A call after one that failed gets more time
+  /// than it. Throws where no row is confirmed for minutes.
   bool deliver_all(milliseconds limit_of_a_call = milliseconds{2'000});
   /// An operator skips the row that failed; its number is used up.
   void set_aside() { rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(confirmed())); }

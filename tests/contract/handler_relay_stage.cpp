@@ -41,7 +41,7 @@ std::unique_ptr<RelayProgram> RelayStage::start(const RelayProgram::Hooks& hooks
 
 bool RelayStage::all_delivered() {
   return database_.becomes_true(
-      "SELECT sequence = " + std::to_string(rows) + " FROM seriatim.cursor", 60);
+      "SELECT sequence = " + std::to_string(rows) + " FROM seriatim.cursor", 180);
 }
 
 std::vector<Record> RelayStage::records() {

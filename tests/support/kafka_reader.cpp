@@ -11,7 +11,7 @@ namespace seriatim::testing {
 
 namespace {
 
-constexpr int patience_ms = 20'000;
+constexpr int patience_ms = 60'000;
 
 using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
 

@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds patience{20'000};
-constexpr std::int64_t answer_ms = 10'000;
+constexpr milliseconds patience{60'000};
+constexpr std::int64_t answer_ms = 60'000;
 
 void write_file(const fs::path& file, const std::string& text) {
   std::ofstream(file) << text;

@@ -48,7 +48,7 @@ void check(const char* what, const amqp_rpc_reply_t& reply) {
 State log_in(int port) {
   State state(amqp_new_connection(), amqp_destroy_connection);
   auto* socket = amqp_tcp_socket_new(state.get());
-  timeval patience{10, 0};
+  timeval patience{60, 0};
   if (socket == nullptr ||
       amqp_socket_open_noblock(socket, "127.0.0.1", port, &patience) != AMQP_STATUS_OK) {
     throw std::runtime_error("no RabbitMQ answers");
@@ -183,7 +183,7 @@ std::vector<RabbitmqMessage> RabbitmqClient::messages(const std::string& queue) 
   while (messages.size() < expected) {
     amqp_maybe_release_buffers(reader.get());
     amqp_envelope_t envelope;
-    timeval patience{10, 0};
+    timeval patience{60, 0};
     check("basic.deliver", amqp_consume_message(reader.get(), &envelope, &patience, 0));
     messages.push_back(message_of(envelope));
     amqp_destroy_envelope(&envelope);

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds patience{20'000};
+constexpr milliseconds patience{60'000};
 
 using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
 
