@@ -191,6 +191,23 @@ class Page:
         if bars:
             self.plot("peers", plots.bars("rows a second, logarithmic", bars, log=True), "peers")
 
+    def soak(self):
+        report = self.report("soak")
+        if not report:
+            return
+        self.say("", f"## {report['minutes']:g} minutes", "",
+                 f"{report['lanes']} lanes into the log handler, {report['rate']:g} rows inserted a second in transactions of 1 to 20 rows (one in a hundred with rows of",
+                 f"64 KiB, a tenth held open, a twentieth rolled back), a prune every minute: {number(float(report['committed']))} rows committed, "
+                 f"{number(float(report['pruned']))} pruned,",
+                 ("each delivered once and in order." if not report["wrong"] else f"**{len(report['wrong'])} things wrong**.")
+                 + f" Load average {report['load']:.1f}. Medians of a tenth of the samples; the growth is that of the line of least",
+                 "squares through the second half. `bench/soak.py` repeats it, and fails where memory grows.")
+        names = (("relay_anon_kib", "relay, memory of its own, KiB"), ("relay_rss_kib", "relay, resident, KiB"), ("relay_threads", "relay, threads"),
+                 ("relay_files", "relay, open files"), ("backends", "its backends"), ("backends_anon_kib", "backends together, memory of their own, KiB"))
+        self.table(["", "at first", "half way", "at last", "most", "growth over the second half"],
+                   [[said, *(number(float(report[name][when])) for when in ("first", "half", "last", "most")),
+                     f"{report[name]['grown_in_second_half']:+.0f}"] for name, said in names])
+
     def write(self, profiles):
         self.opening()
         self.rates()
@@ -198,6 +215,7 @@ class Page:
         self.idle()
         self.growth()
         self.peers()
+        self.soak()
         self.say("", profiles.read_text().rstrip())
         (self.docs / "performance.md").write_text("\n".join(self.text) + "\n")
 

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Is memory flat? A relay of several lanes under a modest load for half an hour, on a private server.
+
+  bench/soak.py [--program build/release/seriatim] [--minutes 30] [--rate 200]
+
+Producers write transactions of varied length and size, some of which roll back; a prune runs every minute. Memory,
+threads and open files of the relay and the memory of its backends are sampled every ten seconds into build/bench/soak.csv;
+what came of it goes to build/bench/soak.json, which bench/run --page tells. At the end every committed row must have been
+delivered once and in order. Exit code 1 where it was not, or where memory grew by more than --grow-max-kib
+(--grow-max-backends-kib: all backends together) over the second half, by the line of least squares.
+"""
+import argparse
+import csv
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import peers
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "bench"
+PRODUCERS = 4
+BIG_ROW = 64 * 1024  # one row in a hundred
+COLUMNS = ["seconds", "relay_rss_kib", "relay_anon_kib", "relay_threads", "relay_files", "backends", "backends_anon_kib", "waiting", "load"]
+
+# `witness` is written in the producers' own transactions, and nothing is ever taken out of it.
+TABLES = """
+CREATE TABLE soak (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text NOT NULL, payload text,
+                   created_at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE INDEX ON soak (created_at, id);
+CREATE TRIGGER hint AFTER INSERT ON soak FOR EACH STATEMENT EXECUTE FUNCTION seriatim.hint();
+CREATE TABLE witness (id bigint NOT NULL);
+"""
+INSERT = """
+WITH written AS (
+  INSERT INTO soak (key, payload) SELECT 'k' || (random() * 500)::int, repeat('x', {size}) FROM generate_series(1, {rows}) RETURNING id
+) INSERT INTO witness SELECT id FROM written;
+"""
+CONFIG = """
+[database]
+url = "{url}"
+[log]
+level = "warn"
+[[process]]
+name = "soak"
+lanes = {lanes}
+[process.source]
+table = "public.soak"
+key = "key"
+audit_window = "5m"
+[process.handler]
+kind = "log"
+file = "{log}"
+payload = false
+"""
+
+
+class Producer(threading.Thread):
+    """Transactions of 1 to 20 rows, a tenth of them held open for up to half a second, a twentieth rolled back."""
+
+    def __init__(self, server, number, rate, until):
+        super().__init__()
+        self.random = random.Random(number)
+        self.rate, self.until = rate, until
+        self.psql = subprocess.Popen([str(server.bin / "psql"), "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", server.url], text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self):
+        due = time.monotonic()
+        while time.monotonic() < self.until:
+            rows = self.random.randint(1, 20)
+            due += rows / self.rate
+            time.sleep(max(0, due - time.monotonic()))
+            self.transaction(rows)
+        self.psql.stdin.close()
+        self.psql.wait()
+
+    def transaction(self, rows):
+        size = BIG_ROW if self.random.random() < 0.01 else self.random.randint(50, 600)
+        held = f"SELECT pg_sleep({self.random.uniform(0, 0.5)}) \\g /dev/null" if self.random.random() < 0.1 else ""
+        end = "ROLLBACK" if self.random.random() < 0.05 else "COMMIT"
+        print("BEGIN;", INSERT.format(rows=rows, size=size), held, f"{end};\n\\echo done", sep="\n", file=self.psql.stdin, flush=True)
+        self.psql.stdout.readline()
+
+
+class Pruner(threading.Thread):
+    """What was delivered a minute ago goes, every minute; `failed` is what a prune said that did not end well."""
+
+    def __init__(self, command):
+        super().__init__()
+        self.command, self.done, self.runs, self.rows, self.failed = command, threading.Event(), 0, 0, []
+
+    def run(self):
+        while not self.done.wait(60):
+            one = subprocess.run(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            self.runs += 1
+            if one.returncode != 0:
+                self.failed.append(one.stdout + one.stderr)
+            else:
+                self.rows += sum(table["rows"] for table in json.loads(one.stdout)["tables"])
+
+
+def status(pid, *names):
+    try:
+        lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except FileNotFoundError:  # a backend that has just ended
+        return [0] * len(names)
+    return [int(lines[name].split()[0]) for name in names]
+
+
+def sample(server, relay, began):
+    """A backend's RSS counts every page of shared_buffers it ever touched; what it has for itself is anonymous."""
+    pids = server.sql("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'seriatim/soak%'").split()
+    waiting = server.sql("SELECT (SELECT count(*) FROM witness) - coalesce((SELECT sum(sequence) FROM seriatim.cursor), 0)")
+    rss, anon, threads = status(relay.pid, "VmRSS", "RssAnon", "Threads")
+    files = len(os.listdir(f"/proc/{relay.pid}/fd"))
+    return dict(zip(COLUMNS, [round(time.monotonic() - began), rss, anon, threads, files, len(pids),
+                              sum(status(pid, "RssAnon")[0] for pid in pids), int(waiting), os.getloadavg()[0]]))
+
+
+def growth(samples, column):
+    """First and last medians, and what the line of least squares through the second half rises by over that half."""
+    half = samples[len(samples) // 2:]
+    times, values = [s["seconds"] for s in half], [s[column] for s in half]
+    middle, mean = statistics.mean(times), statistics.mean(values)
+    spread = sum((t - middle) ** 2 for t in times)
+    slope = sum((t - middle) * (v - mean) for t, v in zip(times, values)) / spread if spread else 0.0
+    some = max(1, len(samples) // 10)
+    all_values = [s[column] for s in samples]
+    return {"first": statistics.median(all_values[:some]), "half": statistics.median(values[:some]), "last": statistics.median(values[-some:]),
+            "most": max(all_values), "slope_per_hour": slope * 3600, "grown_in_second_half": slope * (times[-1] - times[0])}
+
+
+def verdict(committed, lines):
+    """What is wrong with what the log handler wrote: once each, sequence 1, 2, 3 … and positions rising in each lane."""
+    wrong, seen, latest = [], set(), {}
+    for line in lines:
+        row = json.loads(line)
+        lane, number, position = row["lane"], row["sequence"], (row["created_at"], int(row["id"]))
+        before = latest.get(lane, (0, ("", 0)))
+        if number != before[0] + 1:
+            wrong.append(f"lane {lane}: number {number} after {before[0]}")
+        if position <= before[1]:
+            wrong.append(f"lane {lane}: row {row['id']} out of order")
+        if position[1] in seen:
+            wrong.append(f"row {row['id']} twice")
+        seen.add(position[1])
+        latest[lane] = (number, position)
+    wrong += [f"row {one} lost" for one in sorted(committed - seen)] + [f"row {one} never committed" for one in sorted(seen - committed)]
+    return wrong
+
+
+def at_rest(server, deadline):
+    while time.monotonic() < deadline:
+        if server.sql("SELECT sum(sequence) = (SELECT count(*) FROM witness) FROM seriatim.cursor") == "t":
+            return
+        time.sleep(0.2)
+
+
+def soak(server, given):
+    log, config, said = (server.folder / name for name in ("delivered.jsonl", "seriatim.toml", "relay.log"))
+    config.write_text(CONFIG.format(url=server.url, lanes=given.lanes, log=log))
+    command = lambda *words: [given.program, *words, "--config", str(config)]
+    subprocess.run(command("init"), check=True, stdout=subprocess.DEVNULL)
+    server.sql(TABLES)
+    began = time.monotonic()
+    until = began + 60 * given.minutes
+    samples = []
+    with said.open("w") as relay_log:
+        relay = subprocess.Popen(command("run"), stderr=relay_log, stdout=subprocess.DEVNULL)
+        pruner = Pruner(command("prune", "--older-than", "60s", "--json"))
+        producers = [Producer(server, number, given.rate / PRODUCERS, until) for number in range(PRODUCERS)]
+        try:
+            for thread in [pruner, *producers]:
+                thread.start()
+            while time.monotonic() < until and relay.poll() is None:
+                time.sleep(given.every)
+                samples.append(sample(server, relay, began))
+                write_samples(samples)
+            for producer in producers:
+                producer.join()
+            at_rest(server, time.monotonic() + 60)
+        finally:
+            pruner.done.set()
+            relay.terminate()
+            relay.wait()
+    pruner.join()
+    committed = {int(one) for one in server.sql("SELECT id FROM witness").split()}
+    with log.open() as lines:
+        wrong = verdict(committed, lines)
+    wrong += [f"the relay ended with {relay.returncode}: {said.read_text()}"] if relay.returncode else []
+    wrong += [f"prune: {one}" for one in pruner.failed]
+    return {"minutes": given.minutes, "rate": given.rate, "lanes": given.lanes, "committed": len(committed), "wrong": wrong,
+            "pruned": pruner.rows, "prunes": pruner.runs, "samples": len(samples), "load": statistics.median(s["load"] for s in samples),
+            **{column: growth(samples, column) for column in COLUMNS[1:7]}}
+
+
+def write_samples(samples):
+    with (RESULTS / "soak.csv").open("w", newline="") as out:
+        table = csv.DictWriter(out, COLUMNS)
+        table.writeheader()
+        table.writerows(samples)
+
+
+def tell(report):
+    print(f"{report['committed']} rows committed in {report['minutes']:g} minutes, {report['pruned']} pruned in {report['prunes']} runs: "
+          + ("each delivered once, in order" if not report["wrong"] else f"{len(report['wrong'])} things wrong"))
+    for line in report["wrong"][:20]:
+        print("  " + line)
+    for column in COLUMNS[1:7]:
+        one = report[column]
+        print(f"{column:18} first {one['first']:.0f}, half way {one['half']:.0f}, last {one['last']:.0f}, most {one['most']:.0f}; "
+              f"second half {one['slope_per_hour']:+.0f} an hour, {one['grown_in_second_half']:+.0f} in all")
+
+
+def arguments_given():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "seriatim"))
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=float, default=200, help="rows inserted a second")
+    parser.add_argument("--lanes", type=int, default=4)
+    parser.add_argument("--every", type=float, default=10, help="seconds between samples")
+    parser.add_argument("--grow-max-kib", type=float, default=1024)
+    parser.add_argument("--grow-max-backends-kib", type=float, default=2048)
+    return parser.parse_args()
+
+
+def main():
+    given = arguments_given()
+    given.program = os.path.abspath(given.program)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with peers.Server() as server:
+        report = soak(server, given)
+    report["flat"] = (report["relay_anon_kib"]["grown_in_second_half"] <= given.grow_max_kib
+                      and report["backends_anon_kib"]["grown_in_second_half"] <= given.grow_max_backends_kib)
+    (RESULTS / "soak.json").write_text(json.dumps(report, indent=1) + "\n")
+    tell(report)
+    print("memory is flat" if report["flat"] else "memory GREW by more than allowed")
+    return 0 if report["flat"] and not report["wrong"] else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("bench/soak.py: interrupted")
