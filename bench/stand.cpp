@@ -1,0 +1,52 @@
+// What stands before and behind a relay in bench/model.py: `bench_stand receiver MS` answers every
+// POST after so long, `bench_stand proxy PORT MS` hands bytes on to PORT, so long later each way.
+// Both tell their port on a line and stay until their standard input ends.
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "support/http_receiver.hpp"
+#include "torture/proxy/fault_proxy.hpp"
+
+namespace {
+
+void stay(unsigned short port) {
+  std::printf("%d\n", port);
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line);) {
+  }
+}
+
+int receive(std::chrono::milliseconds delay) {
+  seriatim::testing::HttpReceiver receiver;
+  receiver.reply_with([delay](const seriatim::testing::ReceivedRequest&) {
+    seriatim::testing::Reply reply;
+    reply.delay = delay;
+    return reply;
+  });
+  stay(receiver.port());
+  return 0;
+}
+
+int hand_on(unsigned short port, std::chrono::milliseconds delay) {
+  seriatim::torture::FaultProxy proxy("127.0.0.1", port);
+  proxy.set({{.latency = delay}, {.latency = delay}});
+  stay(proxy.port());
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::vector<std::string> given(words + 1, words + count);
+  if (given.size() == 2 && given[0] == "receiver") {
+    return receive(std::chrono::milliseconds(std::stoi(given[1])));
+  }
+  if (given.size() == 3 && given[0] == "proxy") {
+    return hand_on(static_cast<unsigned short>(std::stoi(given[1])),
+                   std::chrono::milliseconds(std::stoi(given[2])));
+  }
+  std::fputs("bench_stand receiver MS | bench_stand proxy PORT MS\n", stderr);
+  return 2;
+}
