@@ -14,7 +14,7 @@ chmod 755 "$folder"
 "${as[@]}" "$bin/initdb" -D "$folder/data" -A trust -U postgres >/dev/null
 "${as[@]}" "$bin/pg_ctl" -D "$folder/data" -w -o "-p $port -k $folder -c max_wal_size=1GB" -l "$folder/log" start >/dev/null
 trap '"${as[@]}" "$bin/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null; rm -rf "$folder"' EXIT
-sql() { "$bin/psql" -h "$folder" -p "$port" -U postgres -qAt -d bench "$@"; }
+sql() { PGOPTIONS="-c client_min_messages=warning" "$bin/psql" -h "$folder" -p "$port" -U postgres -qAt -d bench "$@"; }
 
 "$bin/psql" -h "$folder" -p "$port" -U postgres -qAt -c "CREATE DATABASE bench"
 cat >"$folder/seriatim.toml" <<TOML
@@ -33,7 +33,8 @@ seriatim() { "$program" "$@" --config "$folder/seriatim.toml"; }
 seriatim init >/dev/null
 sql -c "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), payload json, PRIMARY KEY (id, created_at)) PARTITION BY RANGE (created_at)" \
   -c "CREATE INDEX ON t (created_at, id)" -c "CREATE TABLE rest PARTITION OF t DEFAULT"
-fill() { sql -c "INSERT INTO t (payload) SELECT json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $1) AS n" -c "CHECKPOINT"; }
+fill() { sql -c "INSERT INTO t (payload) SELECT json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $1) AS n" -c "ANALYZE t" -c "CHECKPOINT"; }
+pruned() { sql -c "SELECT coalesce(sum(pruned_rows), 0) FROM seriatim.ledger"; }
 now() { date +%s%N; }
 drain() { # rows a second
   local began
@@ -43,14 +44,16 @@ drain() { # rows a second
 }
 
 for _ in $(seq "$repeats"); do
-  fill "$rows"
-  drain >>"$folder/alone"
   fill $((rows * 5)) && seriatim run --drain --log-level error >/dev/null # what there is to prune
   fill "$rows"
-  seriatim prune --older-than 0s --json >"$folder/report" 2>/dev/null &
+  drain >>"$folder/alone"
+  fill "$rows"
+  before=$(pruned)
+  "$program" prune --older-than 0s --json --config "$folder/seriatim.toml" >"$folder/report" 2>/dev/null &
   prune=$!
+  until [ "$(pruned)" -gt "$before" ]; do sleep 0.02; done # it recounts first
   drain >>"$folder/beside"
-  kill -INT "$prune" 2>/dev/null || true
+  kill -TERM "$prune" 2>/dev/null || true # a background job of a script hears no SIGINT
   wait "$prune" || true
   sed 's/.*"rows":\([0-9]*\).*"longest_batch_us":\([0-9]*\).*/\1 \2/' "$folder/report" >>"$folder/pruned"
   seriatim run --drain --log-level error >/dev/null
