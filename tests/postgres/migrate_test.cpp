@@ -57,3 +57,28 @@ TEST_CASE("updated_at of a cursor row follows every change") {
   database.run("UPDATE seriatim.cursor SET attempts = 1");
   CHECK(database.value("SELECT updated_at > created_at FROM seriatim.cursor") == "t");
 }
+
+TEST_CASE("a cursor row that no act would write is refused, and says how to go on") {
+  TestDatabase database;
+  database.run(
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, position_at, position_id)"
+      " VALUES ('p', 0, 1, '2026-01-01', '7')");
+  const auto refusal = [&](const std::string& change) -> std::string {
+    try {
+      database.run("UPDATE seriatim.cursor SET " + change);
+    } catch (const std::exception& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  for (const char* broken :
+       {"state = 'stopped'", "attempts = -1", "crashes = -1", "sequence = -1", "lane = 1",
+        "position_id = NULL", "bucket_id = '1'", "barrier_at = now()", "process_name = ''"}) {
+    CAPTURE(broken);
+    CHECK(refusal(broken).find("no cursor can stand like this: process ") != std::string::npos);
+  }
+  CHECK(refusal("state = 'paused', attempts = 1, position_at = NULL, position_id = NULL").empty());
+  CHECK_THROWS_WITH(
+      database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('p', 1, 1)"),
+      doctest::Contains("no cursor can stand like this"));
+}
