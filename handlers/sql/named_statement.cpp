@@ -40,10 +40,6 @@ constexpr std::array fields{
     Field{"late", [](const Record& r) -> Value { return r.late ? "true" : "false"; }},
 };
 
-/// The columns of `:records` (sql/target/records.sql), in its order.
-constexpr std::array<std::string_view, 8> columns{
-    "sequence", "id", "key", "event_type", "payload", "headers", "created_at", "idempotency_key"};
-
 const Field* find_field(std::string_view name) {
   const auto* found = std::find_if(fields.begin(), fields.end(),
                                    [&](const Field& field) { return field.name == name; });
@@ -153,21 +149,6 @@ void refuse_transaction_control(std::string_view word) {
                               "\": the transaction is the lane's, which ends it with the cursor");
 }
 
-/// One element of an array in text form.
-void append_element(std::string& array, const Value& value) {
-  array += array.empty() ? "{" : ",";
-  if (!value) {
-    array += "NULL";
-    return;
-  }
-  array += '"';
-  for (const char c : *value) {
-    if (c == '"' || c == '\\') array += '\\';
-    array += c;
-  }
-  array += '"';
-}
-
 }  // namespace
 
 NamedStatement::NamedStatement(const std::string& text) {
@@ -215,15 +196,25 @@ Transaction::Params NamedStatement::params(const Record& record) const {
   return values;
 }
 
-Transaction::Params NamedStatement::params(std::span<const Record> batch) {
-  Transaction::Params arrays;
-  for (const auto column : columns) {
-    const auto* field = find_field(column);
-    std::string array;
-    for (const auto& record : batch) append_element(array, field->value(record));
-    arrays.emplace_back(array.empty() ? "{}" : array + '}');
+RecordColumns::RecordColumns(std::span<const Record> batch) {
+  std::vector<std::int64_t> sequence, created_us;
+  std::vector<std::optional<std::string_view>> id, key, event_type, payload, headers;
+  for (const auto& record : batch) {
+    sequence.push_back(static_cast<std::int64_t>(record.sequence));
+    id.emplace_back(record.id());
+    key.emplace_back(record.key);
+    event_type.emplace_back(record.event_type);
+    payload.emplace_back(record.payload);
+    headers.emplace_back(record.headers.empty()
+                             ? std::string_view("{}")
+                             : headers_.emplace_back(headers_json(record.headers)));
+    created_us.push_back(record.position.created_at_us);
   }
-  return arrays;
+  const auto& process = batch.empty() ? std::string_view() : batch.front().process;
+  values_ = {std::move(sequence),   std::move(id),
+             std::move(key),        std::move(event_type),
+             std::move(payload),    std::move(headers),
+             std::move(created_us), std::vector{std::optional<std::string_view>(process)}};
 }
 
 }  // namespace seriatim::handlers

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,6 @@ class NamedStatement {
   [[nodiscard]] bool has_names() const { return takes_batches_ || !names_.empty(); }
 
   [[nodiscard]] Transaction::Params params(const Record& record) const;
-  /// Where it takes batches.
-  [[nodiscard]] static Transaction::Params params(std::span<const Record> batch);
 
  private:
   void name(const std::string& name);
@@ -32,6 +31,20 @@ class NamedStatement {
   std::string text_;
   std::vector<std::string> names_;  ///< of $1, $2 …
   bool takes_batches_ = false;
+};
+
+/// A batch as the columns of `:records` (sql/target/records.sql), views into it. Does not move.
+class RecordColumns {
+ public:
+  explicit RecordColumns(std::span<const Record> batch);
+  RecordColumns(const RecordColumns&) = delete;
+  RecordColumns& operator=(const RecordColumns&) = delete;
+
+  [[nodiscard]] const std::vector<Transaction::Column>& values() const { return values_; }
+
+ private:
+  std::deque<std::string> headers_;  ///< those that are not {}
+  std::vector<Transaction::Column> values_;
 };
 
 }  // namespace seriatim::handlers

@@ -63,11 +63,15 @@ TEST_CASE("a batch is a relation of its own") {
   CHECK(statement.text().find("unnest($1::bigint[]") != std::string::npos);
   CHECK(statement.text().find(';') == std::string::npos);
   const std::vector<Record> batch{make_record(), make_record()};
-  const auto params = NamedStatement::params(batch);
-  REQUIRE(params.size() == 8);
-  CHECK(*params[0] == R"({"3","3"})");
-  CHECK(*params[2] == R"({"a\"\\b","a\"\\b"})");
-  CHECK(*params[3] == "{NULL,NULL}");
+  const handlers::RecordColumns columns(batch);
+  using Texts = std::vector<std::optional<std::string_view>>;
+  using Numbers = std::vector<std::int64_t>;
+  CHECK(columns.values() == std::vector<Transaction::Column>{
+                                Numbers{3, 3}, Texts{"7", "7"}, Texts{"a\"\\b", "a\"\\b"},
+                                Texts{std::nullopt, std::nullopt},
+                                Texts{R"({"n":1})", R"({"n":1})"},
+                                Texts{R"({"trace":"x\"y"})", R"({"trace":"x\"y"})"},
+                                Numbers{1'700'000'000'000'000, 1'700'000'000'000'000}, Texts{"p"}});
 }
 
 TEST_CASE("what cannot be run is refused with its reason") {

@@ -90,9 +90,10 @@ std::optional<Outcome> Projection::write_rows(Transaction& transaction,
         "no statement for event type \"" + first.event_type.value_or("") +
         "\": name it in `on`, or in `source.ignore` to pass over all rows of it, and restart");
   }
-  return judged(transaction.run(statement->text(), statement->takes_batches()
-                                                       ? NamedStatement::params(rows)
-                                                       : statement->params(first)));
+  if (statement->takes_batches()) {
+    return judged(transaction.run_over(statement->text(), RecordColumns(rows).values()));
+  }
+  return judged(transaction.run(statement->text(), statement->params(first)));
 }
 
 /// Deferred ones too, while it is known whose rows break them.

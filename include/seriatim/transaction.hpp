@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace seriatim {
@@ -19,6 +22,9 @@ class Transaction {
   /// Parameters $1, $2 … in text form; absent: NULL.
   using Params = std::vector<std::optional<std::string>>;
   using Row = std::vector<std::optional<std::string>>;
+  /// One value of many rows: text[] (absent: NULL; the views must outlive `run_over`) or bigint[].
+  using Column =
+      std::variant<std::vector<std::optional<std::string_view>>, std::vector<std::int64_t>>;
 
   /// What the server said no to. Nothing of the statement remains.
   struct Refusal {
@@ -40,6 +46,10 @@ class Transaction {
   virtual void mark(std::chrono::milliseconds time_max) = 0;
   /// One statement, parsed once a session; it must leave the transaction open.
   virtual Answer run(const std::string& statement, const Params& params) = 0;
+  /// The same where $1, $2 … are arrays of as many values as there are rows. They travel in binary:
+  /// nothing is quoted here or parsed there (a payload of 300 bytes in text form: 2.3 µs of the
+  /// server alone).
+  virtual Answer run_over(const std::string& statement, const std::vector<Column>& columns) = 0;
   /// Takes back everything since `mark`.
   virtual void undo() = 0;
 };

@@ -1,5 +1,6 @@
 -- The first statement of the transaction that holds the lane while rows are delivered; sent with its
--- BEGIN, so it takes literals.
+-- BEGIN. Prepared where the backend is our own (planning it anew cost 85 of 345 µs of a commit a row), else
+-- with literals.
 SELECT 1
 FROM seriatim.cursor
 WHERE process_name = {process} AND lane = {lane} AND epoch = {epoch}

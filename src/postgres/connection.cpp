@@ -155,22 +155,38 @@ auto Connection::guarded(F&& work) {
 
 namespace {
 
+#if PQXX_VERSION_MAJOR >= 7
+auto pqxx_value(const std::optional<std::string>& param) {
+  return param;
+}
+auto pqxx_value(const std::string& binary) {
+  return pqxx::binary_cast(binary);
+}
+#else
+const char* pqxx_value(const std::optional<std::string>& param) {
+  return param ? param->c_str() : nullptr;
+}
+pqxx::binarystring pqxx_value(const std::string& binary) {
+  return pqxx::binarystring(binary);
+}
+#endif
+
 /// Hands the parameters to `send` as libpqxx takes them.
-pqxx::result with_values(const Params& params, auto&& send) {
+pqxx::result with_values(const auto& params, auto&& send) {
 #if PQXX_VERSION_MAJOR >= 7
   pqxx::params values;
-  for (const auto& param : params) values.append(param);
+  for (const auto& param : params) values.append(pqxx_value(param));
   return send(values);
 #else
-  std::vector<const char*> values;
-  for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
+  std::vector<decltype(pqxx_value(params.front()))> values;
+  for (const auto& param : params) values.push_back(pqxx_value(param));
   return send(pqxx::prepare::make_dynamic_params(values));
 #endif
 }
 
 }  // namespace
 
-pqxx::result Connection::execute(std::string_view sql, const Params& params) {
+pqxx::result Connection::execute(std::string_view sql, const auto& params) {
   const SilenceWatch::Expectation expectation(*watch_, silence_max_);
   pqxx::nontransaction work(*connection_);
   if (params.empty()) return work.exec(std::string(sql));
@@ -178,7 +194,7 @@ pqxx::result Connection::execute(std::string_view sql, const Params& params) {
       params, [&](const auto& values) { return work.exec_params(std::string(sql), values); });
 }
 
-pqxx::result Connection::execute_prepared(std::string_view sql, const Params& params) {
+pqxx::result Connection::execute_prepared(std::string_view sql, const auto& params) {
   const SilenceWatch::Expectation expectation(*watch_, silence_max_);
   const auto& name = prepared(sql);
   pqxx::nontransaction work(*connection_);
@@ -216,6 +232,16 @@ pqxx::result Connection::run_prepared(std::string_view sql, const Params& params
 
 std::variant<pqxx::result, Connection::Refusal> Connection::attempt(std::string_view sql,
                                                                     const Params& params) {
+  return attempt_with(sql, params);
+}
+
+std::variant<pqxx::result, Connection::Refusal> Connection::attempt_binary(
+    std::string_view sql, const BinaryParams& params) {
+  return attempt_with(sql, params);
+}
+
+std::variant<pqxx::result, Connection::Refusal> Connection::attempt_with(std::string_view sql,
+                                                                         const auto& params) {
   std::optional<Refusal> refusal;
   auto result = guarded([&] {
     try {
@@ -235,12 +261,31 @@ pqxx::result Connection::begin(std::string_view first_statement) {
   in_transaction_ = true;
   return guarded([&] {
     try {
-      return execute(begin_ + std::string(first_statement), {});
+      return execute(begin_ + std::string(first_statement), Params{});
     } catch (const pqxx::feature_not_supported&) {  // READ WRITE during recovery
       if (direct_) throw;
       throw SessionLost("the pooler leads to a standby: let it lead to the primary alone");
     }
   });
+}
+
+pqxx::result Connection::begin_prepared(std::string_view first_statement, const Params& params) {
+  rollback();
+  return begin(guarded([&] { return execute_text(first_statement, params); }));
+}
+
+/// Text that runs a prepared statement, for messages of several statements.
+std::string Connection::execute_text(std::string_view sql, const Params& params) {
+  const auto& name = prepared(sql);
+#if PQXX_VERSION_MAJOR < 7
+  connection_->prepare_now(name);
+#endif
+  std::string values;
+  for (const auto& param : params) {
+    values += values.empty() ? "(" : ",";
+    values += param ? quote_literal(*param) : "NULL";
+  }
+  return "EXECUTE " + name + values + ");";
 }
 
 Connection::OneBackend::OneBackend(Connection& connection)
@@ -261,31 +306,23 @@ void Connection::OneBackend::end() {
 }
 
 void Connection::commit() {
-  const auto result = guarded([&] { return execute("COMMIT", {}); });
+  const auto result = guarded([&] { return execute("COMMIT", Params{}); });
   in_transaction_ = false;
 }
 
 pqxx::result Connection::commit_with(std::string_view last_statement, const Params& params,
-                                     std::string_view next_statement) {
+                                     std::string_view next_statement, const Params& next_params) {
   return guarded([&] {
-    const auto& name = prepared(last_statement);
-#if PQXX_VERSION_MAJOR < 7
-    connection_->prepare_now(name);
-#endif
-    std::string values;
-    for (const auto& param : params) {
-      values += values.empty() ? "(" : ",";
-      values += param ? quote_literal(*param) : "NULL";
-    }
-    return execute("EXECUTE " + name + values + ");COMMIT;" + begin_ + std::string(next_statement),
-                   {});
+    const auto last = execute_text(last_statement, params);
+    const auto next = execute_text(next_statement, next_params);
+    return execute(last + "COMMIT;" + begin_ + next, Params{});
   });
 }
 
 void Connection::rollback() {
   if (!in_transaction_) return;
   in_transaction_ = false;
-  guarded([&] { return execute("ROLLBACK", {}); });
+  guarded([&] { return execute("ROLLBACK", Params{}); });
 }
 
 void Connection::run_script(std::string_view script) {

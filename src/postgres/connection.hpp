@@ -22,6 +22,8 @@ class SilenceWatch;
 
 /// Parameters of a statement in text form; absent: NULL.
 using Params = std::vector<std::optional<std::string>>;
+/// … in binary form, as the type's receive function reads it.
+using BinaryParams = std::vector<std::string>;
 
 /// One connection to the server, never silently reopened. The keepalives and the tcp_user_timeout
 /// of the URL (or ours) hold at both of its ends. A server that says nothing for twice the
@@ -64,10 +66,14 @@ class Connection {
     std::string message;
   };
   std::variant<pqxx::result, Refusal> attempt(std::string_view sql, const Params& params);
+  std::variant<pqxx::result, Refusal> attempt_binary(std::string_view sql,
+                                                     const BinaryParams& params);
 
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
+  /// The same for a statement as run_prepared takes it. Directly only.
+  pqxx::result begin_prepared(std::string_view first_statement, const Params& params);
 
   /// In its scope statements stay on one backend. Through a pooler that takes a transaction (and
   /// saves the statements theirs), directly nothing; each statement has its own snapshot either
@@ -88,9 +94,9 @@ class Connection {
   /// SessionLost from here means: in doubt.
   void commit();
   /// In one round trip, of which only the last answer is told: a statement as run_prepared takes
-  /// it, COMMIT, and `begin` with the next transaction's first statement. Directly only.
+  /// it, COMMIT, and `begin_prepared` with the next transaction's first statement. Directly only.
   pqxx::result commit_with(std::string_view last_statement, const Params& params,
-                           std::string_view next_statement);
+                           std::string_view next_statement, const Params& next_params);
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -113,13 +119,15 @@ class Connection {
   class Receiver;
   template <class F>
   auto guarded(F&& work);
-  pqxx::result execute(std::string_view sql, const Params& params);
-  pqxx::result execute_prepared(std::string_view sql, const Params& params);
+  pqxx::result execute(std::string_view sql, const auto& params);
+  pqxx::result execute_prepared(std::string_view sql, const auto& params);
+  std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
   struct Prepared {
     std::string name;
     unsigned uses = 0;
   };
   const std::string& prepared(std::string_view sql);
+  std::string execute_text(std::string_view sql, const Params& params);
   void apply_settings(const Options& options);
   void tell_network_bounds();
   void watch_silence(const std::string& url, const Options& options);

@@ -78,6 +78,11 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table, L
       lease_(lease),
       keeps_plan_(keeps_plan) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
+  lock_ = fill(sql::lock_cursor, {{"process", "$1"},
+                                  {"lane", "$2"},
+                                  {"epoch", "$3"},
+                                  {"position_at", "$4"},
+                                  {"position_id", "$5"}});
   advance_ = fill(sql::advance_cursor, {{"plan", ""}});
   advance_plan_ = fill(sql::advance_cursor, {{"plan", sql::plan_goes_on}});
 }
@@ -172,19 +177,23 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_r
               .empty();
 }
 
-std::string CursorRepository::lock_statement(std::uint64_t epoch,
-                                             const std::optional<Position>& position) const {
-  return fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                 {"lane", std::to_string(lane_.lane)},
-                                 {"epoch", expected(epoch)},
-                                 {"position_at", literal(at(position))},
-                                 {"position_id", literal(id(position))}});
+pqxx::result CursorRepository::begin_locked(std::uint64_t epoch,
+                                            const std::optional<Position>& position) {
+  if (connection_.direct()) {
+    return connection_.begin_prepared(lock_,
+                                      lane_and({expected(epoch), at(position), id(position)}));
+  }
+  return connection_.begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
+                                                   {"lane", std::to_string(lane_.lane)},
+                                                   {"epoch", expected(epoch)},
+                                                   {"position_at", literal(at(position))},
+                                                   {"position_id", literal(id(position))}}));
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
   const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
   if (held && connection_.in_transaction()) return true;
-  const auto locked = connection_.begin(lock_statement(epoch, position));
+  const auto locked = begin_locked(epoch, position);
   if (!locked.empty()) return true;
   connection_.rollback();
   return false;
@@ -217,7 +226,8 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
 bool CursorRepository::advance_and_lock(std::uint64_t epoch, const Params& params,
                                         const std::optional<Position>& to) {
   core::crash_point("updated");
-  const auto locked = connection_.commit_with(advance_, params, lock_statement(epoch, to));
+  const auto locked =
+      connection_.commit_with(advance_, params, lock_, lane_and({expected(epoch), at(to), id(to)}));
   core::crash_point("committed");
   if (locked.empty()) {  // refused, or moved and then paused, or locked by an operator's act
     const auto cursor = look();

@@ -59,8 +59,7 @@ class CursorRepository {
   [[nodiscard]] std::string lease_text() const;
   [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
-  [[nodiscard]] std::string lock_statement(std::uint64_t epoch,
-                                           const std::optional<Position>& position) const;
+  pqxx::result begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool advance_and_lock(std::uint64_t epoch, const Params& params,
                         const std::optional<Position>& to);
   bool change(std::string_view sql, const Params& params);
@@ -71,6 +70,7 @@ class CursorRepository {
   std::string holder_;
   milliseconds lease_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
+  std::string lock_;
   std::string advance_;
   std::string advance_plan_;  ///< … and the batch that was planned
   bool keeps_plan_;

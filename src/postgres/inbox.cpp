@@ -23,10 +23,10 @@ class EffectTransaction final : public Transaction {
   explicit EffectTransaction(Transaction& transaction) : transaction_(transaction) {}
 
   Answer run(const std::string& statement, const Params& params) override {
-    auto answer = transaction_.run(statement, params);
-    if (answer.refusal) refused_ = *answer.refusal;
-    if (refused_) refuse(*refused_);
-    return answer;
+    return accepted(transaction_.run(statement, params));
+  }
+  Answer run_over(const std::string& statement, const std::vector<Column>& columns) override {
+    return accepted(transaction_.run_over(statement, columns));
   }
   void mark(std::chrono::milliseconds) override { throw_misuse(); }
   void undo() override { throw_misuse(); }
@@ -37,6 +37,11 @@ class EffectTransaction final : public Transaction {
   }
 
  private:
+  Answer accepted(Answer answer) {
+    if (answer.refusal) refused_ = *answer.refusal;
+    if (refused_) refuse(*refused_);
+    return answer;
+  }
   [[noreturn]] static void throw_misuse() {
     throw std::logic_error("the effect of an event is taken back by an exception, nothing else");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "postgres/binary_array.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
@@ -9,8 +10,15 @@ namespace seriatim::postgres {
 
 namespace {
 
-Transaction::Answer answer_from(const pqxx::result& result) {
+using Said = std::variant<pqxx::result, Connection::Refusal>;
+
+Transaction::Answer answer_from(const Said& said) {
   Transaction::Answer answer;
+  if (const auto* refusal = std::get_if<Connection::Refusal>(&said)) {
+    answer.refusal = {refusal->sqlstate, refusal->message};
+    return answer;
+  }
+  const auto& result = std::get<pqxx::result>(said);
   answer.rows_affected = static_cast<std::size_t>(result.affected_rows());
   for (const auto& row : result) {
     auto& values = answer.rows.emplace_back();
@@ -31,13 +39,15 @@ void LentTransaction::mark(std::chrono::milliseconds time_max) {
 
 Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
   used_ = true;
-  const auto said = connection_.attempt(statement, params);
-  if (const auto* refusal = std::get_if<Connection::Refusal>(&said)) {
-    Answer answer;
-    answer.refusal = {refusal->sqlstate, refusal->message};
-    return answer;
-  }
-  return answer_from(std::get<pqxx::result>(said));
+  return answer_from(connection_.attempt(statement, params));
+}
+
+Transaction::Answer LentTransaction::run_over(const std::string& statement,
+                                              const std::vector<Column>& columns) {
+  used_ = true;
+  BinaryParams params;
+  for (const auto& column : columns) params.push_back(binary_array(column));
+  return answer_from(connection_.attempt_binary(statement, params));
 }
 
 void LentTransaction::undo() {

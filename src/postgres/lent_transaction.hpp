@@ -14,6 +14,7 @@ class LentTransaction final : public Transaction {
 
   void mark(std::chrono::milliseconds time_max) override;
   Answer run(const std::string& statement, const Params& params) override;
+  Answer run_over(const std::string& statement, const std::vector<Column>& columns) override;
   void undo() override;
 
   void begin() { used_ = false; }
