@@ -127,6 +127,8 @@ class LaneSession {
   /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
   /// ours at `epoch`, or an operator changed its state.
   /// `again`: the attempt counted last was never made, so this start is it and counts no other.
+  /// `lock` comes next, at the cursor of the last poll: it may be taken in the same message
+  /// already.
   virtual bool start(std::uint64_t epoch, bool again = false) = 0;
 
   /// Open the transaction that holds the cursor row (ending one left open). False (and no

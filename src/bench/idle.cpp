@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -11,6 +12,7 @@ namespace seriatim::bench {
 namespace {
 
 constexpr unsigned many_lanes = 64;
+constexpr std::uint64_t rows_behind = 5'000;  ///< delivered: what is looked at while idle
 constexpr std::chrono::milliseconds look_interval{50};
 
 /// Statements of relays in the server's log (log_line_prefix '%a|', log_statement 'all').
@@ -46,14 +48,20 @@ void pass(Stage& stage, std::chrono::milliseconds time) {
   }
 }
 
-void note(const Look& from, const Look& to, unsigned lanes, bool statements, Figure& figure) {
-  const auto seconds = static_cast<double>(to.at_ns - from.at_ns) * 1e-9 * lanes;
-  if (statements) {
-    figure.note("statements_per_s_per_lane",
-                static_cast<double>(to.statements - from.statements) / seconds);
-  }
+double lane_seconds(const Look& from, const Look& to, unsigned lanes) {
+  return static_cast<double>(to.at_ns - from.at_ns) * 1e-9 * lanes;
+}
+
+void note_cpu(const Look& from, const Look& to, unsigned lanes, Figure& figure) {
+  const auto seconds = lane_seconds(from, to, lanes);
   figure.note("relay_cpu_percent_per_lane", (to.relay_cpu - from.relay_cpu) / seconds * 100);
   figure.note("backend_cpu_percent_per_lane", (to.backend_cpu - from.backend_cpu) / seconds * 100);
+}
+
+double median_rss(const Figure& figure) {
+  const auto found = std::find_if(figure.measured.begin(), figure.measured.end(),
+                                  [](const auto& each) { return each.name == "relay_rss_mb"; });
+  return median(found->values);
 }
 
 Figure measure(Stage& stage, unsigned lanes, bool listen) {
@@ -70,11 +78,19 @@ Figure measure(Stage& stage, unsigned lanes, bool listen) {
   const auto& settings = stage.settings();
   const auto window = std::chrono::milliseconds(2'000 * settings.seconds / settings.repeats);
   pass(stage, window);  // polls have slowed down by then
+  const auto first = look(stage, *relay);
+  auto last = first;
   for (unsigned repeat = 0; repeat < settings.repeats; ++repeat) {
-    const auto from = look(stage, *relay);
+    const auto from = last;
     pass(stage, window);
-    note(from, look(stage, *relay), lanes, !settings.server_log.empty(), figure);
+    last = look(stage, *relay);
+    note_cpu(from, last, lanes, figure);
     figure.note("relay_rss_mb", resident_mb(relay->pid()));
+  }
+  if (!settings.server_log.empty()) {  // over the whole time: some come once a minute
+    figure.note(
+        "statements_per_s_per_lane",
+        static_cast<double>(last.statements - first.statements) / lane_seconds(first, last, lanes));
   }
   return figure;
 }
@@ -88,14 +104,15 @@ void measure_idle(Stage& stage, Report& report) {
   } else {
     stage.control().run(fill(sql::bench_log_statements, {{"name", stage.database()}}));
   }
-  stage.create_events(1);
+  stage.create_events(rows_behind);
+  stage.append(rows_behind);
+  stage.settle();
   report.figures.push_back(measure(stage, 1, true));
   report.figures.push_back(measure(stage, 1, false));
   report.figures.push_back(measure(stage, many_lanes, true));
-  const auto one = median(report.figures.front().measured.back().values);
+  const auto one = median_rss(report.figures.front());
   auto& many = report.figures.back();
-  many.note("rss_mb_per_further_lane",
-            (median(many.measured.back().values) - one) / (many_lanes - 1));
+  many.note("rss_mb_per_further_lane", (median_rss(many) - one) / (many_lanes - 1));
 }
 
 }  // namespace seriatim::bench

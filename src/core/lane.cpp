@@ -138,6 +138,7 @@ Action Lane::handle(Polled& event, const Moment& moment) {
   const bool again = uncalled();
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
+  lock_asked_at_ = locked_alone_at_ = moment.now;  // in the same message, where the session can
   return StartBatch{cursor_.epoch, again};
 }
 
@@ -166,7 +167,8 @@ Action Lane::handle(Started& event, const Moment& moment) {
   cursor_.state = Cursor::State::running;
   mirror_cursor();
   number_records();
-  return lock(moment);
+  if (mutant(Mutant::lock_asked_late)) return lock(moment);
+  return LockCursor{cursor_.epoch, cursor_.position};
 }
 
 /// A row set aside has its number too, so that those after it keep theirs.

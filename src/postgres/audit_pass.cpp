@@ -1,6 +1,7 @@
 #include "postgres/audit_pass.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -11,7 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds audit_interval{1};
 constexpr int duty_cycle = 50;  ///< a turn is followed by so many times its length
 /// No further step of a turn is begun after this.
 constexpr std::chrono::milliseconds turn_max{5};
@@ -72,13 +72,18 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
 std::optional<Round::Unreadable> AuditPass::look(const std::optional<Position>& cursor,
                                                  const std::optional<Mark>& window_start) {
   const auto began = Clock::now();
-  if (!cursor || began < next_turn_) return std::nullopt;
+  if (!cursor || !seldom_.due(began)) return std::nullopt;
   auto found = turn(*cursor, window_start);
   const auto ended = Clock::now();
   // What was found is looked at again as soon as an operator says so.
-  if (!found)
-    next_turn_ = ended + std::max<Clock::duration>(audit_interval, duty_cycle * (ended - began));
+  if (!found) seldom_.looked(ended, duty_cycle * (ended - began), walked_all_);
   return found;
+}
+
+void AuditPass::prompt() {
+  seldom_.prompt();
+  walk_prompted_ = true;
+  walked_all_ = false;
 }
 
 std::optional<Round::Unreadable> AuditPass::turn(const Position& cursor,
@@ -95,6 +100,7 @@ std::optional<Round::Unreadable> AuditPass::turn(const Position& cursor,
     if (!range) {
       walked_ = -1;
       if (walk_++ < former_.size()) continue;
+      walked_all_ = !std::exchange(walk_prompted_, false);
       begin_walk();
       break;
     }

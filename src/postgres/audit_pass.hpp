@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postgres/late_rows.hpp"
+#include "postgres/seldom.hpp"
 
 namespace seriatim::postgres {
 
@@ -13,7 +14,8 @@ namespace seriatim::postgres {
 /// cursor, the newest at every turn and all that still has ids in turns; seals what is old.
 ///
 /// A turn comes at most once a second and looks at a few thousand rows; one that took d is followed
-/// by none for 50·d, so it costs at most 2 % of a lane's time whatever the table is like.
+/// by none for 50·d, so it costs at most 2 % of a lane's time whatever the table is like. Once all
+/// was looked at and no prompt came since, a turn comes once a minute.
 class AuditPass {
  public:
   AuditPass(Connection& connection, const Table& table, const SourceConfig& config,
@@ -23,6 +25,9 @@ class AuditPass {
   /// since late ones are delivered there. Throws SourceBroken (CURSOR_AHEAD) where ids began again.
   std::optional<Round::Unreadable> look(const std::optional<Position>& cursor,
                                         const std::optional<Mark>& window_start);
+
+  /// Rows may have come.
+  void prompt();
 
  private:
   std::optional<Round::Unreadable> turn(const Position& cursor,
@@ -41,7 +46,9 @@ class AuditPass {
   LateRows late_rows_;
   std::string began_again_;  ///< statement; empty in created_at order
 
-  std::chrono::steady_clock::time_point next_turn_{};
+  Seldom seldom_;
+  bool walk_prompted_ = true;     ///< since the walk began
+  bool walked_all_ = false;       ///< and unprompted
   std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew
   std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
   std::int64_t walked_ = -1;      ///< number of the last bucket looked at there

@@ -313,9 +313,10 @@ void Connection::commit() {
 pqxx::result Connection::commit_with(std::string_view last_statement, const Params& params,
                                      std::string_view next_statement, const Params& next_params) {
   return guarded([&] {
-    const auto last = execute_text(last_statement, params);
-    const auto next = execute_text(next_statement, next_params);
-    return execute(last + "COMMIT;" + begin_ + next, Params{});
+    const auto last = (in_transaction_ ? "" : begin_) + execute_text(last_statement, params);
+    const auto next = begin_ + execute_text(next_statement, next_params);
+    in_transaction_ = true;
+    return execute(last + "COMMIT;" + next, Params{});
   });
 }
 

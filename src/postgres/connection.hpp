@@ -94,7 +94,8 @@ class Connection {
   /// SessionLost from here means: in doubt.
   void commit();
   /// In one round trip, of which only the last answer is told: a statement as run_prepared takes
-  /// it, COMMIT, and `begin_prepared` with the next transaction's first statement. Directly only.
+  /// it, in the open transaction or one of its own, COMMIT, and `begin_prepared` with the next
+  /// transaction's first statement. Directly only.
   pqxx::result commit_with(std::string_view last_statement, const Params& params,
                            std::string_view next_statement, const Params& next_params);
   /// Does nothing where no transaction is open.

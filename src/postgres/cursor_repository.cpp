@@ -156,25 +156,38 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
+Params CursorRepository::start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                      const std::optional<Plan>& plan) const {
+  return lane_and(
+      {expected(epoch), lease_text(),
+       plan && plan->ids ? some(array_text(*plan->ids)) : std::nullopt,
+       plan && plan->looked_at ? some(timestamp_text(*plan->looked_at)) : std::nullopt,
+       again ? "0" : "1", plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
+       plan ? some(array_text(plan->ids_before)) : std::nullopt, std::to_string(next_rows),
+       plan && plan->handed_to_before ? some(std::to_string(*plan->handed_to_before))
+                                      : std::nullopt});
+}
+
 bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows,
                              const std::optional<Plan>& plan) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
-  return !connection_
-              .run_prepared(
-                  sql::start_attempt,
-                  lane_and({expected(epoch), lease_text(),
-                            plan && plan->ids ? some(array_text(*plan->ids)) : std::nullopt,
-                            plan && plan->looked_at ? some(timestamp_text(*plan->looked_at))
-                                                    : std::nullopt,
-                            again ? "0" : "1",
-                            plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
-                            plan ? some(array_text(plan->ids_before)) : std::nullopt,
-                            std::to_string(next_rows),
-                            plan && plan->handed_to_before
-                                ? some(std::to_string(*plan->handed_to_before))
-                                : std::nullopt}))
+  return !connection_.run_prepared(sql::start_attempt, start_params(epoch, again, next_rows, plan))
               .empty();
+}
+
+bool CursorRepository::start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                      const std::optional<Position>& position) {
+  if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
+    return start(epoch, again, next_rows, std::nullopt);
+  }
+  connection_.rollback();
+  const auto params = start_params(epoch, again, next_rows, std::nullopt);
+  const auto stands = commit_and_lock(sql::start_attempt, params, epoch, position);
+  const auto is_active = [](Cursor::State state) {
+    return state == Cursor::State::running || state == Cursor::State::retrying;
+  };
+  return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 
 pqxx::result CursorRepository::begin_locked(std::uint64_t epoch,
@@ -207,7 +220,9 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
                           std::to_string(move.next_rows)});
   const bool planned = keeps_plan_ || move.redriven;
   if (move.goes_on && !planned && mark_rows_.empty() && connection_.direct()) {
-    return advance_and_lock(epoch, params, move.to);
+    core::crash_point("updated");
+    const auto stands = commit_and_lock(advance_, params, epoch, move.to);
+    return !stands || (stands->epoch == epoch && stands->position == move.to);
   }
   if (planned) {
     params.push_back(move.ids.back());
@@ -221,20 +236,17 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   return true;
 }
 
-/// Commit and next lock in one round trip. The answer of the lock tells of both, unless there is
-/// none.
-bool CursorRepository::advance_and_lock(std::uint64_t epoch, const Params& params,
-                                        const std::optional<Position>& to) {
-  core::crash_point("updated");
-  const auto locked =
-      connection_.commit_with(advance_, params, lock_, lane_and({expected(epoch), at(to), id(to)}));
+/// Only the answer of the lock is seen, and it tells of both. Refused: so was what came before it;
+/// or that was done, and then the lane paused, or locked by an operator's act.
+std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
+                                                        const Params& params, std::uint64_t epoch,
+                                                        const std::optional<Position>& position) {
+  const auto locked = connection_.commit_with(
+      statement, params, lock_, lane_and({expected(epoch), at(position), id(position)}));
   core::crash_point("committed");
-  if (locked.empty()) {  // refused, or moved and then paused, or locked by an operator's act
-    const auto cursor = look();
-    return cursor.epoch == epoch && cursor.position == to;
-  }
-  locked_.emplace(epoch, to);
-  return true;
+  if (locked.empty()) return look();
+  locked_.emplace(epoch, position);
+  return std::nullopt;
 }
 
 bool CursorRepository::end(bool ours) {

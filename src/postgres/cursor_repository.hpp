@@ -33,7 +33,10 @@ class CursorRepository {
   };
   /// `next_rows`: so many the first call may take.
   bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
-             const std::optional<Plan>& plan = std::nullopt);
+             const std::optional<Plan>& plan);
+  /// Without a plan; where the backend is our own, `lock` at `position` in the same message.
+  bool start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
+                      const std::optional<Position>& position);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
@@ -59,9 +62,14 @@ class CursorRepository {
   [[nodiscard]] std::string lease_text() const;
   [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
+  [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                    const std::optional<Plan>& plan) const;
+  /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
+  /// message, did not end in the lock.
+  std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
+                                        std::uint64_t epoch,
+                                        const std::optional<Position>& position);
   pqxx::result begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
-  bool advance_and_lock(std::uint64_t epoch, const Params& params,
-                        const std::optional<Position>& to);
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();
 

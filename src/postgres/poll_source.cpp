@@ -12,8 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often an idle lane looks for rows that can never be delivered.
-constexpr std::chrono::seconds audit_interval{1};
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
@@ -31,16 +29,25 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       newest_by_id_(statement_for(sql::newest_by_id, table_, lane)),
       whole_table_(!table_.filtered && lane.lanes == 1) {}
 
-Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max) {
+Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
   Connection::OneBackend scope(connection_);
-  auto round = config_.order_by == OrderBy::id ? poll_by_id(after, rows_max)
-                                               : poll_by_created_at(after, rows_max);
+  Round round;
+  if (config_.order_by == OrderBy::id) {
+    round = poll_by_id(after, rows_max);
+  } else if (expected || !nothing_after(after)) {
+    round = poll_by_created_at(after, rows_max);
+  }
   if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
   scope.end();
   return round;
 }
 
 // --- created_at order ---------------------------------------------------------------------------
+
+/// Instead of clock, locks and rows, which only tell what of them may go out.
+bool PollSource::nothing_after(const std::optional<Position>& after) {
+  return !reader_.first_id({after, mark_max, floor_for(after)});
+}
 
 Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   for (bool waited = false;; waited = true) {
@@ -161,14 +168,14 @@ std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
 // --- rows that can never come -------------------------------------------------------------------
 
 void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round& round) {
-  if (Clock::now() < next_audit_) return;
+  if (!seldom_.due(Clock::now())) return;
   (void)read_lock_holders(connection_, table_);  // refuses another table in the place of ours
   if (config_.order_by == OrderBy::created_at) {
     round.unreadable = reader_.unstamped();
   } else if (after) {
     refuse_cursor_ahead(*after);
   }
-  next_audit_ = Clock::now() + audit_interval;
+  seldom_.looked(Clock::now(), {}, true);
 }
 
 void PollSource::refuse_cursor_ahead(const Position& cursor) {

@@ -7,6 +7,7 @@
 #include "core/fence.hpp"
 #include "postgres/fence_reader.hpp"
 #include "postgres/row_reader.hpp"
+#include "postgres/seldom.hpp"
 
 namespace seriatim::postgres {
 
@@ -16,13 +17,17 @@ class PollSource {
  public:
   PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane);
 
-  Round poll(const std::optional<Position>& after, unsigned rows_max);
+  /// `expected`: there may well be rows. Where there are not, one statement is enough to see it.
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true);
+  /// Something may have come that a poll does not show.
+  void prompt() { seldom_.prompt(); }
 
   /// Id order: throws SourceBroken (CURSOR_AHEAD) where ids will be drawn, or were, behind the
   /// cursor: setval, TRUNCATE … RESTART IDENTITY, an older copy of the table.
   void refuse_cursor_ahead(const Position& cursor);
 
  private:
+  [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
   Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
   Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
   [[nodiscard]] std::vector<Blocker> blockers_of(Mark waiting, LockHolders holders) const;
@@ -49,7 +54,7 @@ class PollSource {
   std::optional<Mark> last_clock_;  ///< the latest seen
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
-  std::chrono::steady_clock::time_point next_audit_{};
+  Seldom seldom_;                         ///< looks for rows that can never be delivered
 };
 
 }  // namespace seriatim::postgres

@@ -47,6 +47,9 @@ class RowReader {
   /// Id order: ids of rows after the cursor, settled or not.
   std::vector<Mark> candidates(const Range& range, unsigned rows_max);
 
+  /// The id of the first row, settled or not.
+  std::optional<std::string> first_id(const Range& range);
+
   /// created_at order: the mark of the first row at or after `range.settled`.
   std::optional<Mark> first_unsettled(const Range& range);
 
@@ -74,7 +77,6 @@ class RowReader {
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
   Batch exact(const pqxx::result& rows, unsigned rows_max) const;
-  std::optional<std::string> first_id(const Range& range);
   [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
   [[nodiscard]] std::string row_bytes_max() const;
 

@@ -90,8 +90,10 @@ class PostgresSession final : public LaneSession {
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     connection_.rollback();
+    polled_after_ = after;
     identity_.refuse_mismatch();
     wake_up_.gather();
+    notice_news();
     using Begin = ParkedRows::Begin;
     auto round = parked_.redrive(after, may_redrive ? Begin::caught_up : Begin::never);
     if (!parked_.redriving()) {
@@ -100,6 +102,7 @@ class PostgresSession final : public LaneSession {
       auto redriven = idle ? parked_.redrive(after, Begin::idle) : Round{};
       if (parked_.redriving()) round = std::move(redriven);
     }
+    quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
     records_left_ = round.records.size();
     queued_left_ = round.queued.size();
     return round;
@@ -109,7 +112,7 @@ class PostgresSession final : public LaneSession {
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
-    if (!late_look_) return cursor_.start(epoch, again, next_rows());
+    if (!late_look_) return cursor_.start_and_lock(epoch, again, next_rows(), polled_after_);
     return cursor_.start(epoch, again, next_rows(), late_look_->planned());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
@@ -188,6 +191,13 @@ class PostgresSession final : public LaneSession {
   [[nodiscard]] bool hints() const override { return wake_up_.hints(); }
 
  private:
+  void notice_news() {
+    const bool heard = wake_up_.heard();
+    expected_ = heard || !wake_up_.hints() || !quiet_;
+    if (!expected_) return;
+    audit_.prompt();
+    poll_.prompt();
+  }
   /// What waits, and is to be handed over or to queue.
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
     Round round;
@@ -212,7 +222,7 @@ class PostgresSession final : public LaneSession {
     if (read_ahead_) {
       if (auto round = read_ahead_->take(after, rows_max)) return std::move(*round);
     }
-    return poll_.poll(after, rows_max);
+    return poll_.poll(after, rows_max, expected_);
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
   static void go_before(Round& round, Round late) {
@@ -238,7 +248,10 @@ class PostgresSession final : public LaneSession {
   unsigned commit_every_;
   std::size_t records_left_ = 0;  ///< of the round in hand
   std::size_t queued_left_ = 0;
+  bool quiet_ = false;    ///< the last poll saw nothing
+  bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
+  std::optional<Position> polled_after_;
   CursorRepository cursor_;
   IdentityGuard identity_;
   PollSource poll_;

@@ -28,7 +28,9 @@ WakeUp::WakeUp(Connection& connection, const Table& table, std::string process, 
 
 void WakeUp::gather() {
   for (const auto& [channel, payload] : connection_.notifications()) {
-    hinted_ = hinted_ || payload == (channel == insert_channel ? table_oid_ : process_);
+    const bool ours = payload == (channel == insert_channel ? table_oid_ : process_);
+    hinted_ = hinted_ || ours;
+    heard_ = heard_ || ours;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "postgres/connection.hpp"
 #include "postgres/table.hpp"
@@ -19,6 +20,8 @@ class WakeUp {
 
   /// Takes hints that have come off the connection, which would keep them all for a busy lane.
   void gather();
+  /// A hint has come since this was asked last.
+  [[nodiscard]] bool heard() { return std::exchange(heard_, false); }
   /// True when it was not the deadline.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   /// Hints will come: inserts send them and this session hears them.
@@ -33,6 +36,7 @@ class WakeUp {
   Waker& waker_;
   bool hints_ = false;
   bool hinted_ = false;  ///< since the last sleep
+  bool heard_ = false;
 };
 
 }  // namespace seriatim::postgres

@@ -86,7 +86,10 @@ TEST_CASE("every write of the holder renews its lease") {
               "SELECT lease_until > clock_timestamp() + interval '5s' FROM seriatim.cursor") ==
           "t");
   };
-  renewed_by("start", [&] { CHECK(lane.session->start(lane.cursor.epoch)); });
+  renewed_by("start", [&] {
+    CHECK(lane.session->start(lane.cursor.epoch));
+    (void)lane.session->look();  // lets the lock go
+  });
   renewed_by("note_retry", [&] {
     CHECK(lane.session->note_retry(lane.cursor.epoch, {"1", "busy"}, milliseconds{1}));
   });
@@ -116,6 +119,7 @@ TEST_CASE("a holder that was replaced can change nothing") {
   const auto round = first.poll();
   REQUIRE(round.records.size() == 2);
   REQUIRE(first.session->start(1));
+  (void)first.session->look();  // lets the lock go
   database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 s'");
   REQUIRE(second.claim());
 

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "postgres/lent_transaction.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 
@@ -150,4 +151,32 @@ TEST_CASE("a statement of every round is parsed once a session, and fails as any
   CHECK_THROWS_AS(connection.run_prepared("SELECT $1::int", {"seven"}), SourceBroken);
   CHECK_FALSE(connection.in_transaction());
   CHECK(connection.run_prepared("SELECT $1::int", {"9"})[0][0].as<int>() == 9);
+}
+
+TEST_CASE("columns of many rows arrive as they are, in their order") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  connection.begin("");
+  LentTransaction transaction(connection);
+  const std::string long_text(100'000, 'x');
+  const std::vector<std::optional<std::string_view>> texts{
+      "plain", "", std::nullopt, R"({"a": "\\ \" , {}"})", "NULL", "žluťoučký ✓", long_text};
+  const std::vector<std::int64_t> numbers{0, -1, 1, INT64_MIN, INT64_MAX, 1LL << 40, 7};
+  const auto answer = transaction.run_over(
+      "SELECT t, n FROM unnest($1::text[], $2::bigint[]) AS r (t, n)", {texts, numbers});
+  REQUIRE_FALSE(answer.refusal);
+  REQUIRE(answer.rows.size() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CAPTURE(i);
+    CHECK((answer.rows[i][0] == texts[i]));
+    CHECK(answer.rows[i][1] == std::to_string(numbers[i]));
+  }
+  const std::vector<std::optional<std::string_view>> no_rows;
+  const auto none = transaction.run_over("SELECT cardinality($1::text[])", {no_rows});
+  CHECK(none.rows.at(0).at(0) == "0");
+  transaction.mark(std::chrono::seconds(5));
+  const std::vector<std::optional<std::string_view>> no_text{std::string_view("\xff", 1)};
+  const auto refused = transaction.run_over("SELECT $1::text[]", {no_text});
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->sqlstate == "22021");
 }

@@ -89,7 +89,7 @@ bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
          (epoch == cursor_.epoch || stage_.sabotaged(Sabotage::no_epoch_check));
 }
 
-bool CursorStore::start(const Backend& by, std::uint64_t epoch, bool again) {
+bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
   const bool blind = stage_.sabotaged(Sabotage::plan_not_compared);
   const bool as_planned =
       !by.plans || blind ||
@@ -104,6 +104,7 @@ bool CursorStore::start(const Backend& by, std::uint64_t epoch, bool again) {
   if (by.planned && kept) planned_ = *by.planned;
   if (by.looked_at && !by.redriven) looked_at_ = by.looked_at;
   hand_over(by);
+  by.locked_ahead = !by.plans && lock(by, epoch, by.polled_after);
   return true;
 }
 

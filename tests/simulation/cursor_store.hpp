@@ -16,8 +16,9 @@ struct Backend {
   unsigned relay = 0;
   std::string holder;  ///< the relay's name, unique per run
   bool alive = true;
-  unsigned locks_taken = 0;   ///< tells one lock transaction from the next
-  bool locked_ahead = false;  ///< with the last commit, for the next call
+  unsigned locks_taken = 0;              ///< tells one lock transaction from the next
+  bool locked_ahead = false;             ///< with the last commit or start, for the next call
+  std::optional<Position> polled_after;  ///< the cursor of the round in hand
 
   // Kept by the client, lives as long as the session:
   std::optional<core::Fence> fence;
@@ -56,7 +57,7 @@ class CursorStore {
       : stage_(stage), table_(table), ledger_(stage), parked_(stage) {}
 
   Claim claim(const BackendPtr& by);
-  bool start(const Backend& by, std::uint64_t epoch, bool again);
+  bool start(Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
   bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
   bool park(Backend& by, std::uint64_t epoch, const Parking& parking);

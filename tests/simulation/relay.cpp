@@ -187,7 +187,9 @@ void Relay::perform(const core::LookAtCursor&) {
 
 void Relay::perform(const core::StartBatch& a) {
   execute([this, a](const BackendPtr& b) {
-    return core::Started{server_.cursors().start(*b, a.epoch, a.again)};
+    const bool ours = server_.cursors().start(*b, a.epoch, a.again);
+    if (b->locked_ahead) server_.watch_idle_transaction(b);
+    return core::Started{ours};
   });
 }
 

@@ -44,6 +44,7 @@ void Relay::perform(const core::PollSource& a) {
   look->life = life_;
   look->backend = backend_;
   look->asked = a;
+  backend_->polled_after = a.after;
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
   at_server(latency(), look, [this, look] { redrive(look); });
 }
