@@ -1,4 +1,6 @@
 // The command `seriatim`: parse, perform, and turn what went wrong into words and an exit code.
+#include <malloc.h>
+
 #include <csignal>
 
 #include "app/command_line.hpp"
@@ -30,6 +32,16 @@ Exit perform(const Command& command) {
   }
 }
 
+/// Batches come and go. Memory that went back to the kernel with each, and came from it zeroed for
+/// the next, was a quarter of the relay's work (`seriatim bench sql`: 0.34 → 0.25 CPU s per 100 000
+/// rows, for 1 MB more). 32 MB is the most glibc takes.
+void keep_memory_of_batches() {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 Exit answer(const Answer& told) {
   if (told.exit == Exit::done) {
     print(told.text);
@@ -45,6 +57,7 @@ Exit answer(const Answer& told) {
 
 int main(int count, char** arguments) {
   using namespace seriatim::app;
+  keep_memory_of_batches();
   occupy_standard_files();
   std::signal(SIGPIPE, SIG_IGN);
   try {
