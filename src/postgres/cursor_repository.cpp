@@ -222,6 +222,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
   if (move.goes_on && !planned && mark_rows_.empty() && connection_.direct()) {
     core::crash_point("updated");
     const auto stands = commit_and_lock(advance_, params, epoch, move.to);
+    core::crash_point("committed");
     return !stands || (stands->epoch == epoch && stands->position == move.to);
   }
   if (planned) {
@@ -243,7 +244,6 @@ std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view stateme
                                                         const std::optional<Position>& position) {
   const auto locked = connection_.commit_with(
       statement, params, lock_, lane_and({expected(epoch), at(position), id(position)}));
-  core::crash_point("committed");
   if (locked.empty()) return look();
   locked_.emplace(epoch, position);
   return std::nullopt;
