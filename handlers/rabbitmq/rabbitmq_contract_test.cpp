@@ -57,6 +57,8 @@ class RabbitmqUnderTest final : public BrokerUnderTest {
     server_.thaw();
     server_.start();
     RabbitmqClient(server_).declare_queue(queue_);
+    // What is declared lies in a buffer of the server at first, which kill -9 takes along.
+    server_.control({"eval", "mnesia:sync_log()."});
   }
 
   const char* kind() const override { return "rabbitmq"; }
