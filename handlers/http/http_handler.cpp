@@ -33,26 +33,27 @@ Outcome HttpHandler::handle_record(const Record& record, const CallContext& cont
     const auto body = form_.body_of(record, values);
     const auto bytes = body.bytes();
     if (!bytes) throw CannotRender("the payload is NULL: there is nothing to send");
-    const HttpMessage message{headers_of(record, *bytes), *bytes, {*bytes}};
+    write_headers(record, *bytes);
+    const HttpMessage message{headers_, *bytes, {*bytes}};
     return sender_.judge(sender_.post(record, values, message, context), message);
   } catch (const CannotRender& e) {
     return Outcome::poison(e.what());
   }
 }
 
-std::vector<Header> HttpHandler::headers_of(const Record& record, std::string_view body) const {
-  std::vector<Header> headers{{"Content-Type", form_.content_type()}};
+void HttpHandler::write_headers(const Record& record, std::string_view body) {
+  headers_.clear();
+  headers_.add("Content-Type", form_.content_type());
   for (const auto& [name, value] : form_.attributes_of(record)) {
-    headers.emplace_back("ce-" + name, header_encode(value));
+    headers_.add("ce-" + name, header_encode(value));
   }
-  if (config_.secrets.empty()) return headers;
+  if (config_.secrets.empty()) return;
   // The id stays the same at every attempt, the time does not: receivers refuse old ones.
   const auto id = header_encode(record.idempotency_key());
   const auto timestamp = unix_seconds(config_.now());
-  headers.emplace_back("webhook-id", id);
-  headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
-  headers.emplace_back("webhook-signature", signer_.sign(id, timestamp, body));
-  return headers;
+  headers_.add("webhook-id", id);
+  headers_.add("webhook-timestamp", std::to_string(timestamp));
+  headers_.add("webhook-signature", signer_.sign(id, timestamp, body));
 }
 
 }  // namespace seriatim::handlers

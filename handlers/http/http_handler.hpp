@@ -17,12 +17,13 @@ class HttpHandler final : public RecordHandler {
   Outcome handle_record(const Record& record, const CallContext& context) override;
 
  private:
-  [[nodiscard]] std::vector<Header> headers_of(const Record& record, std::string_view body) const;
+  void write_headers(const Record& record, std::string_view body);
 
   HttpHandlerConfig config_;
   MessageForm form_;
   WebhookSigner signer_;
   HttpSender sender_;
+  HeaderLines headers_;  ///< of the record in hand, those that are this kind's own
 };
 
 }  // namespace seriatim::handlers

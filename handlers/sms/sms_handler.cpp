@@ -56,7 +56,9 @@ SmsHandler::SmsHandler(SmsHandlerConfig config)
     : to_(config.to, Escaping::none),
       from_(config.from, Escaping::none),
       body_(config.body, Escaping::none),
-      sender_(std::move(config.target)) {}
+      sender_(std::move(config.target)) {
+  headers_.add("Content-Type", "application/x-www-form-urlencoded");
+}
 
 Outcome SmsHandler::handle_record(const Record& record, const CallContext& context) {
   try {
@@ -67,8 +69,7 @@ Outcome SmsHandler::handle_record(const Record& record, const CallContext& conte
     const auto digits = std::string_view(to).substr(1);
     const auto form =
         "To=" + form_encode(to) + "&From=" + form_encode(from) + "&Body=" + form_encode(text);
-    const HttpMessage message{
-        {{"Content-Type", "application/x-www-form-urlencoded"}}, form, {to, digits, text}};
+    const HttpMessage message{headers_, form, {to, digits, text}};
     auto result = sender_.post(record, values, message, context);
     if (auto* answer = std::get_if<HttpAnswer>(&result)) {
       answer->body = provider_error_text(answer->body);

@@ -21,6 +21,7 @@ class SmsHandler final : public RecordHandler {
   Template from_;
   Template body_;
   HttpSender sender_;
+  HeaderLines headers_;  ///< the same for all records
 };
 
 }  // namespace seriatim::handlers

@@ -1,6 +1,8 @@
 #include "support/header_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "support/cannot_render.hpp"
 #include "support/encoding.hpp"
@@ -11,9 +13,18 @@ namespace {
 
 constexpr std::size_t value_bytes_max = 8192;
 
+constexpr auto token_chars = [] {
+  std::array<bool, 256> table{};
+  for (unsigned char c = '0'; c <= '9'; ++c) table[c] = true;
+  for (unsigned char c = 'A'; c <= 'Z'; ++c) table[c] = true;
+  for (unsigned char c = 'a'; c <= 'z'; ++c) table[c] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~"))
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+
 bool is_token_char(char c) {
-  const bool alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alnum || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  return token_chars[static_cast<unsigned char>(c)];
 }
 
 bool is_control(char c) {
@@ -43,28 +54,35 @@ bool same_header(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
-void add_delivery_headers(const Record& record, std::vector<Header>& headers) {
-  headers.emplace_back("Idempotency-Key", header_encode(record.idempotency_key()));
-  headers.emplace_back("Seriatim-Process", header_encode(record.process));
-  headers.emplace_back("Seriatim-Lane", std::to_string(record.lane));
-  headers.emplace_back("Seriatim-Sequence", std::to_string(record.sequence));
-  if (record.set_aside > 0) {
-    headers.emplace_back("Seriatim-Set-Aside", std::to_string(record.set_aside));
-  }
-  headers.emplace_back("Seriatim-Epoch", std::to_string(record.epoch));
-  headers.emplace_back("Seriatim-Attempt", std::to_string(record.attempt));
-  if (record.late) headers.emplace_back("Seriatim-Late", "true");
-  if (record.previous_id) {
-    headers.emplace_back("Seriatim-Previous-Id", header_encode(*record.previous_id));
-  }
+void HeaderLines::add(std::string_view name, std::string_view value) {
+  check_header(name, value);
+  text_.append(name).append(": ").append(value).append("\r\n");
+}
+
+void HeaderLines::add_number(std::string_view name, std::uint64_t value) {
+  std::array<char, 20> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  add(name, {digits.data(), end});
+}
+
+void add_delivery_headers(const Record& record, HeaderLines& headers) {
+  headers.add("Idempotency-Key", header_encode(record.idempotency_key()));
+  headers.add("Seriatim-Process", header_encode(record.process));
+  headers.add_number("Seriatim-Lane", record.lane);
+  headers.add_number("Seriatim-Sequence", record.sequence);
+  if (record.set_aside > 0) headers.add_number("Seriatim-Set-Aside", record.set_aside);
+  headers.add_number("Seriatim-Epoch", record.epoch);
+  headers.add_number("Seriatim-Attempt", record.attempt);
+  if (record.late) headers.add("Seriatim-Late", "true");
+  if (record.previous_id) headers.add("Seriatim-Previous-Id", header_encode(*record.previous_id));
 }
 
 void pass_headers(const Record& record, const std::vector<std::string>& names,
-                  std::vector<Header>& headers) {
+                  HeaderLines& headers) {
   for (const auto& name : names) {
     const auto found = std::find_if(record.headers.begin(), record.headers.end(),
                                     [&](const Header& h) { return same_header(h.first, name); });
-    if (found != record.headers.end()) headers.emplace_back(name, found->second);
+    if (found != record.headers.end()) headers.add(name, found->second);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +16,26 @@ void check_header(std::string_view name, std::string_view value);
 /// Same header name, any case.
 [[nodiscard]] bool same_header(std::string_view a, std::string_view b);
 
+/// Header lines as they go over the wire. What is in here was checked.
+class HeaderLines {
+ public:
+  /// Throws as check_header does.
+  void add(std::string_view name, std::string_view value);
+  void add_number(std::string_view name, std::uint64_t value);
+  void add(const HeaderLines& lines) { text_ += lines.text_; }
+  void clear() { text_.clear(); }  ///< its memory stays, for the next record's
+
+  [[nodiscard]] std::string_view text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
 /// The headers every receiver gets: Idempotency-Key and Seriatim-*.
-void add_delivery_headers(const Record& record, std::vector<Header>& headers);
+void add_delivery_headers(const Record& record, HeaderLines& headers);
 
 /// Copies the record's headers named in `names`, in that order.
 void pass_headers(const Record& record, const std::vector<std::string>& names,
-                  std::vector<Header>& headers);
+                  HeaderLines& headers);
 
 }  // namespace seriatim::handlers

@@ -4,26 +4,12 @@
 #include <utility>
 
 #include "support/connector.hpp"
-#include "support/header_text.hpp"
 
 namespace seriatim::handlers {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string head_of(const HttpRequest& request) {
-  std::string head = "POST " + request.url.target + " HTTP/1.1\r\n";
-  head += "Host: " + request.url.host_field + "\r\n";
-  for (const auto& [name, value] : request.headers) {
-    check_header(name, value);
-    head += name;
-    head += ": ";
-    head += value;
-    head += "\r\n";
-  }
-  return head += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n";
-}
 
 }  // namespace
 
@@ -32,22 +18,28 @@ class HttpClient::Impl {
   explicit Impl(HttpClientConfig config) : config_(std::move(config)), connector_(config_) {}
 
   HttpResult post(const HttpRequest& request, Clock::time_point deadline) {
-    const auto head = head_of(request);
+    write_head(request);
     if (auto kept = take_kept(request.url)) {
-      auto tried = kept->exchange(head, request.body, deadline);
-      if (!tried.untouched || Clock::now() >= deadline) {
-        return finish(request.url, std::move(kept), tried);
-      }
+      auto tried = kept->exchange(head_, request.body, deadline);
+      if (!tried.untouched || Clock::now() >= deadline) return finish(std::move(kept), tried);
     }
     auto dialled = connector_.connect(request.url, deadline);
     if (auto* failure = std::get_if<HttpFailure>(&dialled)) return std::move(*failure);
     auto connection = std::get<ConnectionPtr>(std::move(dialled));
-    auto exchange = connection->exchange(head, request.body, deadline);
-    return finish(request.url, std::move(connection), exchange);
+    auto exchange = connection->exchange(head_, request.body, deadline);
+    kept_url_ = request.url;
+    return finish(std::move(connection), exchange);
   }
 
  private:
   using ConnectionPtr = std::unique_ptr<Connection>;
+
+  void write_head(const HttpRequest& request) {
+    head_ = "POST ";
+    head_.append(request.url.target).append(" HTTP/1.1\r\nHost: ").append(request.url.host_field);
+    head_.append("\r\n").append(request.headers.text()).append("Content-Length: ");
+    head_.append(std::to_string(request.body.size())).append("\r\n\r\n");
+  }
 
   ConnectionPtr take_kept(const Url& url) {
     auto kept = std::exchange(kept_, nullptr);
@@ -56,10 +48,9 @@ class HttpClient::Impl {
     return usable ? std::move(kept) : nullptr;
   }
 
-  HttpResult finish(const Url& url, ConnectionPtr connection, Exchange& exchange) {
+  HttpResult finish(ConnectionPtr connection, Exchange& exchange) {
     if (exchange.reusable) {
       kept_ = std::move(connection);
-      kept_url_ = url;
       kept_until_ = Clock::now() + idle_time(exchange);
     }
     return std::move(exchange.result);
@@ -74,8 +65,9 @@ class HttpClient::Impl {
 
   const HttpClientConfig config_;
   Connector connector_;
+  std::string head_;  ///< of the request in hand; a member for its memory's sake
   ConnectionPtr kept_;
-  Url kept_url_;
+  Url kept_url_;  ///< where the last connection led to
   Clock::time_point kept_until_;
 };
 

@@ -5,9 +5,8 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
-#include "seriatim/record.hpp"
+#include "support/header_text.hpp"
 #include "support/resolver.hpp"
 #include "support/url.hpp"
 
@@ -24,9 +23,10 @@ struct HttpClientConfig {
   Lookup lookup = look_up_by_system;
 };
 
+/// Looks into what it is made of.
 struct HttpRequest {
-  Url url;
-  std::vector<Header> headers;  ///< beside Host and Content-Length
+  const Url& url;
+  const HeaderLines& headers;  ///< beside Host and Content-Length
   std::string_view body;
 };
 
@@ -63,8 +63,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Returns by `deadline`. Throws CannotRender for a header that cannot be sent, Error for a
-  /// `ca_file` that cannot be read.
+  /// Returns by `deadline`. Throws Error for a `ca_file` that cannot be read.
   [[nodiscard]] HttpResult post(const HttpRequest& request,
                                 std::chrono::steady_clock::time_point deadline);
 

@@ -38,7 +38,7 @@ HttpSender::HttpSender(HttpTarget target)
     : target_(std::move(target)),
       url_template_(target_.url, Escaping::url),
       client_(target_.client) {
-  if (url_template_.is_constant()) fixed_url_ = parse_url(target_.url);
+  if (url_template_.is_constant()) url_ = parse_url(target_.url);
   headers_ = target_.headers;
   headers_.emplace_back("User-Agent", "seriatim");
   if (const auto value = credentials(target_); !value.empty()) {
@@ -63,24 +63,35 @@ void HttpSender::hide_target() {
   }
 }
 
-Url HttpSender::url_for(TemplateValues& values) const {
-  if (fixed_url_) return *fixed_url_;
-  auto url = parse_url(url_template_.render(values));
-  refuse_dot_segments(url);
-  return url;
+const Url& HttpSender::url_for(TemplateValues& values) {
+  if (url_template_.is_constant()) return *url_;
+  url_ = parse_url(url_template_.render(values));
+  refuse_dot_segments(*url_);
+  return *url_;
+}
+
+const HeaderLines& HttpSender::fixed_lines() {
+  if (fixed_lines_.text().empty()) {
+    HeaderLines lines;
+    for (const auto& [name, value] : headers_) lines.add(name, value);
+    fixed_lines_ = std::move(lines);
+  }
+  return fixed_lines_;
 }
 
 HttpResult HttpSender::post(const Record& record, TemplateValues& values,
                             const HttpMessage& message, const CallContext& context) {
-  HttpRequest request{url_for(values), message.headers, message.body};
-  add_delivery_headers(record, request.headers);
-  pass_headers(record, target_.pass_headers, request.headers);
-  request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
+  const auto& url = url_for(values);
+  lines_.clear();
+  lines_.add(message.headers);
+  add_delivery_headers(record, lines_);
+  pass_headers(record, target_.pass_headers, lines_);
+  lines_.add(fixed_lines());
   auto deadline = context.deadline;
   if (target_.timeout.count() > 0) {
     deadline = std::min(deadline, std::chrono::steady_clock::now() + target_.timeout);
   }
-  return client_.post(request, deadline);
+  return client_.post({url, lines_, message.body}, deadline);
 }
 
 Outcome HttpSender::judge(const HttpResult& result, const HttpMessage& message) const {

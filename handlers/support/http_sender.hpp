@@ -15,7 +15,7 @@ namespace seriatim::handlers {
 
 /// What a kind of handler adds to a request.
 struct HttpMessage {
-  std::vector<Header> headers;  ///< Content-Type and its own
+  const HeaderLines& headers;  ///< Content-Type and its own
   std::string_view body;
   std::vector<std::string_view> hidden;  ///< parts of the record that must not appear in reasons
 };
@@ -37,13 +37,16 @@ class HttpSender {
   [[nodiscard]] Outcome judge(const HttpResult& result, const HttpMessage& message) const;
 
  private:
-  [[nodiscard]] Url url_for(TemplateValues& values) const;
+  [[nodiscard]] const Url& url_for(TemplateValues& values);
+  [[nodiscard]] const HeaderLines& fixed_lines();
   void hide_target();
 
   HttpTarget target_;
   Template url_template_;
-  std::optional<Url> fixed_url_;
-  std::vector<Header> headers_;
+  std::optional<Url> url_;       ///< the same for all records, or that of the last one
+  std::vector<Header> headers_;  ///< the same for all records
+  HeaderLines fixed_lines_;      ///< … as they go out, once they are checked
+  HeaderLines lines_;            ///< of the record in hand
   Redactor redactor_;
   HttpClient client_;
 };

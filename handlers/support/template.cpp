@@ -175,7 +175,7 @@ mustache::mustache::escape_handler escape_of(Escaping escaping) {
 
 }  // namespace
 
-TemplateValues::TemplateValues(const Record& record) : impl_(std::make_unique<Impl>(record)) {}
+TemplateValues::TemplateValues(const Record& record) : record_(record) {}
 TemplateValues::~TemplateValues() = default;
 
 class Template::Impl {
@@ -202,6 +202,7 @@ Template& Template::operator=(Template&&) noexcept = default;
 
 std::string Template::render(TemplateValues& values) const {
   if (impl_->constant_) return impl_->text_;
+  if (!values.impl_) values.impl_ = std::make_unique<TemplateValues::Impl>(values.record_);
   Context context(*values.impl_);
   return impl_->mustache_.render(context);
 }

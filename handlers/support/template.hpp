@@ -22,7 +22,8 @@ class TemplateValues {
 
  private:
   friend class Template;
-  std::unique_ptr<Impl> impl_;
+  const Record& record_;
+  std::unique_ptr<Impl> impl_;  ///< made when a template first looks
 };
 
 /// How a value is written into the text around it. `{{{x}}}` and `{{&x}}` write it unescaped.

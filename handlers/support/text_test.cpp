@@ -71,6 +71,12 @@ TEST_CASE("a header is sent as it is or not at all") {
   for (const auto& name : {"", "a b", "a:b", "a\r\n", "caf\xc3\xa9"}) {
     CHECK_THROWS_AS(check_header(name, "x"), CannotRender);
   }
+  HeaderLines lines;
+  CHECK_THROWS_AS(lines.add("X-A", "b\r\nX-Injected: c"), CannotRender);
+  CHECK(lines.text().empty());
+  lines.add("X-A", "b");
+  lines.add_number("X-N", 18'446'744'073'709'551'615U);
+  CHECK(lines.text() == "X-A: b\r\nX-N: 18446744073709551615\r\n");
   CHECK(same_header("Content-Type", "content-TYPE"));
   CHECK(!same_header("a", "ab"));
 }
