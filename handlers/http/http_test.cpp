@@ -217,6 +217,27 @@ TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeou
   CHECK(std::chrono::steady_clock::now() - began < 2s);
 }
 
+TEST_CASE(
+    "a stop during the wait for an answer lets the record in hand be finished, and no other "
+    "begin") {
+  HttpReceiver receiver;
+  std::stop_source stop;
+  receiver.reply_with([&](const ReceivedRequest&) {
+    stop.request_stop();
+    auto late = Reply::with_status(200);
+    late.delay = 50ms;
+    return late;
+  });
+  HttpHandler handler(config_for(receiver));
+  const std::vector<Record> batch{make_record("{}", "1"), make_record("{}", "2")};
+  auto context = call_within(10s);
+  context.stop = stop.get_token();
+  const auto outcome = handler.handle(batch, context);
+  CHECK(outcome.done == 1);
+  CHECK_FALSE(outcome.next);
+  CHECK(receiver.request_count() == 1);
+}
+
 TEST_CASE("nothing listening is retried, a private target is poison") {
   HttpReceiver receiver;
   auto config = config_for(receiver);

@@ -2,7 +2,6 @@
 
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -11,14 +10,11 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/read.hpp>
-#include <charconv>
-#include <optional>
 
 #include "seriatim/error.hpp"
+#include "support/answer_reader.hpp"
+#include "support/plain_connection.hpp"
 
 namespace seriatim::handlers {
 
@@ -26,11 +22,9 @@ namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = boost::beast::http;
 namespace ip = boost::asio::ip;
 using Clock = std::chrono::steady_clock;
 using Kind = HttpFailure::Kind;
-using Parser = http::response_parser<http::buffer_body>;
 using PlainStream = beast::tcp_stream;
 using TlsStream = asio::ssl::stream<beast::tcp_stream>;
 
@@ -41,170 +35,73 @@ PlainStream& tcp_of(TlsStream& stream) {
   return stream.next_layer();
 }
 
-constexpr std::size_t answer_body_bytes_max = 64 << 10;
-constexpr std::uint32_t answer_head_bytes_max = 16 << 10;
-constexpr unsigned interim_answers_max = 8;
-
-bool is_success(int status) {
-  return status >= 200 && status < 300;
-}
-// 101 ends HTTP on this connection, so it is not an interim answer.
-bool is_interim(int status) {
-  return status >= 100 && status < 200 && status != 101;
-}
-
 std::string text_of(const beast::error_code& error) {
   if (error == beast::error::timeout) return "no answer in time";
-  if (error == asio::error::eof || error == http::error::end_of_stream ||
-      error == asio::ssl::error::stream_truncated) {
+  if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
     return "connection closed";
   }
-  if (error == http::error::header_limit) return "the answer's head is over 16 KiB";
   return error.message();
 }
 
-// "timeout=5, max=100"
-std::chrono::seconds keep_alive_seconds(std::string_view value) {
-  constexpr std::string_view name = "timeout=";
-  const auto at = value.find(name);
-  unsigned seconds = 0;
-  if (at == std::string_view::npos) return {};
-  value.remove_prefix(at + name.size());
-  std::from_chars(value.data(), value.data() + value.size(), seconds);
-  return std::chrono::seconds(seconds);
-}
-
-bool has_nothing_to_read(PlainStream& stream) {
-  char byte = 0;
-  const auto socket = stream.socket().native_handle();
-  const auto n = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-std::string_view view(beast::string_view text) {
-  return {text.data(), text.size()};
-}
-
 /// Both directions of one exchange. Lives until io.run() returns.
-template <class Stream>
 class Talk {
  public:
-  Talk(Stream& stream, std::string_view head, std::string_view body)
-      : stream_(stream), head_(head), body_(body), answer_body_(answer_body_bytes_max, '\0') {}
+  Talk(TlsStream& stream, AnswerReader& answer) : stream_(stream), answer_(answer) {}
 
-  void start() {
-    const std::array<asio::const_buffer, 2> parts{asio::buffer(head_), asio::buffer(body_)};
+  void start(std::string_view head, std::string_view body) {
+    const std::array<asio::const_buffer, 2> parts{asio::buffer(head), asio::buffer(body)};
     asio::async_write(stream_, parts, [this](beast::error_code error, std::size_t bytes) {
       writing_ = false;
-      write_error_ = error;
-      bytes_written_ = bytes;
+      sending_.any = bytes > 0;
+      sending_.whole = !error;
+      // A cancelled write says nothing; then the reading end knows.
+      if (error && error != asio::error::operation_aborted) sending_.problem = text_of(error);
     });
-    read_head();
+    answer_.begin();
+    read();
   }
 
-  Exchange judge() {
-    Exchange out;
-    out.untouched = bytes_written_ == 0 && !answered_ && !interim_ && buffer_.size() == 0;
-    out.result = result();
-    out.reusable = std::holds_alternative<HttpAnswer>(out.result) && complete_ && sent() &&
-                   interim_ == 0 && buffer_.size() == 0 && parser_->keep_alive();
-    if (answered_) out.keep_alive = keep_alive_seconds(view(parser_->get()["Keep-Alive"]));
-    return out;
-  }
+  [[nodiscard]] const Sending& sending() const { return sending_; }
 
  private:
-  void read_head() {
-    parser_.emplace();
-    parser_->header_limit(answer_head_bytes_max);
-    parser_->body_limit(boost::none);  // capped by the room for it
-    http::async_read_header(stream_, buffer_, *parser_,
-                            [this](beast::error_code error, std::size_t) { on_head(error); });
+  void read() {
+    const auto room = answer_.room();
+    stream_.async_read_some(asio::buffer(room.data(), room.size()),
+                            [this](beast::error_code error, std::size_t bytes) {
+                              answer_.arrived(bytes);
+                              if (error == asio::error::eof) answer_.closed();
+                              if (error) answer_.failed(text_of(error));
+                              if (!answer_.ended()) return read();
+                              if (writing_ && answer_.says_no()) tcp_of(stream_).cancel();
+                            });
   }
 
-  void on_head(beast::error_code error) {
-    if (error) return end_reading(error);
-    if (is_interim(status()) && ++interim_ <= interim_answers_max) return read_head();
-    if (is_interim(status())) return end_reading(http::error::bad_status);
-    answered_ = true;
-    parser_->get().body().data = answer_body_.data();
-    parser_->get().body().size = answer_body_.size();
-    parser_->get().body().more = true;
-    http::async_read(stream_, buffer_, *parser_,
-                     [this](beast::error_code e, std::size_t) { end_reading(e); });
-  }
-
-  void end_reading(beast::error_code error) {
-    complete_ = !error;
-    // A body over the cap is cut, which is no fault: the status is what counts.
-    const bool over_cap = error == http::error::need_buffer;
-    read_error_ = over_cap ? beast::error_code() : error;
-    // An early "no" makes the rest of the request pointless; an early "yes" is not believed yet.
-    if (writing_ && (read_error_ || !is_success(status()))) tcp_of(stream_).cancel();
-  }
-
-  [[nodiscard]] int status() { return static_cast<int>(parser_->get().result_int()); }
-  [[nodiscard]] bool sent() const { return !write_error_ && !writing_; }
-
-  HttpResult result() {
-    if (!answered_) {
-      if (!sent()) return HttpFailure{Kind::not_sent, text_of(earlier_error())};
-      return HttpFailure{Kind::lost, text_of(read_error_)};
-    }
-    const auto said = "HTTP " + std::to_string(status());
-    if (is_success(status()) && read_error_) {
-      return HttpFailure{Kind::lost, said + ", then: " + text_of(read_error_)};
-    }
-    if (is_success(status()) && !sent()) {
-      return HttpFailure{Kind::lost, said + " before the whole request was sent"};
-    }
-    answer_body_.resize(answer_body_.size() - parser_->get().body().size);
-    return HttpAnswer{status(), std::string(view(parser_->get()["Retry-After"])),
-                      std::move(answer_body_)};
-  }
-
-  // A cancelled write says nothing; then the reading end knows.
-  [[nodiscard]] beast::error_code earlier_error() const {
-    return write_error_ && write_error_ != asio::error::operation_aborted ? write_error_
-                                                                          : read_error_;
-  }
-
-  Stream& stream_;
-  std::string_view head_;
-  std::string_view body_;
-
+  TlsStream& stream_;
+  AnswerReader& answer_;
   bool writing_ = true;
-  beast::error_code write_error_;
-  std::size_t bytes_written_ = 0;
-
-  beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;
-  std::string answer_body_;
-  unsigned interim_ = 0;
-  bool answered_ = false;  ///< a final head was read
-  bool complete_ = false;  ///< and its whole body
-  beast::error_code read_error_;
+  Sending sending_;
 };
 
-template <class Stream>
-class StreamConnection final : public Connection {
+class TlsConnection final : public Connection {
  public:
-  StreamConnection(asio::io_context& io, Stream stream) : io_(io), stream_(std::move(stream)) {}
+  TlsConnection(asio::io_context& io, TlsStream stream) : io_(io), stream_(std::move(stream)) {}
 
   Exchange exchange(std::string_view head, std::string_view body,
                     Clock::time_point deadline) override {
     tcp_of(stream_).expires_at(deadline);
-    Talk talk(stream_, head, body);
-    talk.start();
+    Talk talk(stream_, answer_);
+    talk.start(head, body);
     io_.restart();
     io_.run();
-    return talk.judge();
+    return answer_.judge(talk.sending());
   }
 
-  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_)); }
+  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_).socket().native_handle()); }
 
  private:
   asio::io_context& io_;
-  Stream stream_;
+  TlsStream stream_;
+  AnswerReader answer_;
 };
 
 /// Writes and reads at once until the reader has all. Lives until io.run() returns.
@@ -268,11 +165,27 @@ class StreamOfBytes final : public ByteStream {
     return dialogue.problem();
   }
 
-  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_)); }
+  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_).socket().native_handle()); }
 
  private:
   asio::io_context& io_;
   Stream stream_;
+};
+
+struct MadeConnection {
+  static Dialled of(asio::io_context&, PlainStream stream) {
+    return make_plain_connection(Fd(stream.release_socket().release()));
+  }
+  static Dialled of(asio::io_context& io, TlsStream stream) {
+    return std::make_unique<TlsConnection>(io, std::move(stream));
+  }
+};
+
+struct MadeByteStream {
+  template <class Stream>
+  static Opened of(asio::io_context& io, Stream stream) {
+    return std::make_unique<StreamOfBytes<Stream>>(io, std::move(stream));
+  }
 };
 
 // --- opening ------------------------------------------------------------------------------------
@@ -339,8 +252,8 @@ class Dialer::Impl {
  public:
   explicit Impl(std::string ca_file) : ca_file_(std::move(ca_file)) {}
 
-  /// `Made<Stream>` is what comes of it, `Result` either that or why there is none.
-  template <template <class> class Made, class Result>
+  /// `Made` makes of a stream what comes of it; `Result` is either that or why there is none.
+  template <class Made, class Result>
   Result dial(const Url& url, const std::vector<std::string>& addresses,
               Clock::time_point deadline) {
     const auto port = static_cast<unsigned short>(std::stoi(url.port));
@@ -354,13 +267,13 @@ class Dialer::Impl {
       if (error) continue;
       tcp.socket().set_option(ip::tcp::no_delay(true), error);
       if (url.tls) return shake_hands<Made, Result>(url, std::move(tcp), deadline);
-      return std::make_unique<Made<PlainStream>>(io_, std::move(tcp));
+      return Made::of(io_, std::move(tcp));
     }
     return not_sent(url, connect_text(error));
   }
 
  private:
-  template <template <class> class Made, class Result>
+  template <class Made, class Result>
   Result shake_hands(const Url& url, PlainStream tcp, Clock::time_point deadline) {
     if (!tls_) tls_ = make_tls(ca_file_);
     TlsStream stream(std::move(tcp), *tls_);
@@ -370,7 +283,7 @@ class Dialer::Impl {
     const auto error = run_step(io_, [&](auto done) {
       stream.async_handshake(asio::ssl::stream_base::client, std::move(done));
     });
-    if (!error) return std::make_unique<Made<TlsStream>>(io_, std::move(stream));
+    if (!error) return Made::of(io_, std::move(stream));
     if (certificate_failed(ssl)) {
       const auto* why = X509_verify_cert_error_string(SSL_get_verify_result(ssl));
       return HttpFailure{Kind::refused, url.origin() + ": certificate refused: " + why};
@@ -389,12 +302,12 @@ Dialer::~Dialer() = default;
 
 Dialled Dialer::dial(const Url& url, const std::vector<std::string>& addresses,
                      Clock::time_point deadline) {
-  return impl_->dial<StreamConnection, Dialled>(url, addresses, deadline);
+  return impl_->dial<MadeConnection, Dialled>(url, addresses, deadline);
 }
 
 Opened Dialer::open(const Url& url, const std::vector<std::string>& addresses,
                     Clock::time_point deadline) {
-  return impl_->dial<StreamOfBytes, Opened>(url, addresses, deadline);
+  return impl_->dial<MadeByteStream, Opened>(url, addresses, deadline);
 }
 
 }  // namespace seriatim::handlers

@@ -405,6 +405,25 @@ TEST_CASE("TLS is spoken with a receiver whose certificate holds") {
   CHECK(failure_of(post(client, receiver.url())) == Failure::lost);
 }
 
+TEST_CASE("over TLS too an early no is believed, an early yes is not, and the deadline holds") {
+  const CertificateAuthority authority;
+  const auto leaf = authority.issue({.ip_addresses = {"127.0.0.1"}});
+  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  const TextFile ca(authority.certificate());
+  auto config = loopback();
+  config.ca_file = ca.path();
+  HttpClient client(config);
+  const std::string body(64 << 20, 'x');
+  auto no = Reply::doing(Reply::Act::answer_before_body);
+  no.status = 413;
+  receiver.push({Reply::doing(Reply::Act::answer_before_body), no});
+  CHECK(failure_of(post(client, receiver.url(), body, 2s)) == Failure::lost);
+  CHECK(status_of(post(client, receiver.url(), body, 2s)) == 413);
+  receiver.push(raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"));
+  CHECK(why(post(client, receiver.url(), "{}", 200ms)) == "HTTP 200, then: no answer in time");
+  CHECK(status_of(post(client, receiver.url())) == 200);
+}
+
 TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
   const CertificateAuthority authority;
   const CertificateAuthority stranger;
