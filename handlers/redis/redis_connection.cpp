@@ -2,6 +2,8 @@
 
 #include <hiredis/hiredis.h>
 
+#include <array>
+#include <charconv>
 #include <new>
 #include <utility>
 
@@ -76,21 +78,17 @@ HttpClientConfig network_of(const RedisHandlerConfig& config) {
 
 }  // namespace
 
-void RedisCommands::add(const std::vector<std::string_view>& words) {
-  std::vector<const char*> starts;
-  std::vector<std::size_t> sizes;
-  starts.reserve(words.size());
-  sizes.reserve(words.size());
+void RedisCommands::add(std::span<const std::string_view> words) {
+  const auto add_number = [this](char what, std::size_t number) {
+    std::array<char, 20> digits{};
+    const auto* end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    bytes_.append(1, what).append(digits.cbegin(), end).append("\r\n");
+  };
+  add_number('*', words.size());
   for (const auto& word : words) {
-    starts.push_back(word.data());
-    sizes.push_back(word.size());
+    add_number('$', word.size());
+    bytes_.append(word).append("\r\n");
   }
-  char* made = nullptr;
-  const int size =
-      redisFormatCommandArgv(&made, static_cast<int>(words.size()), starts.data(), sizes.data());
-  if (size < 0) throw std::bad_alloc();
-  const std::unique_ptr<char, decltype(&redisFreeCommand)> owner(made, redisFreeCommand);
-  bytes_.append(made, static_cast<std::size_t>(size));
   count_ += 1;
 }
 
@@ -99,16 +97,13 @@ RedisConnection::RedisConnection(const RedisHandlerConfig& config)
 
 RedisConnection::Answer RedisConnection::ask(const RedisCommands& commands,
                                              std::chrono::steady_clock::time_point deadline) {
-  const bool opening = !is_open();
-  if (opening) {
+  if (!is_open()) {
     if (auto failure = open(deadline); !failure.empty()) {
       close();
-      return {{}, std::move(failure), true, false};
+      return {{}, std::move(failure)};
     }
   }
-  auto answer = talk(commands, deadline);
-  answer.new_connection = opening;
-  return answer;
+  return talk(commands, deadline);
 }
 
 std::string RedisConnection::open(std::chrono::steady_clock::time_point deadline) {
@@ -148,7 +143,7 @@ RedisConnection::Answer RedisConnection::talk(const RedisCommands& commands,
     close();
     failure.insert(0, config_.place.origin() + ": ");
   }
-  return {replies.found(), std::move(failure), false, true};
+  return {replies.found(), std::move(failure)};
 }
 
 }  // namespace seriatim::handlers

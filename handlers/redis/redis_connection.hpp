@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +26,8 @@ struct RedisReply {
 /// Commands in the server's protocol (RESP 2), one after the other.
 class RedisCommands {
  public:
-  void add(const std::vector<std::string_view>& words);
+  void add(std::span<const std::string_view> words);
+  void add(std::initializer_list<std::string_view> words) { add(std::span(words)); }
 
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -34,8 +37,8 @@ class RedisCommands {
   std::size_t count_ = 0;
 };
 
-/// A connection that logs in, selects its database and gives up at a deadline. hiredis writes and
-/// reads the protocol; the bytes travel by ByteStream, for hiredis has no deadline for a whole call
+/// A connection that logs in, selects its database and gives up at a deadline. hiredis reads
+/// the answers; the bytes travel by ByteStream, for hiredis has no deadline for a whole call
 /// and, in Debian 12, no TLS.
 ///
 /// Threads: one user at a time.
@@ -46,8 +49,6 @@ class RedisConnection {
   struct Answer {
     std::vector<RedisReply> replies;  ///< as many as came
     std::string failure;              ///< why not all did; then the connection is closed
-    bool new_connection = false;      ///< opened for this call
-    bool sent = false;                ///< some of the commands may have reached the server
   };
 
   /// Opens a connection where there is none.

@@ -1,6 +1,7 @@
 #include "redis/redis_handler.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "redis/redis_refusal.hpp"
@@ -13,22 +14,29 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// On their way at once, and so what is kept in memory twice; or one row.
-constexpr std::size_t chunks_max = 16;
+// Flights in a row that found the stream other than it was a moment before.
+constexpr unsigned fruitless_max = 3;
 
 std::string entry_of(const Record& record) {
   return std::to_string(record.sequence) + "-0";
 }
 
-std::string not_ours(const Chunk& chunk, const Record& record, const std::string& last) {
-  return "another record stands at " + entry_of(record) + " of stream " + excerpt(chunk.stream) +
+/// 42 of "42-7".
+std::uint64_t number_of(const std::string& id) {
+  std::uint64_t number = 0;
+  std::from_chars(id.data(), id.data() + id.size(), number);
+  return number;
+}
+
+std::string not_ours(const Flight& flight, const Record& record, const std::string& last) {
+  return "another record stands at " + entry_of(record) + " of stream " + excerpt(flight.stream) +
          ", which ends at " + excerpt(last) +
          ": the stream is written by someone else, or holds entries of an earlier life of this "
          "process; give this one a stream of its own, or move the old one away (RENAME)";
 }
 
-std::string cannot_tell(const Chunk& chunk, const Record& record, const std::string& last) {
-  return "stream " + excerpt(chunk.stream) + " ends at " + excerpt(last) + ", but " +
+std::string cannot_tell(const Flight& flight, const Record& record, const std::string& last) {
+  return "stream " + excerpt(flight.stream) + " ends at " + excerpt(last) + ", but " +
          entry_of(record) +
          " was trimmed or deleted, so nobody can tell whether it was this record: skip it, or let "
          "it be appended (again) with XSETID to " +
@@ -38,151 +46,166 @@ std::string cannot_tell(const Chunk& chunk, const Record& record, const std::str
 }  // namespace
 
 RedisHandler::RedisHandler(RedisHandlerConfig config)
-    : config_(std::move(config)), chunker_(config_), connection_(config_) {
+    : config_(std::move(config)), flights_(config_), connection_(config_) {
   redactor_.add(config_.password);
 }
 
 BatchOutcome RedisHandler::handle(std::span<const Record> batch, const CallContext& context) {
   std::size_t done = 0;
-  auto chunk_rows_max = Chunker::rows_max;
+  auto rows_max = Flights::rows_max;
+  unsigned fruitless = 0;
   while (done < batch.size()) {
     if (done > 0 && context.should_yield()) return {done, std::nullopt};
     try {
-      const auto chunks = cut(batch.subspan(done), chunk_rows_max);
-      auto appended = append(chunks, context.deadline);
-      done += appended.done;
-      if (appended.failure) return {done, std::move(appended.failure)};
-      if (appended.one_by_one) chunk_rows_max = 1;
+      auto step = deliver(flights_.next(batch.subspan(done), rows_max), context.deadline);
+      done += step.done;
+      if (step.failure) return {done, std::move(step.failure)};
+      rows_max = step.rows_max;
+      fruitless = step.done > 0 ? 0 : fruitless + 1;
     } catch (const CannotRender& e) {
       return {done, Outcome::poison(e.what())};
+    }
+    if (fruitless > fruitless_max) {
+      return {done, Outcome::retry_later("the stream is changed by someone else all the time")};
     }
   }
   return {done, std::nullopt};
 }
 
-/// Several only where the stream is known to end with the row before: then none of them can be a
-/// repeat, and one that is behind a failed one finds the wrong end and does nothing.
-RedisHandler::Chunks RedisHandler::cut(std::span<const Record> rows,
-                                       std::size_t chunk_rows_max) const {
-  Chunks chunks{chunker_.next(rows, chunk_rows_max)};
-  const auto stream = chunks.front().stream;
-  const bool known_end = at_the_end_ && connection_.is_open() && stream == acknowledged_stream_ &&
-                         rows.front().sequence > acknowledged_sequence_;
-  if (!known_end || chunk_rows_max == 1) return chunks;
-  try {
-    for (rows = rows.subspan(chunks.back().rows.size());
-         !rows.empty() && chunks.size() < chunks_max;
-         rows = rows.subspan(chunks.back().rows.size())) {
-      const bool large_row = chunks.back().rows.size() == 1;
-      if (large_row || !chunker_.has_stream(rows.front(), stream)) break;
-      chunks.push_back(chunker_.next(rows, chunk_rows_max));
-    }
-  } catch (const CannotRender&) {  // told when its turn comes
+RedisHandler::Step RedisHandler::deliver(const Flight& flight, Clock::time_point deadline) {
+  Step step;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    step = knows_end(flight) ? Step{} : look(flight, deadline);
+    if (step.done == 0 && !step.failure) step = append(flight, deadline);
+    // The server closed it meanwhile. Again does no harm: what is there is found by looking.
+    if (!step.hung_up || Clock::now() >= deadline) break;
   }
-  return chunks;
+  return step;
 }
 
-RedisHandler::Appended RedisHandler::append(const Chunks& chunks, Clock::time_point deadline) {
-  auto answer = ask(chunks, deadline);
-  const bool stale = !answer.new_connection && answer.replies.empty() && !answer.failure.empty();
-  if (!stale || Clock::now() >= deadline) return judge(chunks, answer);
-  // The server closed it meanwhile. Sending again does no harm: what is there is recognised. But
-  // only one chunk: rows of it may be repeats now.
-  const Chunks first{chunks.front()};
-  answer = ask(first, deadline);
-  return judge(first, answer);
+/// A row alone needs no guard: where the stream is past its id, it is refused.
+bool RedisHandler::knows_end(const Flight& flight) const {
+  if (unsure_ || !connection_.is_open()) return false;
+  if (flight.stream != end_stream_) return flight.rows.size() == 1;
+  return end_ < flight.rows.front().sequence;
 }
 
-RedisConnection::Answer RedisHandler::ask(const Chunks& chunks, Clock::time_point deadline) {
+RedisHandler::Step RedisHandler::look(const Flight& flight, Clock::time_point deadline) {
+  const bool was_open = connection_.is_open();
   RedisCommands commands;
-  Precondition precondition{to_be_there(chunks.front()), nullptr};
-  for (const auto& chunk : chunks) {
-    chunker_.add_append(commands, chunk, precondition);
-    precondition = {0, &chunk.rows.back()};
-  }
-  if (config_.wait_replicas > 0) {
-    const auto left = std::chrono::floor<milliseconds>(deadline - Clock::now()) / 2;
-    const auto wait = std::clamp(left, milliseconds{1}, config_.wait_timeout);
-    const auto replicas = std::to_string(config_.wait_replicas);
-    const auto timeout = std::to_string(wait.count());
-    commands.add({"WAIT", replicas, timeout});
-  }
-  return connection_.ask(commands, deadline);
+  flights_.add_look(commands, flight);
+  const auto answer = connection_.ask(commands, deadline);
+  if (answer.replies.empty()) return failed(answer, was_open);
+  return judge_look(flight, answer.replies.front(), !was_open, deadline);
 }
 
-/// A server that was restarted may have lost what it acknowledged. Only a new connection can be to
-/// such a one, and only rows before this chunk are missed.
-std::uint64_t RedisHandler::to_be_there(const Chunk& chunk) const {
-  if (connection_.is_open() || chunk.stream != acknowledged_stream_) return 0;
-  return std::min(acknowledged_sequence_, chunk.rows.front().sequence - 1);
-}
-
-RedisHandler::Appended RedisHandler::judge(const Chunks& chunks,
-                                           const RedisConnection::Answer& answer) {
-  Appended all;
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    if (i >= answer.replies.size()) {
-      all.failure = Outcome::retry_later(told(answer.failure));
-      break;
-    }
-    auto appended = judge_script(chunks[i], answer.replies[i]);
-    all.done += appended.done;
-    all.failure = std::move(appended.failure);
-    all.one_by_one = appended.one_by_one;
-    if (appended.done < chunks[i].rows.size()) break;
-  }
-  if (config_.wait_replicas == 0 || all.done == 0) return all;
-  if (auto missing = missing_replicas(answer)) return {0, std::move(missing)};
-  return all;
-}
-
-void RedisHandler::remember(const Chunk& chunk, std::size_t done, bool repeats) {
-  at_the_end_ = done == chunk.rows.size() && !repeats;
-  if (done == 0) return;
-  acknowledged_stream_ = chunk.stream;
-  acknowledged_sequence_ = chunk.rows[done - 1].sequence;
-}
-
-RedisHandler::Appended RedisHandler::judge_script(const Chunk& chunk, const RedisReply& reply) {
-  at_the_end_ = false;
-  if (reply.kind == RedisReply::Kind::error) return refused(chunk, 0, reply.text);
-  const bool known = reply.kind == RedisReply::Kind::list && reply.items.size() == 3 &&
+RedisHandler::Step RedisHandler::judge_look(const Flight& flight, const RedisReply& reply,
+                                            bool reconnected, Clock::time_point deadline) {
+  using Kind = RedisReply::Kind;
+  if (reply.kind == Kind::error) return refused(flight, {0, reply.text, 0, true});
+  const bool known = reply.kind == Kind::list && reply.items.size() == 3 &&
                      reply.items[0].number >= 0 &&
-                     static_cast<std::size_t>(reply.items[0].number) <= chunk.rows.size();
+                     static_cast<std::size_t>(reply.items[0].number) <= flight.rows.size();
   if (!known) {
     connection_.close();
     return {0, Outcome::retry_later("the server answered what no script of ours says")};
   }
-  const auto done = static_cast<std::size_t>(reply.items[0].number);
-  const auto& stopped = reply.items[1].text;
-  const auto& details = reply.items[2].text;
-  remember(chunk, done, stopped == "repeats");
-  if (done == chunk.rows.size() || stopped == "behind") return {done, std::nullopt};
-  const auto& row = chunk.rows[done];
-  if (stopped == "error") return refused(chunk, done, details);
-  if (stopped == "taken") return {done, Outcome::poison(not_ours(chunk, row, details))};
-  if (stopped == "gone") return {done, Outcome::poison(cannot_tell(chunk, row, details))};
-  // Told once: an operator's `seriatim retry` accepts the gap.
-  const auto acknowledged = std::exchange(acknowledged_sequence_, 0);
-  connection_.close();
-  return {done, Outcome::poison("the server lost entries it had acknowledged: stream " +
-                                excerpt(chunk.stream) + " ends at " + excerpt(details) + ", but " +
-                                std::to_string(acknowledged) +
-                                "-0 was acknowledged; rewind the process to send them again, or "
-                                "accept the gap with seriatim retry (see appendfsync)")};
+  const auto there = static_cast<std::size_t>(reply.items[0].number);
+  const auto& why = reply.items[1].text;
+  const auto& last = reply.items[2].text;
+  if (reconnected) {
+    if (auto failure = lost(flight, last)) return {0, std::move(failure)};
+  }
+  unsure_ = false;
+  end_stream_ = flight.stream;
+  end_ = number_of(last);
+  acknowledge(flight, there);
+  if (there > 0 && config_.wait_replicas > 0) {
+    RedisCommands wait;
+    add_wait(wait, deadline);
+    if (auto missing = missing_replicas(connection_.ask(wait, deadline))) {
+      return {0, std::move(missing)};
+    }
+  }
+  if (why.empty()) return {there, std::nullopt};
+  const auto& row = flight.rows[there];
+  return {there, Outcome::poison(why == "taken" ? not_ours(flight, row, last)
+                                                : cannot_tell(flight, row, last))};
 }
 
-RedisHandler::Appended RedisHandler::refused(const Chunk& chunk, std::size_t done,
-                                             const std::string& error) {
-  const auto what = config_.place.origin() + ": " + told(error);
-  switch (refusal_of(error)) {
+/// A server that was restarted may have lost what it acknowledged. Only a new connection can be to
+/// such a one, and only rows before this flight are missed.
+std::optional<Outcome> RedisHandler::lost(const Flight& flight, const std::string& last) {
+  if (flight.stream != acknowledged_stream_) return std::nullopt;
+  const auto missed = std::min(acknowledged_sequence_, flight.rows.front().sequence - 1);
+  if (number_of(last) >= missed) return std::nullopt;
+  // Told once: an operator's `seriatim retry` accepts the gap.
+  const auto acknowledged = std::exchange(acknowledged_sequence_, 0);
+  return Outcome::poison("the server lost entries it had acknowledged: stream " +
+                         excerpt(flight.stream) + " ends at " + excerpt(last) + ", but " +
+                         std::to_string(acknowledged) +
+                         "-0 was acknowledged; rewind the process to send them again, or accept "
+                         "the gap with seriatim retry (see appendfsync)");
+}
+
+RedisHandler::Step RedisHandler::append(const Flight& flight, Clock::time_point deadline) {
+  RedisCommands commands;
+  flights_.add_append(commands, flight);
+  if (config_.wait_replicas > 0) add_wait(commands, deadline);
+  unsure_ = true;  // until the answer says otherwise
+  const auto answer = connection_.ask(commands, deadline);
+  if (answer.replies.empty()) return failed(answer, true);
+  auto step = judge_append(flight, answer);
+  acknowledge(flight, step.done);
+  if (config_.wait_replicas == 0 || step.done == 0) return step;
+  if (auto missing = missing_replicas(answer)) return {0, std::move(missing)};
+  return step;
+}
+
+RedisHandler::Step RedisHandler::judge_append(const Flight& flight,
+                                              const RedisConnection::Answer& answer) {
+  const auto landing = Flights::landing_of(flight, answer.replies);
+  if (landing.known && !landing.refusal.empty()) return refused(flight, landing);
+  if (landing.known) {
+    unsure_ = !landing.guarded;
+    end_stream_ = flight.stream;
+    end_ = flight.rows.back().sequence;
+    return {landing.appended, std::nullopt};
+  }
+  if (!answer.failure.empty()) return failed(answer, false);
+  connection_.close();
+  return {0, Outcome::retry_later("the server answered what no transaction of ours says")};
+}
+
+RedisHandler::Step RedisHandler::refused(const Flight& flight, const Landing& landing) const {
+  const auto done = landing.appended;
+  const auto what = config_.place.origin() + ": " + told(landing.refusal);
+  switch (refusal_of(landing.refusal)) {
+    case RedisRefusal::id: return {done, std::nullopt};
     case RedisRefusal::server: return {done, Outcome::retry_later(what)};
     case RedisRefusal::stream:
-      return {done, Outcome::poison(excerpt(chunk.stream) + " is not a stream: " + what)};
+      return {done, Outcome::poison(excerpt(flight.stream) + " is not a stream: " + what)};
     case RedisRefusal::row: break;
   }
-  if (done == 0 && chunk.rows.size() > 1) return {0, std::nullopt, true};
+  if (landing.refused_row > done) return {done, std::nullopt, landing.refused_row - done};
   return {done, Outcome::poison("the server does not take this record: " + what)};
+}
+
+RedisHandler::Step RedisHandler::failed(const RedisConnection::Answer& answer,
+                                        bool was_open) const {
+  return {0, Outcome::retry_later(told(answer.failure)), Flights::rows_max, was_open};
+}
+
+void RedisHandler::add_wait(RedisCommands& commands, Clock::time_point deadline) const {
+  const auto left = std::chrono::floor<milliseconds>(deadline - Clock::now()) / 2;
+  const auto wait = std::clamp(left, milliseconds{1}, config_.wait_timeout);
+  commands.add({"WAIT", std::to_string(config_.wait_replicas), std::to_string(wait.count())});
+}
+
+void RedisHandler::acknowledge(const Flight& flight, std::size_t done) {
+  if (done == 0) return;
+  acknowledged_stream_ = flight.stream;
+  acknowledged_sequence_ = flight.rows[done - 1].sequence;
 }
 
 std::optional<Outcome> RedisHandler::missing_replicas(const RedisConnection::Answer& answer) const {

@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "redis/chunk.hpp"
+#include "redis/flight.hpp"
 #include "redis/redis_config.hpp"
 #include "redis/redis_connection.hpp"
 #include "seriatim/handler.hpp"
@@ -15,6 +14,9 @@ namespace seriatim::handlers {
 
 /// Appends to Redis Streams; the entry's id is the row's sequence number, so that a repeat is
 /// refused by the server. What answers mean is in README.md beside this file.
+///
+/// Order: rows are sent only where the stream is known to end before the first of them: by the
+/// answer to the rows before, or else by looking, which finds those that are there already.
 class RedisHandler final : public Handler {
  public:
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
@@ -24,34 +26,39 @@ class RedisHandler final : public Handler {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Chunks = std::vector<Chunk>;
   /// How many leading rows are done, and why not all.
-  struct Appended {
+  struct Step {
     std::size_t done = 0;
     std::optional<Outcome> failure;
-    bool one_by_one = false;  ///< a chunk was refused for one of its rows; nothing of it is there
+    std::size_t rows_max = Flights::rows_max;  ///< of the next: those before one that was refused
+    bool hung_up = false;                      ///< without an answer, on a connection of before
   };
 
-  /// The next rows, as many as may be on their way at once.
-  [[nodiscard]] Chunks cut(std::span<const Record> rows, std::size_t chunk_rows_max) const;
-  [[nodiscard]] Appended append(const Chunks& chunks, Clock::time_point deadline);
-  [[nodiscard]] RedisConnection::Answer ask(const Chunks& chunks, Clock::time_point deadline);
-  [[nodiscard]] Appended judge(const Chunks& chunks, const RedisConnection::Answer& answer);
-  [[nodiscard]] Appended judge_script(const Chunk& chunk, const RedisReply& reply);
-  [[nodiscard]] Appended refused(const Chunk& chunk, std::size_t done, const std::string& error);
+  [[nodiscard]] Step deliver(const Flight& flight, Clock::time_point deadline);
+  [[nodiscard]] bool knows_end(const Flight& flight) const;
+  [[nodiscard]] Step look(const Flight& flight, Clock::time_point deadline);
+  [[nodiscard]] Step judge_look(const Flight& flight, const RedisReply& reply, bool reconnected,
+                                Clock::time_point deadline);
+  [[nodiscard]] std::optional<Outcome> lost(const Flight& flight, const std::string& last);
+  [[nodiscard]] Step append(const Flight& flight, Clock::time_point deadline);
+  [[nodiscard]] Step judge_append(const Flight& flight, const RedisConnection::Answer& answer);
+  [[nodiscard]] Step refused(const Flight& flight, const Landing& landing) const;
+  [[nodiscard]] Step failed(const RedisConnection::Answer& answer, bool was_open) const;
+  void add_wait(RedisCommands& commands, Clock::time_point deadline) const;
   [[nodiscard]] std::optional<Outcome> missing_replicas(
       const RedisConnection::Answer& answer) const;
-  [[nodiscard]] std::uint64_t to_be_there(const Chunk& chunk) const;
-  void remember(const Chunk& chunk, std::size_t done, bool repeats);
+  void acknowledge(const Flight& flight, std::size_t done);
   [[nodiscard]] std::string told(std::string text) const;
 
   RedisHandlerConfig config_;
-  Chunker chunker_;
+  Flights flights_;
   RedisConnection connection_;
   Redactor redactor_;
   std::string acknowledged_stream_;  ///< where the last row the server acknowledged is
   std::uint64_t acknowledged_sequence_ = 0;
-  bool at_the_end_ = false;  ///< that row was new, so the stream ended with it
+  std::string end_stream_;  ///< of which the end is known …
+  std::uint64_t end_ = 0;   ///< … no entry of a higher number was ever there
+  bool unsure_ = true;      ///< no: look first
 };
 
 }  // namespace seriatim::handlers

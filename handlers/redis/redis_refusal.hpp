@@ -9,6 +9,7 @@ enum class RedisRefusal {
   server,  ///< its state or ours at it: full, loading, read-only, no rights … it may work later
   stream,  ///< the key is something else
   row,     ///< it will never take this row
+  id,      ///< the stream is past the id of this row
 };
 
 /// By the text of the error, as the server or a script sends it.

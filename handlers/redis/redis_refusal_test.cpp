@@ -28,9 +28,13 @@ TEST_CASE("a key of another type, and what is too large, will not pass") {
         RedisRefusal::stream);
   for (const char* error :
        {"ERR Protocol error: invalid bulk length", "ERR Elements are too large to be stored",
-        "ERR string exceeds maximum allowed size (proto-max-bulk-len)",
-        "user_script:30: too many results to unpack"}) {
+        "ERR string exceeds maximum allowed size (proto-max-bulk-len)"}) {
     CAPTURE(error);
     CHECK(refusal_of(error) == RedisRefusal::row);
   }
+}
+
+TEST_CASE("an id the stream is past speaks against neither") {
+  CHECK(refusal_of("ERR The ID specified in XADD is equal or smaller than the target stream top "
+                   "item") == RedisRefusal::id);
 }

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "redis/redis_config.hpp"
+#include "redis/redis_connection.hpp"
+#include "seriatim/record.hpp"
+#include "support/message_form.hpp"
+#include "support/template.hpp"
+
+namespace seriatim::handlers {
+
+/// Rows appended by one transaction; one alone by a plain XADD.
+///
+/// Lifetime: looks into the records.
+struct Flight {
+  std::string stream;
+  std::span<const Record> rows;
+  std::vector<MessageBody> bodies;  ///< one a row
+};
+
+/// What became of a flight.
+struct Landing {
+  std::size_t appended = 0;     ///< leading rows the server has
+  std::string refusal;          ///< what it said against the next, or against all
+  std::size_t refused_row = 0;  ///< which it said it about
+  bool guarded = true;          ///< no script failed
+  bool known = false;           ///< all its answers are there and are such as they should be
+};
+
+/// Cuts batches into flights and says them in the server's commands.
+class Flights {
+ public:
+  static constexpr std::size_t rows_max = 512;           ///< the server does nothing else meanwhile
+  static constexpr std::size_t bytes_max = 2'048 << 10;  ///< or one row
+
+  /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
+  explicit Flights(RedisHandlerConfig config);
+
+  /// At least one row, all of one stream. Throws CannotRender where there is no stream, or no body,
+  /// for the first; a later one without is told when it is the first.
+  [[nodiscard]] Flight next(std::span<const Record> rows, std::size_t limit) const;
+
+  void add_append(RedisCommands& commands, const Flight& flight) const;
+  void add_look(RedisCommands& commands, const Flight& flight) const;
+  /// Of the answers to `add_append`, as many as came.
+  [[nodiscard]] static Landing landing_of(const Flight& flight,
+                                          std::span<const RedisReply> replies);
+
+ private:
+  [[nodiscard]] std::string stream_of(const Record& record) const;
+  [[nodiscard]] bool take(Flight& flight, const Record& record, std::size_t& bytes) const;
+
+  const RedisHandlerConfig config_;
+  Template stream_;
+  MessageForm form_;
+};
+
+}  // namespace seriatim::handlers
