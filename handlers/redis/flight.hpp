@@ -34,7 +34,7 @@ struct Landing {
 /// Cuts batches into flights and says them in the server's commands.
 class Flights {
  public:
-  static constexpr std::size_t rows_max = 512;           ///< the server does nothing else meanwhile
+  static constexpr std::size_t rows_max = 256;           ///< the server does nothing else meanwhile
   static constexpr std::size_t bytes_max = 2'048 << 10;  ///< or one row
 
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
