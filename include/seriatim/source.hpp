@@ -69,6 +69,7 @@ struct Round {
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
   bool redriven = false;  ///< the record is a parked row, which stays parked where it fails again
+  bool started = false;   ///< with the last advance (`starts_next`)
 };
 
 /// A move of the cursor over rows that were delivered and rows that queue behind a parked one.
@@ -77,6 +78,7 @@ struct Advance {
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   bool next_started = false;  ///< the row after them counts as attempted once
+  bool starts_next = false;   ///< … and is the first of the round read ahead: `start` it too
   bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
 };
 
@@ -122,6 +124,9 @@ class LaneSession {
 
   /// Begin to read what `poll` will be asked next, while a call is in hand. May do nothing.
   virtual void read_ahead(const Position& /*after*/, unsigned /*rows_max*/) {}
+  /// It is read, with rows in it, and nothing else comes first: the advance to the row it was asked
+  /// for may start it. Never waits.
+  virtual bool next_read() { return false; }
 
   /// Count a started attempt at the row after the cursor, durably: when this returns true every
   /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not

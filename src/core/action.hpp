@@ -22,7 +22,8 @@ struct PollSource {      ///< → Polled
 };
 struct StartBatch {  ///< → Started: the durability commit
   std::uint64_t epoch = 0;
-  bool again = false;  ///< the attempt counted last was never made: count no other
+  bool again = false;              ///< the attempt counted last was never made: count no other
+  std::optional<PollSource> then;  ///< what is polled next where one call is all of it
 };
 struct LockCursor {  ///< → Locked; ends any transaction left open first
   std::uint64_t epoch = 0;

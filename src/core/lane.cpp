@@ -135,11 +135,19 @@ Action Lane::handle(Polled& event, const Moment& moment) {
     return halt(HaltReason::crashes, round_.records.front().id(), crashes_text(cursor_.crashes));
   }
   enter(LaneState::running);
+  const bool is_started = round_.started || mutant(Mutant::start_passed_over);
+  if (!is_started || !uncalled()) return start(moment);
+  number_records();
+  return lock_as_asked(moment);
+}
+
+Action Lane::start(const Moment& moment) {
   const bool again = uncalled();
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
   lock_asked_at_ = locked_alone_at_ = moment.now;  // in the same message, where the session can
-  return StartBatch{cursor_.epoch, again};
+  calling_ = rows_to_call();
+  return StartBatch{cursor_.epoch, again, poll_after_call()};
 }
 
 Action Lane::nothing_to_do(const Moment& moment) {
@@ -198,6 +206,12 @@ Action Lane::lock(const Moment& moment) {
   return LockCursor{cursor_.epoch, cursor_.position};
 }
 
+/// Together with the commit before, where it was.
+Action Lane::lock_as_asked(const Moment& moment) {
+  if (!lock_asked_ || mutant(Mutant::lock_asked_late)) return lock(moment);
+  return LockCursor{cursor_.epoch, cursor_.position};
+}
+
 Action Lane::handle(Locked& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
   if (going(moment)) return depart(moment);
@@ -207,12 +221,16 @@ Action Lane::handle(Locked& event, const Moment& moment) {
 Action Lane::call(const Moment& moment) {
   if (!more_rows()) return advance(0, moment);  // rows that queue, and nothing else
   ensure(!failure_, "nothing overtakes a failure");
-  calling_ = std::min<std::size_t>(config_.commit_every, round_.records.size() - next_);
-  if (solo_rows_ > 0) calling_ = 1;
+  calling_ = rows_to_call();
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
   return CallHandler{std::span(round_.records).subspan(next_, calling_),
                      lock_asked_at_ + call_begin_max, moment.now + config_.handler_deadline,
                      moment.now + config_.max_hold, poll_after_call()};
+}
+
+std::size_t Lane::rows_to_call() const {
+  if (solo_rows_ > 0) return 1;
+  return std::min<std::size_t>(config_.commit_every, round_.records.size() - next_);
 }
 
 /// Known where the call is the last one of a full batch: more rows are waiting then.
@@ -242,6 +260,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
          "a handler answered for rows it was not given");
   uncalled_.reset();
   failure_ = std::move(next);
+  next_read_ = event.next_read;
   if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return stand_aside(moment);
   if (done == 0 && !failure_ && !moment.stopping) {
     failure_ = Outcome::retry_later("the handler did nothing");
@@ -264,13 +283,15 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
     row.before -= next_;
     action.advance.queued.push_back(std::move(row));
   }
-  const bool more = end < round_.records.size();
-  const bool go_on = !failure_ && more && !going(moment) && !renewal_due(moment);
+  const bool last = end == round_.records.size();
+  const bool starts_next = last && done > 0 && next_read_ && !round_.redriven;
+  const bool go_on = !failure_ && (!last || starts_next) && !going(moment) && !renewal_due(moment);
   if (go_on) uncalled_ = cursor_.sequence + done + action.advance.queued.size() + 1;
   lock_asked_ = go_on && moment.now < locked_alone_at_ + lock_ahead_max;
   if (lock_asked_) lock_asked_at_ = moment.now;
   action.advance.goes_on = lock_asked_;
   action.advance.next_started = failure_ || go_on;
+  action.advance.starts_next = go_on && starts_next;
   cursor_.attempts = action.advance.next_started ? 1 : 0;
   return action;
 }
@@ -313,10 +334,7 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
 Action Lane::go_on(const Moment& moment) {
   if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (going(moment)) return depart(moment);
-  if (uncalled()) {
-    if (!lock_asked_ || mutant(Mutant::lock_asked_late)) return lock(moment);
-    return LockCursor{cursor_.epoch, cursor_.position};
-  }
+  if (uncalled()) return more_rows() ? lock_as_asked(moment) : poll();
   if (renewal_due(moment)) return ClaimLane{};
   if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
   return poll();

@@ -70,6 +70,9 @@ class Lane {
   Action lock(const Moment&);
   Action nothing_to_do(const Moment&);
   Action call(const Moment&);
+  Action start(const Moment&);
+  Action lock_as_asked(const Moment&);
+  [[nodiscard]] std::size_t rows_to_call() const;
   [[nodiscard]] std::optional<PollSource> poll_after_call() const;
   Action go_on(const Moment&);
   Action advance(std::size_t done, const Moment&);
@@ -106,6 +109,7 @@ class Lane {
   std::size_t next_ = 0;         ///< first record of round_ not yet delivered
   std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
   std::size_t calling_ = 0;      ///< records in the call or advance in hand
+  bool next_read_ = false;       ///< the round after this one, at the end of the last call
   /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
   std::optional<std::uint64_t> uncalled_;
   std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed

@@ -80,6 +80,10 @@ std::optional<Round::Unreadable> AuditPass::look(const std::optional<Position>& 
   return found;
 }
 
+bool AuditPass::due() const {
+  return seldom_.due(Clock::now());
+}
+
 void AuditPass::prompt() {
   seldom_.prompt();
   walk_prompted_ = true;

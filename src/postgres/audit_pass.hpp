@@ -26,6 +26,9 @@ class AuditPass {
   std::optional<Round::Unreadable> look(const std::optional<Position>& cursor,
                                         const std::optional<Mark>& window_start);
 
+  /// `look` would take a turn.
+  [[nodiscard]] bool due() const;
+
   /// Rows may have come.
   void prompt();
 

@@ -1,6 +1,7 @@
 #include "postgres/binary_array.hpp"
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 
 namespace seriatim::postgres {
@@ -11,10 +12,11 @@ constexpr std::int32_t text_oid = 25;  // PostgreSQL: catalog/pg_type.dat
 constexpr std::int32_t bigint_oid = 20;
 
 void append(std::string& out, std::signed_integral auto value) {
-  for (auto shift = 8 * sizeof value; shift > 0;) {
-    shift -= 8;
-    out += static_cast<char>(value >> shift);
+  std::array<char, sizeof value> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * (bytes.size() - 1 - i)));
   }
+  out.append(bytes.data(), bytes.size());
 }
 
 void append_header(std::string& out, std::size_t elements, bool nulls, std::int32_t type) {

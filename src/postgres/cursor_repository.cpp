@@ -85,6 +85,7 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table, L
                                   {"position_id", "$5"}});
   advance_ = fill(sql::advance_cursor, {{"plan", ""}});
   advance_plan_ = fill(sql::advance_cursor, {{"plan", sql::plan_goes_on}});
+  advance_sure_ = fill(sql::advance_surely, {{"advance", advance_}});
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -212,29 +213,39 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   return false;
 }
 
-bool CursorRepository::advance(std::uint64_t epoch, const Move& move) {
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move) try {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
                           std::to_string(move.ids.size()), move.next_started ? "1" : "0",
                           lease_text(), array_text(move.open_ids), std::to_string(move.queued),
                           std::to_string(move.next_rows)});
   const bool planned = keeps_plan_ || move.redriven;
-  if (move.goes_on && !planned && mark_rows_.empty() && connection_.direct()) {
-    core::crash_point("updated");
-    const auto stands = commit_and_lock(advance_, params, epoch, move.to);
-    core::crash_point("committed");
-    return !stands || (stands->epoch == epoch && stands->position == move.to);
-  }
+  const bool with_lock = move.goes_on && !planned && mark_rows_.empty() && connection_.direct();
+  const bool surely = move.starts_next || (with_lock && move.with_others);
+  if (surely) params.emplace_back(move.starts_next ? "1" : "0");
+  if (with_lock) return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move);
   if (planned) {
     params.push_back(move.ids.back());
     params.emplace_back(move.redriven ? "1" : "0");
   }
-  const bool moved = !connection_.run_prepared(planned ? advance_plan_ : advance_, params).empty();
+  const auto& statement = planned ? advance_plan_ : surely ? advance_sure_ : advance_;
+  const bool moved = !connection_.run_prepared(statement, params).empty();
   if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
   core::crash_point("updated");
   if (!end(moved)) return false;
   core::crash_point("committed");
   return true;
+} catch (const SourceBroken& refused) {
+  if (refused.sqlstate() != "22012") throw;  // advance_surely.sql
+  return false;
+}
+
+bool CursorRepository::advance_and_lock(const std::string& statement, const Params& params,
+                                        std::uint64_t epoch, const Move& move) {
+  core::crash_point("updated");
+  const auto stands = commit_and_lock(statement, params, epoch, move.to);
+  core::crash_point("committed");
+  return !stands || (stands->epoch == epoch && stands->position == move.to);
 }
 
 /// Only the answer of the lock is seen, and it tells of both. Refused: so was what came before it;

@@ -48,7 +48,9 @@ class CursorRepository {
     bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
     bool next_started = false;
     std::size_t next_rows = 0;  ///< … in a call that may take so many
-    bool goes_on = false;       ///< `lock` comes next, and nothing else was written since the last
+    bool goes_on = false;       ///< `lock` comes next
+    bool starts_next = false;   ///< `start` too: of a round that is read already
+    bool with_others = false;   ///< the lock's transaction holds the writes of a handler
   };
   bool advance(std::uint64_t epoch, const Move& move);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
@@ -64,6 +66,8 @@ class CursorRepository {
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
   [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
                                     const std::optional<Plan>& plan) const;
+  bool advance_and_lock(const std::string& statement, const Params& params, std::uint64_t epoch,
+                        const Move& move);
   /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
   /// message, did not end in the lock.
   std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
@@ -81,6 +85,7 @@ class CursorRepository {
   std::string lock_;
   std::string advance_;
   std::string advance_plan_;  ///< … and the batch that was planned
+  std::string advance_sure_;  ///< … or fails
   bool keeps_plan_;
   std::optional<std::pair<std::uint64_t, std::optional<Position>>> locked_;  ///< ahead of `lock`
 };

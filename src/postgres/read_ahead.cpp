@@ -23,6 +23,7 @@ ReadAhead::~ReadAhead() {
 void ReadAhead::begin(const Position& after, unsigned rows_max) {
   {
     const std::scoped_lock guard(mutex_);
+    if (asked_ && asked_->after == after && asked_->rows_max == rows_max) return;
     if (reading_) return;  // forgotten, and still under way
     asked_ = Asked{after, rows_max};
     answer_.reset();
@@ -33,6 +34,11 @@ void ReadAhead::begin(const Position& after, unsigned rows_max) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
   changed_.notify_all();
+}
+
+std::size_t ReadAhead::ready() const {
+  const std::scoped_lock guard(mutex_);
+  return asked_ && !reading_ && answer_ ? answer_->records.size() : 0;
 }
 
 std::optional<Round> ReadAhead::take(const std::optional<Position>& after, unsigned rows_max) {

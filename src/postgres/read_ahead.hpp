@@ -30,7 +30,10 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
+  /// Again for the same place: does nothing.
   void begin(const Position& after, unsigned rows_max);
+  /// How many rows `take` would bring at once; 0: none yet, or none at all.
+  [[nodiscard]] std::size_t ready() const;
   /// The round begun for that place, waited for; nothing where there is none, or no row in it.
   std::optional<Round> take(const std::optional<Position>& after, unsigned rows_max);
   void forget();
@@ -44,7 +47,7 @@ class ReadAhead {
   std::optional<Round> read(Poll& poll, const Asked& asked);
 
   Open open_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<Asked> asked_;  ///< since the last `take` or `forget`
   bool reading_ = false;        ///< … and not answered yet

@@ -89,8 +89,14 @@ class PostgresSession final : public LaneSession {
     return answer;
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
-    connection_.rollback();
     polled_after_ = after;
+    if (std::exchange(next_starts_, false)) {
+      if (auto round = read_ahead_->take(after, rows_max)) {
+        round->started = true;
+        return in_hand(std::move(*round));
+      }
+    }
+    connection_.rollback();
     identity_.refuse_mismatch();
     wake_up_.gather();
     notice_news();
@@ -102,13 +108,14 @@ class PostgresSession final : public LaneSession {
       auto redriven = idle ? parked_.redrive(after, Begin::idle) : Round{};
       if (parked_.redriving()) round = std::move(redriven);
     }
-    quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
-    records_left_ = round.records.size();
-    queued_left_ = round.queued.size();
-    return round;
+    return in_hand(std::move(round));
   }
   void read_ahead(const Position& after, unsigned rows_max) override {
     if (read_ahead_) read_ahead_->begin(after, rows_max);
+  }
+  bool next_read() override {
+    const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.due();
+    return plain && read_ahead_ && read_ahead_->ready() > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
@@ -153,10 +160,14 @@ class PostgresSession final : public LaneSession {
     parked_.queue(advance.queued);
     records_left_ -= std::min(records_left_, advance.done.size());
     queued_left_ -= std::min(queued_left_, advance.queued.size());
+    if (advance.starts_next) records_left_ = read_ahead_->ready();
     if (advance.next_started) move.next_rows = next_rows();
-    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty() && !lent_.used();
+    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
+    move.starts_next = advance.starts_next;
+    move.with_others = lent_.used();
     const bool moved = cursor_.advance(epoch, move);
     if (moved && late_look_) late_look_->advanced(move.ids);
+    next_starts_ = moved && advance.starts_next;
     return moved;
   }
   bool park(std::uint64_t epoch, const Parking& parking) override {
@@ -191,6 +202,12 @@ class PostgresSession final : public LaneSession {
   [[nodiscard]] bool hints() const override { return wake_up_.hints(); }
 
  private:
+  Round in_hand(Round round) {
+    quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
+    records_left_ = round.records.size();
+    queued_left_ = round.queued.size();
+    return round;
+  }
   void notice_news() {
     const bool heard = wake_up_.heard();
     expected_ = heard || !wake_up_.hints() || !quiet_;
@@ -260,6 +277,7 @@ class PostgresSession final : public LaneSession {
   ParkedRows parked_;
   std::optional<LateLook> late_look_;  ///< where late rows are delivered
   WakeUp wake_up_;
+  bool next_starts_ = false;               ///< what was read ahead, with the last advance
   std::unique_ptr<ReadAhead> read_ahead_;  ///< where asked for, and no pooler in between
 };
 

@@ -96,6 +96,7 @@ core::Event LaneDriver::carry_out(const core::PollSource& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::StartBatch& action) {
+  read_ahead(action.then);
   return core::Started{session_->start(action.epoch, action.again)};
 }
 
@@ -105,12 +106,16 @@ core::Event LaneDriver::carry_out(const core::LockCursor& action) {
 
 core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   if (Clock::now() > action.not_after) return core::CallExpired{};
-  if (action.then) session_->read_ahead(*action.then->after, action.then->rows_max);
+  read_ahead(action.then);
   const auto began = Clock::now();
   auto outcome = call(action);
   const auto kind = outcome.next ? outcome.next->kind : Outcome::Kind::done;
   tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
-  return core::Called{std::move(outcome)};
+  return core::Called{std::move(outcome), action.then && session_->next_read()};
+}
+
+void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {
+  if (then) session_->read_ahead(*then->after, then->rows_max);
 }
 
 /// A handler that throws has failed at a row we cannot know, so none of the batch counts as done.

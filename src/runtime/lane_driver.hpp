@@ -61,6 +61,7 @@ class LaneDriver {
   core::Event carry_out(const core::Finish&);
 
   BatchOutcome call(const core::CallHandler& action);
+  void read_ahead(const std::optional<core::PollSource>& then);
   void tell(const std::function<void(Observer&)>& what) noexcept;
   void tell_changes();
 

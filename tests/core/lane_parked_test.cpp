@@ -259,6 +259,21 @@ TEST_SUITE("lane, parked rows") {
   }
 }
 
+namespace {
+
+ProcessConfig reading_ahead() {
+  auto config = Story::quick();
+  config.read_ahead = true;
+  config.batch_rows = config.commit_every = 2;
+  return config;
+}
+
+Called done_and_read(std::size_t rows) {
+  return {{rows, std::nullopt}, true};
+}
+
+}  // namespace
+
 TEST_SUITE("lane, reading ahead") {
   TEST_CASE("the poll after the last call of a full batch is known before it") {
     auto config = Story::quick();
@@ -283,5 +298,67 @@ TEST_SUITE("lane, reading ahead") {
     story.tell(Started{});
     story.tell(Locked{});
     CHECK_FALSE(story.expect<CallHandler>().then);  // nothing else was waiting
+  }
+
+  TEST_CASE("a round that is read by then starts with the commit of the one before") {
+    Story story(reading_ahead());
+    calling(story, keyed({"7", "8"}));
+    story.tell(done_and_read(2));
+    const auto& advance = story.expect<AdvanceCursor>().advance;
+    CHECK(advance.starts_next);
+    CHECK(advance.next_started);
+    CHECK(advance.goes_on);
+    story.tell(Advanced{});
+    CHECK(story.expect<PollSource>().after->id == "8");
+    CHECK_FALSE(story.expect<PollSource>().may_redrive);
+    auto next = keyed({"9", "10"});
+    next.started = true;
+    story.tell(Polled{std::move(next)});
+    story.expect<LockCursor>();
+    story.tell(Locked{});
+    const auto& first = story.expect<CallHandler>().records.front();
+    CHECK(first.sequence == 3);
+    CHECK(first.attempt == 1);
+    CHECK(first.previous_id == "8");
+  }
+
+  TEST_CASE("what comes instead of the round that was read is started itself") {
+    Story story(reading_ahead());
+    calling(story, keyed({"7", "8"}));
+    story.tell(done_and_read(2));
+    story.tell(Advanced{});
+    story.tell(Polled{keyed({"9", "10"})});
+    CHECK(story.expect<StartBatch>().again);  // counted with the advance
+    story.tell(Started{});
+    story.tell(Locked{});
+    CHECK(story.expect<CallHandler>().records.front().attempt == 1);
+  }
+
+  TEST_CASE("a failure, a rest of the batch, a stop: nothing starts with the commit") {
+    Story failing(reading_ahead());
+    calling(failing, keyed({"7", "8"}));
+    failing.tell(Called{{1, Outcome::retry_later("HTTP 503")}, true});
+    CHECK_FALSE(failing.expect<AdvanceCursor>().advance.starts_next);
+
+    Story yielding(reading_ahead());
+    calling(yielding, keyed({"7", "8"}));
+    yielding.tell(done_and_read(1));
+    CHECK_FALSE(yielding.expect<AdvanceCursor>().advance.starts_next);
+
+    Story stopping(reading_ahead());
+    calling(stopping, keyed({"7", "8"}));
+    stopping.ask_to_stop();
+    stopping.tell(done_and_read(2));
+    CHECK_FALSE(stopping.expect<AdvanceCursor>().advance.starts_next);
+    CHECK_FALSE(stopping.expect<AdvanceCursor>().advance.next_started);
+  }
+
+  TEST_CASE("asked to stop before the round it started, a lane takes the attempt off the count") {
+    Story story(reading_ahead());
+    calling(story, keyed({"7", "8"}));
+    story.tell(done_and_read(2));
+    story.ask_to_stop();
+    story.tell(Advanced{});
+    CHECK(story.expect<ReleaseLane>().untouched);
   }
 }

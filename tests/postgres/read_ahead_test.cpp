@@ -2,9 +2,11 @@
 #include "postgres/read_ahead.hpp"
 
 #include <atomic>
+#include <functional>
 
 #include "postgres/desk.hpp"
 #include "seriatim/relay.hpp"
+#include "support/process.hpp"
 
 using namespace seriatim;
 using namespace seriatim::postgres;
@@ -31,6 +33,51 @@ struct Batches final : Handler {
   }
   Ids& ids;
   std::size_t& largest;
+};
+
+/// Row 1 delivered, rows 2 and 3 in the call, and those after them, which `insert` brings, read.
+struct Ahead {
+  Ahead(Desk& desk, const std::function<void()>& insert) : lane(desk.relay()) {
+    lane.config.read_ahead = true;
+    lane.config.commit_every = 2;
+    lane.session.reset();
+    lane.open();
+    REQUIRE(lane.claim());
+    REQUIRE(lane.deliver(1) == Ids{"1"});
+    do {  // again where this took so long that the audit is due before the next batch
+      const auto round = lane.poll(2);
+      REQUIRE(ids_of(round) == Ids{"2", "3"});
+      advance = {lane.cursor.position, {round.records[0].position, round.records[1].position}, {}};
+      REQUIRE(lane.session->start(lane.cursor.epoch));
+      REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
+      insert();
+      lane.session->read_ahead(advance.done.back(), 2);
+    } while (!soon([&] { return lane.session->next_read(); }));
+    advance.next_started = advance.starts_next = advance.goes_on = true;
+  }
+  static bool soon(const std::function<bool()>& fact) {
+    try {
+      wait_until("it is read", fact, milliseconds{500});
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
+  }
+  TestLane lane;
+  Advance advance;
+};
+
+/// Refuses the first row of key "a".
+struct RefusesOne final : Handler {
+  explicit RefusesOne(Ids& seen) : ids(seen) {}
+  BatchOutcome handle(std::span<const Record> batch, const CallContext&) override {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].id() == "41") return {i, Outcome::poison("no")};
+      ids.push_back(batch[i].id());
+    }
+    return {batch.size(), std::nullopt};
+  }
+  Ids& ids;
 };
 
 }  // namespace
@@ -95,6 +142,78 @@ TEST_SUITE("reading ahead") {
     REQUIRE(lane.claim());
     desk.database.run("DELETE FROM bookings WHERE id = 6");
     CHECK(ids_of(lane.poll(5)) == Ids{"7", "8", "9", "10"});
+  }
+
+  TEST_CASE("a batch that is read starts with the commit before it, durably and locked") {
+    Desk desk;
+    auto producer = desk.database.connect("producer");
+    producer.run("SET synchronous_commit = off");
+    std::string durable;
+    Ahead ahead(desk, [&] {
+      producer.run("INSERT INTO bookings (payload) VALUES ('{}'), ('{}')");
+      durable = "SELECT pg_current_wal_flush_lsn() >= '" +
+                desk.database.value("SELECT pg_current_wal_insert_lsn()") + "'";
+    });
+    auto& [lane, advance] = ahead;
+    lane.session->transaction()->run("SET LOCAL synchronous_commit = off", {});  // of a read model
+    REQUIRE(desk.database.value(durable) == "f");
+    REQUIRE(lane.session->advance(lane.cursor.epoch, advance));
+    CHECK(desk.database.value(durable) == "t");
+    CHECK(desk.cursor("attempts, sequence, handed_to") == "1|3|5");
+    const auto round = lane.session->poll(advance.done.back(), 2, false);
+    CHECK(round.started);
+    CHECK(ids_of(round) == Ids{"4", "5"});
+    CHECK(lane.session->lock(lane.cursor.epoch, advance.done.back()));
+    const auto free = "SELECT count(*) FROM (SELECT FROM seriatim.cursor FOR UPDATE SKIP LOCKED) c";
+    CHECK(desk.database.value(free) == "0");
+  }
+
+  TEST_CASE("where the lane is not ours any more, no batch starts and nothing beside it is kept") {
+    for (const bool goes_on : {false, true}) {
+      Desk desk;
+      desk.database.run("CREATE TABLE model (n int)");
+      Ahead ahead(desk, [&] { desk.insert(2); });
+      auto& [lane, advance] = ahead;
+      advance.goes_on = goes_on;
+      auto& lent = *lane.session->transaction();
+      lent.run("INSERT INTO model VALUES (1)", {});
+      lent.run("UPDATE seriatim.cursor SET epoch = epoch + 1", {});  // as if the lock were none
+      CHECK_FALSE(lane.session->advance(lane.cursor.epoch, advance));
+      CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
+      CHECK(desk.cursor("epoch, sequence") == "1|1");
+      CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).started);
+    }
+  }
+
+  TEST_CASE("what was read before a claim starts with no commit after it") {
+    Desk desk;
+    Ahead ahead(desk, [&] { desk.insert(2); });
+    REQUIRE(ahead.lane.claim());
+    CHECK_FALSE(ahead.lane.session->next_read());
+  }
+
+  TEST_CASE("rows of a parked key queue though they were read ahead") {
+    Desk desk(OrderBy::id);
+    desk.database.run(
+        "INSERT INTO bookings (payload, customer) "
+        "SELECT '{}', CASE WHEN g % 3 = 2 THEN 'a' END FROM generate_series(4, 2000) AS g");
+    auto config = desk.target.process;
+    config.read_ahead = true;
+    config.batch_rows = config.commit_every = 10;
+    config.on_poison = OnPoison::park_key;
+    auto source = desk.target.source;
+    source.key = "customer";
+    Ids ids;
+    Relay relay({.drain = true});
+    relay.add(config, postgres_source(desk.database.url(), source),
+              [&](unsigned) { return std::make_unique<RefusesOne>(ids); });
+    relay.run({});
+    Ids expected;
+    for (int i = 1; i <= 2000; ++i) {
+      if (i < 41 || i % 3 != 2) expected.push_back(std::to_string(i));
+    }
+    CHECK(ids == expected);
+    CHECK(desk.database.value("SELECT count(*) FROM seriatim.parked") == "654");
   }
 
   TEST_CASE("a long backlog goes out whole and in order, read ahead in both orders") {

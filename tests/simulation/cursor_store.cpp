@@ -155,8 +155,10 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advan
   go_on(by, passed);
   by.records_left -= std::min(by.records_left, advance.done.size());
   by.queued_left -= std::min(by.queued_left, advance.queued.size());
+  if (advance.starts_next) by.records_left = by.ahead->round.records.size();
   if (advance.next_started) hand_over(by);
-  table_.wal.commit(true);
+  table_.wal.commit(!advance.starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
+  by.next_starts = advance.starts_next;
   by.locked_ahead = advance.goes_on && lock(by, epoch, cursor_.position);
   return true;
 }

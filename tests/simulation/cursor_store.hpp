@@ -11,6 +11,15 @@
 
 namespace seriatim::simulation {
 
+/// What a session reads while a batch is in hand (src/postgres/read_ahead.hpp), with a fence of its
+/// own.
+struct Ahead {
+  Position after;
+  unsigned rows_max = 1;
+  bool done = false;
+  Round round;  ///< done, and without rows: no use
+};
+
 /// A relay's connection as the server sees it.
 struct Backend {
   unsigned relay = 0;
@@ -24,6 +33,10 @@ struct Backend {
   std::optional<core::Fence> fence;
   Mark fence_from = mark_min;  ///< the cursor it began at
   Mark latest_clock = mark_min;
+  std::shared_ptr<Ahead> ahead;
+  std::optional<core::Fence> ahead_fence;
+  Mark ahead_fence_from = mark_min;
+  bool next_starts = false;  ///< what was read ahead, with the last advance
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
 

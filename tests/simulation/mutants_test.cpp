@@ -60,6 +60,23 @@ void frozen_often(Setup& setup) {
   setup.frozen = 0.02;
 }
 
+/// Batch upon batch of rows that a crash of the server may take back, and crashes.
+void rows_lost_often(Setup& setup) {
+  setup.config.read_ahead = true;
+  setup.config.batch_rows = setup.config.commit_every = 1;
+  setup.think_max = 3 * millisecond;
+  setup.long_transaction = setup.killed = setup.frozen = 0;
+  setup.async_commit = 1;
+  setup.crash_in_call = 0.05;
+}
+
+/// … and sessions, between the start of a batch and its call.
+void sessions_lost_too(Setup& setup) {
+  rows_lost_often(setup);
+  setup.config.batch_rows = setup.config.commit_every = 12;
+  setup.answer_lost = 0.05;
+}
+
 void late_rows_delivered(Setup& setup) {
   setup.order = seriatim::OrderBy::created_at;
   setup.astray = 0.5;
@@ -134,6 +151,14 @@ TEST_SUITE("mutants of the driver and the store") {
   }
   TEST_CASE("without the durability commit a crash takes back a row already sent") {
     must_be_caught({.sabotage = Sabotage::no_durability_commit}, Profile::everything, 3'000, "P7");
+  }
+  TEST_CASE("a batch that starts with the commit before it needs that commit on disk") {
+    must_be_caught({.sabotage = Sabotage::next_not_durable}, Profile::everything, 3'000, "P7",
+                   rows_lost_often);
+  }
+  TEST_CASE("a batch whose attempt is counted has not started by that") {
+    must_be_caught({.mutant = Mutant::start_passed_over}, Profile::everything, 3'000, "P7",
+                   sessions_lost_too);
   }
   TEST_CASE("a call begun after its time is sent without a lock") {
     must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");

@@ -9,6 +9,7 @@ struct Relay::CallInHand {
   std::vector<Record> records;
   core::Time not_after;
   core::Time yield_at;
+  std::optional<core::PollSource> then;
   std::size_t number = 0;
   std::size_t place = 0;
   std::optional<BatchOutcome> answer;
@@ -156,6 +157,7 @@ void Relay::perform(const core::OpenSession&) {
 }
 
 void Relay::perform(const core::ClaimLane&) {
+  backend_->ahead.reset();
   execute([this](const BackendPtr& backend) -> core::Event {
     auto claim = server_.cursors().claim(backend);
     if (remembered_ && claim.granted) {
@@ -182,10 +184,12 @@ void Relay::load_parked(core::Event claimed) {
 }
 
 void Relay::perform(const core::LookAtCursor&) {
+  backend_->ahead.reset();
   execute([this](const BackendPtr& b) { return core::Looked{server_.cursors().look(*b)}; });
 }
 
 void Relay::perform(const core::StartBatch& a) {
+  read_ahead(a.then);
   execute([this, a](const BackendPtr& b) {
     const bool ours = server_.cursors().start(*b, a.epoch, a.again);
     if (b->locked_ahead) server_.watch_idle_transaction(b);
@@ -322,6 +326,7 @@ void Relay::perform(const core::CallHandler& a) {
   call->records.assign(a.records.begin(), a.records.end());
   call->not_after = a.not_after;
   call->yield_at = a.yield_at;
+  call->then = a.then;
   if (stage_.sabotaged(Sabotage::advance_before_delivery)) advance_early(call);
   later(stage_.random.between(1, 50), [this, call] { begin_call(call); });
 }
@@ -330,6 +335,7 @@ void Relay::begin_call(const CallPtr& call) {
   if (time() > call->not_after && !stage_.sabotaged(Sabotage::late_call)) {
     return tell(core::CallExpired{});
   }
+  read_ahead(call->then);
   if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{});
   call->number = receiver_.begin_call(number_, call->records.front().epoch);
   send_row(call);
@@ -350,7 +356,8 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
   const bool last = call->place == call->records.size();
   const bool yields = stopping_ || time() >= call->yield_at || stage_.strikes(stage_.setup.partial);
   if (!failed && !last && !yields) return send_row(call);
-  tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt})});
+  tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt}),
+                    call->then && next_read()});
 }
 
 /// Sabotage: the rows of the call are called done before they are.

@@ -97,6 +97,10 @@ class Relay {
   void read_mark(const LookPtr& look);
   [[nodiscard]] bool clock_went_back(const Look& look) const;
   void read_locks(const LookPtr& look);
+  void read_ahead(const std::optional<core::PollSource>& then);
+  void take_ahead(const LookPtr& look);
+  void answer_ahead(Look& look);
+  [[nodiscard]] bool next_read() const;
   void read_rows(const LookPtr& look);
   Round settled_rows(const Look& look) const;
 

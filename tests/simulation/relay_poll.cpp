@@ -23,6 +23,7 @@ struct Relay::Look {
   unsigned life = 0;
   BackendPtr backend;
   core::PollSource asked;
+  std::shared_ptr<Ahead> ahead;  ///< it reads ahead, beside what else the session does
   Mark f = mark_min;
   Mark settled = mark_min;
   std::vector<core::Holder> holders;
@@ -35,7 +36,8 @@ struct Relay::Look {
 void Relay::at_server(Micros delay, const LookPtr& look, Step step) {
   stage_.scheduler.after(delay, [this, look, step = std::move(step)] {
     if (look->life != life_) return;
-    look->backend->alive ? step() : reply(look->life, core::SessionEnded{"poll failed"});
+    if (look->backend->alive) return step();
+    if (!look->ahead) reply(look->life, core::SessionEnded{"poll failed"});
   });
 }
 
@@ -45,6 +47,11 @@ void Relay::perform(const core::PollSource& a) {
   look->backend = backend_;
   look->asked = a;
   backend_->polled_after = a.after;
+  if (std::exchange(backend_->next_starts, false)) {  // known already, as with locked_ahead
+    look->round = std::exchange(backend_->ahead, nullptr)->round;
+    look->round.started = true;
+    return answer(look);
+  }
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
   at_server(latency(), look, [this, look] { redrive(look); });
 }
@@ -56,6 +63,7 @@ void Relay::look_on(const LookPtr& look) {
 
 void Relay::answer(const LookPtr& look) {
   auto& session = *look->backend;
+  if (look->ahead) return answer_ahead(*look);
   const bool idle = nothing_in(look->round) && !look->round.fenced;
   if (idle && session.any_parked && !std::exchange(look->idle, true)) return redrive(look);
   if (!session.redriven) {
@@ -218,11 +226,53 @@ void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step)
   });
 }
 
+// --- reading ahead -------------------------------------------------------------------------------
+
+void Relay::read_ahead(const std::optional<core::PollSource>& then) {
+  auto& ahead = backend_->ahead;
+  if (!then || (ahead && ahead->after == *then->after && ahead->rows_max == then->rows_max)) return;
+  ahead = std::make_shared<Ahead>(Ahead{*then->after, then->rows_max, false, {}});
+  auto look = std::make_shared<Look>();
+  look->life = life_;
+  look->backend = backend_;
+  look->asked = *then;
+  look->ahead = ahead;
+  at_server(latency(), look, [this, look] { read_mark(look); });
+}
+
+void Relay::answer_ahead(Look& look) {
+  look.ahead->round = std::move(look.round);
+  look.ahead->done = true;
+}
+
+/// In the place of a poll's own statements, once it is there; where it is of no use they come.
+void Relay::take_ahead(const LookPtr& look) {
+  auto& ahead = look->backend->ahead;
+  const bool asked = ahead->after == look->asked.after && ahead->rows_max == look->asked.rows_max;
+  if (asked && !ahead->done) {
+    return at_server(latency(), look, [this, look] { read_mark(look); });
+  }
+  const auto taken = std::exchange(ahead, nullptr);
+  if (!asked || taken->round.records.empty()) return read_mark(look);
+  look->round = std::move(taken->round);
+  answer(look);
+}
+
+/// Nothing else comes first.
+bool Relay::next_read() const {
+  const auto& session = *backend_;
+  const bool plain = stage_.setup.lookback == 0 && !session.any_parked &&
+                     (stage_.now() < session.next_audit || stage_.sabotaged(Sabotage::no_audit));
+  return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
+}
+
 // --- F, the locks, the rows ----------------------------------------------------------------------
 
 void Relay::read_mark(const LookPtr& look) {
   if (!nothing_in(look->round)) return answer(look);
+  if (look->backend->ahead && !look->ahead) return take_ahead(look);
   if (clock_went_back(*look)) {
+    if (look->ahead) return answer(look);
     return reply(look->life, core::SourceFailed{HaltReason::clock_back, "the clock went back"});
   }
   const auto f = server_.table().high_mark(look->asked.after, look->asked.rows_max);
@@ -247,12 +297,14 @@ void Relay::read_locks(const LookPtr& look) {
   at_server(stage_.random.between(1, stage_.setup.scan_gap_max), look, [this, look] {
     const auto shared = server_.table().shared_holders();
     look->holders.insert(look->holders.end(), shared.begin(), shared.end());
-    auto& fence = look->backend->fence;
+    auto& session = *look->backend;
+    auto& fence = look->ahead ? session.ahead_fence : session.fence;
+    auto& fence_from = look->ahead ? session.ahead_fence_from : session.fence_from;
     const auto& after = look->asked.after;
     const Mark cursor = after ? server_.table().mark_of(*after) : mark_min;
-    if (!fence || cursor < look->backend->fence_from) {
+    if (!fence || cursor < fence_from) {
       fence.emplace(cursor);
-      look->backend->fence_from = cursor;
+      fence_from = cursor;
     }
     look->settled = fence->settle(look->f, look->holders);
     at_server(latency(), look, [this, look] { read_rows(look); });
@@ -261,7 +313,7 @@ void Relay::read_locks(const LookPtr& look) {
 
 void Relay::read_rows(const LookPtr& look) {
   look->round = settled_rows(*look);
-  if (look->looked || !nothing_in(look->round)) return answer(look);
+  if (look->looked || look->ahead || !nothing_in(look->round)) return answer(look);
   find_late_rows(look, [this, look] { answer(look); });
 }
 

@@ -168,6 +168,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   setup.slow = sometimes(random, 0.05);
   setup.stopped = sometimes(random, 0.005);
   draw_config(setup, random);
+  setup.config.read_ahead = seed % 2 == 0;
   if (profile != Profile::calm) draw_producers(setup, random);
   if (profile == Profile::everything) {
     draw_receiver(setup, random);
@@ -187,7 +188,8 @@ std::string describe(const Setup& setup) {
          std::to_string(config.batch_rows) + ", commit_every " +
          std::to_string(config.commit_every) + ", max_attempts " +
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
-         " µs" + (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
+         " µs" + (config.read_ahead ? ", reads ahead" : "") +
+         (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
          (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
          (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +
          (parks(setup) ? std::string(", ") +

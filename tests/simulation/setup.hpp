@@ -28,6 +28,7 @@ enum class Sabotage {
   no_epoch_check,            ///< the store does not compare epochs
   advance_before_delivery,   ///< the cursor moves, then the handler is called
   no_durability_commit,      ///< the first call does not wait for the producers' commits to be safe
+  next_not_durable,          ///< … nor that of a batch which starts with the commit before
   late_call,                 ///< the driver begins a call after `not_after`
   no_lock,                   ///< the cursor row is not locked during a call
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
