@@ -53,7 +53,9 @@ struct SetAside {
 };
 struct Released {};
 struct Closed {};
-struct Woken {};
+struct Woken {
+  bool early = false;  ///< by a hint, or somebody who wants something: before the deadline
+};
 struct SessionEnded {  ///< any action: the session is gone, the action's fate unknown
   std::string detail;
 };

@@ -48,6 +48,7 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   session_failures_ = 0;
   holder_ = event.claim.granted;
   claimed_at_ = moment.now;
+  const bool idle_still = holder_ && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
   read_cursor(event.claim.cursor);
   if (!holder_) {
     enter(LaneState::standby, held_by(event.claim));
@@ -55,8 +56,15 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   }
   refused_since_.reset();
   held_epoch_ = cursor_.epoch;
+  if (idle_still && !going(moment)) return rest(moment);
   if (cursor_.crashes > 0) solo_rows_ = std::max(solo_rows_, config_.batch_rows);
   return follow_cursor(moment);
+}
+
+/// Nothing to do, nor anything new in the row: every act of an operator raises the epoch.
+bool Lane::is_idle_at(const Cursor& cursor) const {
+  return status_.state == LaneState::idle && cursor.epoch == cursor_.epoch &&
+         cursor.position == cursor_.position && cursor.state == Cursor::State::running;
 }
 
 /// Names the holder; where the lane was taken from us, that it was: whatever we had in hand then

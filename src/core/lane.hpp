@@ -39,7 +39,7 @@ class Lane {
   /// act) gets it, within one it does not.
   static constexpr milliseconds lock_ahead_max{50};
   /// Idle polling where hints come: only a lost hint waits this long.
-  static constexpr milliseconds hinted_interval{2'000};
+  static constexpr milliseconds hinted_interval{2'500};
   /// How often a halted or paused lane looks for an operator's act that sent no hint.
   static constexpr milliseconds operator_interval{1'000};
   static constexpr milliseconds refused_pause{5};  ///< before claiming again after a refusal
@@ -65,6 +65,7 @@ class Lane {
 
   Action stand_by(const Moment&);
   [[nodiscard]] std::string held_by(const Claim&) const;
+  [[nodiscard]] bool is_idle_at(const Cursor&) const;
   Action follow_cursor(const Moment&);
   Action poll();
   Action lock(const Moment&);

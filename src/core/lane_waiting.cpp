@@ -26,11 +26,14 @@ Action Lane::rest(const Moment& moment) {
   return WaitUntil{std::max(until, moment.now)};
 }
 
-Action Lane::handle(Woken&, const Moment& moment) {
+Action Lane::handle(Woken& event, const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (std::exchange(aside_, false)) return OpenSession{};
   if (!session_) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
-  if (!holder_ || renewal_due(moment)) return ClaimLane{};
+  if (!holder_ || renewal_due(moment)) {
+    if (event.early) wake_at_ = moment.now;  // a renewal alone asks for no poll
+    return ClaimLane{};
+  }
   if (status_.state == LaneState::idle || status_.state == LaneState::fenced) return poll();
   return LookAtCursor{};
 }

@@ -165,13 +165,10 @@ core::Event LaneDriver::carry_out(const core::CloseSession&) {
 }
 
 core::Event LaneDriver::carry_out(const core::WaitUntil& action) {
-  if (session_) {
-    session_->wait_until(action.deadline);
-  } else {
-    waker_.wait_until(action.deadline);
-  }
+  const bool early =
+      session_ ? session_->wait_until(action.deadline) : waker_.wait_until(action.deadline);
   waker_.clear();
-  return core::Woken{};
+  return core::Woken{early};
 }
 
 core::Event LaneDriver::carry_out(const core::Finish&) {

@@ -60,7 +60,7 @@ void Relay::freeze(Micros time) {
 void Relay::hint() {
   if (!waiting_) return;
   later(latency(), [this, wait = waits_] {
-    if (waiting_ && waits_ == wait) wake();
+    if (waiting_ && waits_ == wait) wake(true);
   });
 }
 
@@ -263,14 +263,14 @@ void Relay::perform(const core::WaitUntil& a) {
   waiting_ = true;
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(a.deadline - time());
   later(std::max<Micros>(left.count(), 10), [this, wait = ++waits_] {
-    if (waiting_ && waits_ == wait) wake();
+    if (waiting_ && waits_ == wait) wake(false);
   });
 }
 
-void Relay::wake() {
+void Relay::wake(bool early) {
   waiting_ = false;
   if (backend_ && !backend_->alive) return session_ended();
-  tell(core::Woken{});
+  tell(core::Woken{early});
 }
 
 void Relay::perform(const core::Finish&) {

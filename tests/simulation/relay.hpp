@@ -76,7 +76,7 @@ class Relay {
   void reply(unsigned life, core::Event event);
   void load_parked(core::Event claimed);
   void session_ended();
-  void wake();
+  void wake(bool early);
 
   // A poll is three statements, and the second reads in two parts: others act in between. Once a
   // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
