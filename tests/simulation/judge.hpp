@@ -78,6 +78,7 @@ class Judge {
   void on_done(const Evidence::Move& move, const std::string& what);
   void on_gone_back(const Evidence::Move& move);
   void on_begun(const Attempt& attempt);
+  [[nodiscard]] bool moved_since(const Attempt& attempt, std::size_t rank) const;
   void on_begun_in_order(const Attempt& attempt, std::size_t rank);
   void on_repeated(const Attempt& attempt);
   void on_halted(const Evidence::Halt& halt);

@@ -53,7 +53,7 @@ void Judge::on_accepted(const Attempt& attempt) {
   if (!rank || call_of(attempt).epoch < went_back_in_) return;
   const bool first = !fate_[*rank].handled_at;
   on_handled(rank, attempt.end);
-  if (!first || row_at(*rank).astray) return;
+  if (!first || row_at(*rank).astray || moved_since(attempt, *rank)) return;
   if (call_of(attempt).epoch == epoch_at(attempt.end) && !fate_[*rank].gave_way) {
     if (attempt.sequence <= highest_success_) {
       breach("P2", attempt.end, name(attempt) + " succeeded after a higher number");
@@ -163,13 +163,12 @@ void Judge::on_begun(const Attempt& attempt) {
   if (!rank) return;  // not durable: check_durability speaks
   const auto epoch = call_of(attempt).epoch;
   if (epoch < went_back_in_) return;
-  on_begun_in_order(attempt, *rank);
+  if (!moved_since(attempt, *rank)) on_begun_in_order(attempt, *rank);
   fate_[*rank].attempted = epoch >= rewound_in_;
   if (epoch != epoch_at(attempt.begin)) return;
   on_begun_by_key(attempt, *rank);
   check_number(attempt, *rank);
-  const bool moved_since = row_at(*rank).moved_at > attempt.begin;
-  if (attempt.late != (*rank < cursor_end_) && !moved_since) {
+  if (attempt.late != (*rank < cursor_end_) && !moved_since(attempt, *rank)) {
     breach("P2", attempt.begin,
            name(attempt) +
                (attempt.late ? " is marked as late, and is not" : " is late, and not marked"));
@@ -177,6 +176,11 @@ void Judge::on_begun(const Attempt& attempt) {
   if (attempt.place >= setup_.config.commit_every) {
     breach("P3", attempt.begin, name(attempt) + " is more than commit_every after the cursor");
   }
+}
+
+/// A person gave it another place later, which its rank tells: where it stood then is not known.
+bool Judge::moved_since(const Attempt& attempt, std::size_t rank) const {
+  return row_at(rank).moved_at > attempt.begin;
 }
 
 /// No row comes before one that stands before it; where late rows are delivered, none comes before
