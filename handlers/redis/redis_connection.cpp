@@ -110,9 +110,7 @@ std::string RedisConnection::open(std::chrono::steady_clock::time_point deadline
   auto opened = connector_.open(config_.place, deadline);
   if (const auto* failure = std::get_if<HttpFailure>(&opened)) return failure->what;
   stream_ = std::get<std::unique_ptr<ByteStream>>(std::move(opened));
-  const auto commands = greeting();
-  if (commands.count() == 0) return {};
-  const auto answer = talk(commands, deadline);
+  const auto answer = talk(greeting(), deadline);
   for (const auto& reply : answer.replies) {
     if (reply.kind == RedisReply::Kind::error) return config_.place.origin() + ": " + reply.text;
   }
@@ -130,6 +128,9 @@ RedisCommands RedisConnection::greeting() const {
     const auto number = std::to_string(config_.database);
     commands.add({"SELECT", number});
   }
+  // Where MULTI is refused (rights, a command renamed) the rows behind it would go in one by one.
+  commands.add({"MULTI"});
+  commands.add({"EXEC"});
   return commands;
 }
 

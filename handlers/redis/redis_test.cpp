@@ -273,6 +273,22 @@ TEST_CASE("the rights the README names are enough") {
   CHECK(deliver(again, rows(1'001, 3'000)).done == 2'000);
 }
 
+TEST_CASE("no row goes out where transactions are refused") {
+  const RedisServer server;
+  RedisClient client(server);
+  for (const char* refused : {"multi", "exec"}) {
+    CAPTURE(refused);
+    client.run({"ACL", "SETUSER", "default", std::string("-") + refused});
+    RedisHandler handler(config_for(server));
+    const auto outcome = deliver(handler, rows(1, 10));
+    CHECK(outcome.done == 0);
+    CHECK(outcome.next->kind == Kind::retry_later);
+    CHECK(says(outcome, "NOPERM"));
+    client.run({"ACL", "SETUSER", "default", std::string("+") + refused});
+    CHECK(ids_in(server).empty());
+  }
+}
+
 TEST_CASE("over TLS the server's certificate must be trusted") {
   const RedisServer server({.tls = true});
   auto config = config_for(server);

@@ -74,6 +74,7 @@ class AnswerReader::Impl {
     buffer_.commit(bytes);
     while (!ended_ && buffer_.size() > 0 && parse_some()) {
     }
+    if (!ended_ && buffer_.size() == buffer_.max_size()) end("a line of the answer has no end");
   }
 
   void closed() {
@@ -161,7 +162,8 @@ class AnswerReader::Impl {
     return {body_.get(), answer_body_bytes_max - part.size};
   }
 
-  beast::flat_buffer buffer_;
+  /// Chunk extensions and trailers have no limit of the parser's.
+  beast::flat_buffer buffer_{chunk_bytes_max + answer_head_bytes_max};
   std::optional<Parser> parser_;
   std::unique_ptr<char[]> body_;  ///< kept from answer to answer; not touched where there is none
   unsigned interim_ = 0;

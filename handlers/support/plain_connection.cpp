@@ -101,7 +101,7 @@ class PlainConnection final : public Connection {
   bool is_quiet() override { return has_nothing_to_read(socket_.get()); }
 
  private:
-  /// What poll said; 0: nothing until the deadline.
+  /// What poll said; 0: nothing until the deadline, or it has passed though bytes still come.
   int wait_for(const Request& request, Clock::time_point deadline) {
     pollfd ready{socket_.get(), 0, 0};
     if (!answer_.ended()) ready.events |= POLLIN;
@@ -109,8 +109,9 @@ class PlainConnection final : public Connection {
     for (;;) {
       const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
       const auto ms = std::clamp<milliseconds::rep>(left.count(), 0, 60'000);
-      if (::poll(&ready, 1, static_cast<int>(ms)) > 0) return ready.revents;
+      const bool any = ::poll(&ready, 1, static_cast<int>(ms)) > 0;
       if (Clock::now() >= deadline) return 0;
+      if (any) return ready.revents;
     }
   }
 

@@ -39,6 +39,14 @@ struct Pair {
     REQUIRE(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
+  /// As far as anybody listens.
+  void try_to_say(std::string_view text) const {
+    while (!text.empty()) {
+      const auto size = ::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      if (size < 0) return;
+      text.remove_prefix(static_cast<std::size_t>(size));
+    }
+  }
   /// Up to so many bytes; fewer where the connection ends.
   [[nodiscard]] std::string hear(std::size_t bytes) const {
     std::string heard(bytes, '\0');
@@ -161,6 +169,17 @@ TEST_CASE("the deadline holds in the middle of request and answer") {
   const auto failure = failure_of(unread.post(large, 60ms));
   CHECK(failure.kind == Failure::not_sent);
   CHECK(failure.what == "no answer in time");
+}
+
+TEST_CASE("an answer whose line has no end is given up") {
+  Pair pair;
+  auto told = std::async(
+      [&] { pair.try_to_say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + large); });
+  const auto failure = failure_of(pair.post("{}"));
+  CHECK(failure.kind == Failure::lost);
+  CHECK(failure.what.ends_with("a line of the answer has no end"));
+  pair.connection.reset();
+  told.get();
 }
 
 TEST_CASE("an answer that comes byte by byte is put together") {

@@ -61,7 +61,8 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   return follow_cursor(moment);
 }
 
-/// Nothing to do, nor anything new in the row: every act of an operator raises the epoch.
+/// Nothing to do, nor anything new in the row: an operator's act raises the epoch or changes the
+/// state.
 bool Lane::is_idle_at(const Cursor& cursor) const {
   return status_.state == LaneState::idle && cursor.epoch == cursor_.epoch &&
          cursor.position == cursor_.position && cursor.state == Cursor::State::running;

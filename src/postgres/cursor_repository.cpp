@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/crash_point.hpp"
+#include "core/ensure.hpp"
 #include "core/mutant.hpp"
 #include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
@@ -20,6 +21,10 @@ Cursor::State state_from(const std::string& text) {
   if (text == "paused") return Cursor::State::paused;
   throw SourceBroken(HaltReason::source_changed,
                      "the cursor is in state \"" + text + "\", unknown to this program");
+}
+
+bool is_active(Cursor::State state) {
+  return state == Cursor::State::running || state == Cursor::State::retrying;
 }
 
 std::optional<std::string> at(const std::optional<Position>& position) {
@@ -185,9 +190,6 @@ bool CursorRepository::start_and_lock(std::uint64_t epoch, bool again, std::size
   connection_.rollback();
   const auto params = start_params(epoch, again, next_rows, std::nullopt);
   const auto stands = commit_and_lock(sql::start_attempt, params, epoch, position);
-  const auto is_active = [](Cursor::State state) {
-    return state == Cursor::State::running || state == Cursor::State::retrying;
-  };
   return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 
@@ -222,6 +224,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) try {
   const bool planned = keeps_plan_ || move.redriven;
   const bool with_lock = move.goes_on && !planned && mark_rows_.empty() && connection_.direct();
   const bool surely = move.starts_next || (with_lock && move.with_others);
+  core::ensure(!surely || !planned, "no batch that was planned starts with a commit");
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
   if (with_lock) return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move);
   if (planned) {
@@ -236,7 +239,9 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move) try {
   core::crash_point("committed");
   return true;
 } catch (const SourceBroken& refused) {
-  if (refused.sqlstate() != "22012") throw;  // advance_surely.sql
+  if (refused.sqlstate() != "22012") throw;  // advance_surely.sql; or a trigger of the user's
+  const auto stands = look();
+  if (stands.epoch == epoch && stands.position == move.from && is_active(stands.state)) throw;
   return false;
 }
 

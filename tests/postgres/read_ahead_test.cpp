@@ -168,20 +168,31 @@ TEST_SUITE("reading ahead") {
     CHECK(desk.database.value(free) == "0");
   }
 
-  TEST_CASE("where the lane is not ours any more, no batch starts and nothing beside it is kept") {
+  TEST_CASE("where the cursor cannot move, no batch starts and nothing beside it is kept") {
     for (const bool goes_on : {false, true}) {
-      Desk desk;
-      desk.database.run("CREATE TABLE model (n int)");
-      Ahead ahead(desk, [&] { desk.insert(2); });
-      auto& [lane, advance] = ahead;
-      advance.goes_on = goes_on;
-      auto& lent = *lane.session->transaction();
-      lent.run("INSERT INTO model VALUES (1)", {});
-      lent.run("UPDATE seriatim.cursor SET epoch = epoch + 1", {});  // as if the lock were none
-      CHECK_FALSE(lane.session->advance(lane.cursor.epoch, advance));
-      CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
-      CHECK(desk.cursor("epoch, sequence") == "1|1");
-      CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).started);
+      for (const std::string meddled :
+           {"UPDATE seriatim.cursor SET epoch = epoch + 1",  // by the handler's own statement
+            "INSERT INTO model SELECT 2 FROM strict"}) {     // whose trigger divides at COMMIT
+        CAPTURE(goes_on);
+        CAPTURE(meddled);
+        Desk desk;
+        desk.database.run(
+            "CREATE TABLE model (n int); CREATE TABLE strict AS SELECT 1;"
+            "CREATE FUNCTION divide() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN PERFORM 1 / (NEW.n - 2); RETURN NULL; END $$;"
+            "CREATE CONSTRAINT TRIGGER divide AFTER INSERT ON model DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION divide()");
+        Ahead ahead(desk, [&] { desk.insert(2); });
+        auto& [lane, advance] = ahead;
+        advance.goes_on = goes_on;
+        auto& lent = *lane.session->transaction();
+        lent.run("INSERT INTO model VALUES (1)", {});
+        lent.run(meddled, {});
+        CHECK_THROWS_AS(lane.session->advance(lane.cursor.epoch, advance), SourceBroken);
+        CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
+        CHECK(desk.cursor("epoch, sequence") == "1|1");
+        CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).started);
+      }
     }
   }
 
