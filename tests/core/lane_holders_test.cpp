@@ -222,56 +222,6 @@ TEST_SUITE("lane: holders") {
     CHECK(last == 2'500ms);
   }
 
-  TEST_CASE("the lease is renewed while there is nothing to do") {
-    Story story;
-    story.claimed({});
-    const auto renew = ProcessConfig{}.lease / 3;
-    story.pass(renew);
-    story.tell(Polled{});
-    story.expect<WaitUntil>();
-    story.tell(Woken{});
-    story.expect<ClaimLane>();
-  }
-
-  TEST_CASE("a renewal asks for no poll, but a hint that came with it does") {
-    for (const bool hinted : {false, true}) {
-      Story story(Story::quick(), {.drain = false, .hints = true});
-      story.claimed({});
-      const auto renewal = story.now() + ProcessConfig{}.lease / 3;
-      for (;;) {
-        story.tell(Polled{});
-        if (story.now() + story.wait() >= renewal) break;
-        story.pass(story.wait());
-        story.tell(Woken{});
-        story.expect<PollSource>();
-      }
-      story.pass(story.wait());
-      story.tell(Woken{hinted});
-      story.expect<ClaimLane>();
-      story.tell(Claimed{{true, {.epoch = 1}, "us"}});
-      CAPTURE(hinted);
-      CHECK(std::holds_alternative<PollSource>(story.action()) == hinted);
-      if (!hinted) CHECK(story.wait() < ProcessConfig{}.lease / 3);
-    }
-  }
-
-  TEST_CASE("what is new in the row is followed at a renewal") {
-    for (const Cursor& changed :
-         {Cursor{.epoch = 2}, Cursor{.epoch = 1, .state = Cursor::State::paused}}) {
-      Story story;
-      story.claimed({});
-      story.pass(ProcessConfig{}.lease / 3 - 1ms);
-      story.tell(Polled{});
-      story.pass(story.wait());
-      story.tell(Woken{});
-      story.expect<ClaimLane>();
-      story.tell(Claimed{{true, changed, "us"}});
-      CHECK(std::holds_alternative<PollSource>(story.action()) ==
-            (changed.state == Cursor::State::running));
-      CHECK(story.status().state == (changed.epoch == 2 ? LaneState::idle : LaneState::paused));
-    }
-  }
-
   TEST_CASE("the lease is renewed between the rows of a slow batch, and no attempt is counted") {
     Story story;
     story.calling({"7", "8", "9"});
