@@ -4,5 +4,6 @@
 -- has set for the transaction
 WITH moved AS ({advance})
 SELECT 1 / count(*),
-       CASE WHEN $14::integer = 1 AND current_setting('synchronous_commit') <> 'remote_apply' THEN set_config('synchronous_commit', 'on', true) END
+       CASE WHEN $14::integer = 1 AND current_setting('synchronous_commit') <> 'remote_apply'
+            THEN set_config('synchronous_commit', 'on', true) END
 FROM moved
