@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kafka/kafka_handler.hpp"
-#include "support/handler_calls.hpp"
+#include "support/handler_rows.hpp"
 #include "support/kafka_mock.hpp"
 #include "support/kafka_reader.hpp"
 
@@ -18,18 +18,6 @@ using handlers::MessageFormConfig;
 using namespace std::chrono_literals;
 
 inline constexpr const char* topic = "bookings";
-
-inline std::vector<Record> rows(std::uint64_t first, std::uint64_t last,
-                                std::size_t payload_bytes = 20) {
-  std::vector<Record> all;
-  for (auto n = first; n <= last; ++n) {
-    auto record = make_record(std::string(payload_bytes, 'x'), "row-" + std::to_string(n));
-    record.lane = 0;
-    record.sequence = n;
-    all.push_back(std::move(record));
-  }
-  return all;
-}
 
 /// With the topic, of one partition unless said otherwise.
 class Cluster : public KafkaMock {

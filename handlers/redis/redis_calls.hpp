@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "redis/redis_handler.hpp"
-#include "support/handler_calls.hpp"
+#include "support/handler_rows.hpp"
 #include "support/redis_server.hpp"
 
 namespace seriatim::testing {
@@ -16,18 +16,6 @@ using handlers::RedisHandler;
 using handlers::RedisHandlerConfig;
 
 inline constexpr const char* stream = "bookings:0";
-
-inline std::vector<Record> rows(std::uint64_t first, std::uint64_t last,
-                                std::size_t payload_bytes = 20) {
-  std::vector<Record> all;
-  for (auto n = first; n <= last; ++n) {
-    auto record = make_record(std::string(payload_bytes, 'x'), "row-" + std::to_string(n));
-    record.lane = 0;
-    record.sequence = n;
-    all.push_back(std::move(record));
-  }
-  return all;
-}
 
 inline RedisHandlerConfig config_for(const RedisServer& server) {
   RedisHandlerConfig config;
