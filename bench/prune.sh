@@ -1,88 +1,124 @@
 #!/usr/bin/env bash
-# What pruning costs a relay, as ratios within one run, on a private server:
-#   1. a relay drains a backlog alone, and while a prune deletes rows delivered before: rows a second;
-#   2. the same number of rows deleted in batches without a pause, and dropped as a partition: seconds.
+# What pruning costs a relay, on a private server in memory:
+#   1. a relay drains ROWS rows alone, and beside a prune that deletes as many delivered before: in turns (A B B A), each
+#      time of the same copy of a database. Told are rows a second, the ratios of neighbours, and what the prune deleted
+#      in just that time; one that was done before the drain is an error;
+#   2. DAY_ROWS rows deleted in batches, with nobody else at work, and dropped as a partition: seconds and WAL.
 #
-#   bench/prune.sh PROGRAM [REPEATS [ROWS]]
-set -euo pipefail
-program=$(realpath "$1") repeats=${2:-5} rows=${3:-40000}
-bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
-folder=$(mktemp -d /dev/shm/seriatim-bench-XXXXXX)
-port=$((20000 + RANDOM % 20000))
-if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder"; as=(runuser -u postgres --); else as=(); fi
-chmod 755 "$folder"
-"${as[@]}" "$bin/initdb" -D "$folder/data" -A trust -U postgres >/dev/null
-"${as[@]}" "$bin/pg_ctl" -D "$folder/data" -w -o "-p $port -k $folder -c max_wal_size=1GB" -l "$folder/log" start >/dev/null
-trap '"${as[@]}" "$bin/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null; rm -rf "$folder"' EXIT
-sql() { PGOPTIONS="-c client_min_messages=warning" "$bin/psql" -h "$folder" -p "$port" -U postgres -qAt -d bench "$@"; }
+#   bench/prune.sh PROGRAM [REPEATS [ROWS [DAY_ROWS]]]
+#
+# REPEATS 5 (of A B B A, so ten pairs), ROWS 200000, DAY_ROWS 40000. docs/retention.md discusses the figures.
+. "$(dirname "$0")/private_server.sh"
+. "$(dirname "$0")/log_relay.sh"
+arguments 1 4 "$@"
+program=$(program_at "$1")
+repeats=$(number_from "${2:-5}")
+rows=$(number_from "${3:-200000}")
+day_rows=$(number_from "${4:-40000}")
+start_server memory max_wal_size=4GB
 
-"$bin/psql" -h "$folder" -p "$port" -U postgres -qAt -c "CREATE DATABASE bench"
-cat >"$folder/seriatim.toml" <<TOML
-[database]
-url = "host=$folder port=$port user=postgres dbname=bench"
-[[process]]
-name = "p"
-commit_every = 100
-[process.source]
-table = "public.t"
-[process.handler]
-kind = "log"
-file = "/dev/null"
-TOML
-seriatim() { "$program" "$@" --config "$folder/seriatim.toml"; }
-seriatim init >/dev/null
-sql -c "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), payload json, PRIMARY KEY (id, created_at)) PARTITION BY RANGE (created_at)" \
-  -c "CREATE INDEX ON t (created_at, id)" -c "CREATE TABLE rest PARTITION OF t DEFAULT"
-fill() { sql -c "INSERT INTO t (payload) SELECT json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $1) AS n" -c "ANALYZE t" -c "CHECKPOINT"; }
-pruned() { sql -c "SELECT coalesce(sum(pruned_rows), 0) FROM seriatim.ledger"; }
-now() { date +%s%N; }
-drain() { # rows a second
-  local began
-  began=$(now)
-  seriatim run --drain --log-level error >/dev/null
-  echo $((rows * 1000000000 / ($(now) - began)))
+prepare() { # DATABASE KEY PARTITIONING STATEMENT…: with a table t and a process of the database's name
+  local database=$1 key=$2 partitioning=$3
+  shift 3
+  sql -c "DROP DATABASE IF EXISTS $database" -c "CREATE DATABASE $database"
+  configure "$database" "$database" public.t 100
+  "$program" init --config "$folder/$database.toml" >/dev/null
+  sql_in "$database" -c "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), payload json, PRIMARY KEY ($key)) $partitioning" \
+    -c "CREATE INDEX ON t (created_at, id)" "$@"
 }
 
-for _ in $(seq "$repeats"); do
-  fill $((rows * 5)) && seriatim run --drain --log-level error >/dev/null # what there is to prune
-  fill "$rows"
-  drain >>"$folder/alone"
-  fill "$rows"
-  before=$(pruned)
-  "$program" prune --older-than 0s --json --config "$folder/seriatim.toml" >"$folder/report" 2>/dev/null &
+fill() { # DATABASE ROWS
+  sql_in "$1" -c "INSERT INTO t (payload) SELECT json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $2) AS n"
+}
+
+# --- 1: beside a drain -----------------------------------------------------------------------------
+
+# What was delivered before and what waits, in a database that each turn gets a copy of.
+prepare_turns() {
+  prepare turn id ""
+  fill turn "$rows"
+  run_drain "$program" turn
+  fill turn "$rows"
+  sql_in turn -c "VACUUM (ANALYZE)"
+  sql -c "ALTER DATABASE turn RENAME TO stage"
+}
+
+begin_turn() {
+  sql -c "DROP DATABASE IF EXISTS turn" -c "CREATE DATABASE turn TEMPLATE stage"
+  # Else its cursor would say that it was kept in another database.
+  sql_in turn -c "UPDATE seriatim.cursor SET identity = identity || jsonb_build_object('database',
+                    (SELECT oid::text FROM pg_database WHERE datname = current_database()))"
+  sql -c "CHECKPOINT"
+}
+
+alone() {
+  begin_turn
+  drain "$program" turn "$rows" >>"$folder/alone"
+}
+
+pruned() { sql_in turn -c "SELECT sum(pruned_rows) FROM seriatim.ledger"; }
+reported() { grep -o "\"$1\":[0-9]*" "$folder/report" | head -1 | cut -d: -f2; } # NAME
+
+beside() {
+  local prune before began took
+  begin_turn
+  "$program" prune --older-than 0s --json --config "$folder/turn.toml" >"$folder/report" 2>"$folder/prune.log" &
   prune=$!
-  until [ "$(pruned)" -gt "$before" ]; do sleep 0.02; done # it recounts first
-  drain >>"$folder/beside"
-  kill -TERM "$prune" 2>/dev/null || true # a background job of a script hears no SIGINT
-  wait "$prune" || true
-  sed 's/.*"rows":\([0-9]*\).*"longest_batch_us":\([0-9]*\).*/\1 \2/' "$folder/report" >>"$folder/pruned"
-  seriatim run --drain --log-level error >/dev/null
-  sql -c "TRUNCATE t"
-done
-
-# One day of rows each: deleted in batches, and dropped.
-for _ in $(seq "$repeats"); do
-  for way in batches partition; do
-    sql -c "DELETE FROM seriatim.cursor" -c "DELETE FROM seriatim.ledger" -c "DROP TABLE IF EXISTS day" -c "TRUNCATE t" \
-      -c "CREATE TABLE day PARTITION OF t FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')" \
-      -c "INSERT INTO t (created_at, payload) SELECT '2020-01-01Z'::timestamptz + n * interval '1 ms', json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $rows) AS n" \
-      -c "INSERT INTO t (payload) VALUES ('{}')"
-    seriatim run --drain --log-level error >/dev/null
-    [ "$way" = partition ] || sql -c "ALTER TABLE t DETACH PARTITION day" -c "DROP TABLE rest" -c "ALTER TABLE t ATTACH PARTITION day DEFAULT"
-    wal=$(sql -c "SELECT pg_current_wal_insert_lsn()")
-    began=$(now)
-    seriatim prune --older-than 1h >/dev/null
-    echo "$((($(now) - began) / 1000000)) $(sql -c "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$wal')::bigint / 1024")" >>"$folder/$way"
-    [ "$way" = partition ] || sql -c "DROP TABLE day" -c "CREATE TABLE rest PARTITION OF t DEFAULT"
+  until [ "$(pruned)" -gt 0 ]; do # it recounts first
+    kill -0 "$prune" 2>/dev/null || fail "the prune ended before the drain began: $(cat "$folder/prune.log")"
+    sleep 0.02
   done
-done
+  before=$(pruned)
+  began=$(now)
+  drain "$program" turn "$rows" >>"$folder/beside"
+  took=$((($(now) - began) / 1000000))
+  echo $((($(pruned) - before) * 1000 / took)) >>"$folder/pruned_a_second"
+  kill -TERM "$prune" 2>/dev/null || fail "the prune was done before the drain: give it more ROWS to delete than $rows"
+  wait "$prune" || true
+  reported longest_batch_us >>"$folder/longest_batch"
+  echo $(($(reported rows) / $(reported batches))) >>"$folder/batch_rows"
+}
 
-median() { sort -n | awk '{ v[NR] = $1 } END { printf "%d (%d to %d)", v[int((NR + 1) / 2)], v[1], v[NR] }'; }
-echo "drain alone, rows/s:            $(median <"$folder/alone")"
-echo "drain beside a prune, rows/s:   $(median <"$folder/beside")"
-paste "$folder/beside" "$folder/alone" | awk '{ print int(1000 * $1 / $2) }' | sort -n |
-  awk '{ v[NR] = $1 / 1000 } END { printf "ratio of neighbours:            %.2f (%.2f to %.2f)\n", v[int((NR + 1) / 2)], v[1], v[NR] }'
-echo "rows pruned meanwhile:          $(cut -d' ' -f1 "$folder/pruned" | median)"
-echo "longest batch, us:              $(cut -d' ' -f2 "$folder/pruned" | median)"
-echo "$rows rows in batches, ms:      $(cut -d' ' -f1 "$folder/batches" | median), WAL $(cut -d' ' -f2 "$folder/batches" | median) KiB"
-echo "$rows rows as a partition, ms:  $(cut -d' ' -f1 "$folder/partition" | median), WAL $(cut -d' ' -f2 "$folder/partition" | median) KiB"
+tell_turns() {
+  echo "drain alone, rows/s:             $(spread %d <"$folder/alone")"
+  echo "drain beside a prune, rows/s:    $(spread %d <"$folder/beside")"
+  echo "ratio of neighbours:             $(ratios "$folder/beside" "$folder/alone" | spread %.2f)"
+  echo "pruned during the drain, rows/s: $(spread %d <"$folder/pruned_a_second")"
+  echo "rows a batch:                    $(spread %d <"$folder/batch_rows")"
+  echo "longest batch, us:               $(spread %d <"$folder/longest_batch")"
+}
+
+# --- 2: by itself ----------------------------------------------------------------------------------
+
+delete_day() { # batches|partition
+  local partitions=(-c "CREATE TABLE rest PARTITION OF t DEFAULT") wal began
+  [ "$1" = batches ] || partitions+=(-c "CREATE TABLE day PARTITION OF t FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')")
+  prepare day "id, created_at" "PARTITION BY RANGE (created_at)" "${partitions[@]}" \
+    -c "INSERT INTO t (created_at, payload) SELECT '2020-01-01Z'::timestamptz + n * interval '1 ms', json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $day_rows) AS n" \
+    -c "INSERT INTO t (payload) VALUES ('{}')"
+  run_drain "$program" day
+  wal=$(sql -c "SELECT pg_current_wal_insert_lsn()")
+  began=$(now)
+  "$program" prune --older-than 1h --config "$folder/day.toml" >/dev/null
+  echo $((($(now) - began) / 1000000)) >>"$folder/$1_ms"
+  sql -c "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$wal')::bigint / 1024" >>"$folder/$1_wal"
+}
+
+tell_day() { # batches|partition WORDS
+  printf '%-33s%s, WAL %s KiB\n' "$day_rows rows $2, ms:" "$(spread %d <"$folder/$1_ms")" "$(spread %d <"$folder/$1_wal")"
+}
+
+prepare_turns
+for _ in $(seq "$repeats"); do
+  alone
+  beside
+  beside
+  alone
+done
+tell_turns
+for _ in $(seq "$repeats"); do
+  delete_day batches
+  delete_day partition
+done
+tell_day batches "in batches"
+tell_day partition "as a partition"
