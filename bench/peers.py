@@ -1,15 +1,10 @@
 """The peers of bench/peers, and ours beside them, on one private server: the same rows, in turns."""
 import json
 import os
-import pwd
-import shutil
 import statistics
 import subprocess
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SQL = ROOT / "sql" / "bench"
+from processes import ROOT, SQL, Server
 
 # (name, script, rows of a repeat): the slow ones get fewer, so that a repeat takes seconds.
 PEERS = [
@@ -21,46 +16,12 @@ PEERS = [
 ]
 
 
-class Server:
-    """As `seriatim bench` starts its own; gone with the block."""
-
-    def __enter__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="seriatim-peers-"))
-        self.folder.chmod(0o755)
-        self.bin = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name))[-1]
-        self.port = 20_000 + os.getpid() % 20_000
-        self.owner = {}
-        if os.getuid() == 0:
-            account = pwd.getpwnam("postgres")
-            os.chown(self.folder, account.pw_uid, account.pw_gid)
-            self.owner = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        self.run("initdb", "-D", "data", "-A", "trust", "-U", "postgres")
-        self.run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o",
-                 f"-p {self.port} -k {self.folder} -c max_wal_size=8GB -c checkpoint_timeout=1h -c listen_addresses=127.0.0.1", "start")
-        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
-        return self
-
-    def __exit__(self, *_):
-        try:
-            self.run("pg_ctl", "-D", "data", "-m", "immediate", "stop")
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-    def run(self, tool, *arguments):
-        subprocess.run([str(self.bin / tool), *arguments], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, **self.owner)
-
-    def sql(self, text):
-        done = subprocess.run([str(self.bin / "psql"), "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", self.url], input=text, text=True,
-                              stdout=subprocess.PIPE, check=True)
-        return done.stdout.strip()
-
-
 def fill(server, program, rows):
-    subprocess.run([program, "init"], env={**os.environ, "DATABASE_URL": server.url}, cwd=server.folder, check=True,
-                   stdout=subprocess.DEVNULL)
+    server.init_schema(program)
     server.sql((SQL / "create_events.sql").read_text().replace("{storage}", ""))
     server.sql((SQL / "append_rows.sql").read_text().replace("$1", str(rows)))
-    server.sql("VACUUM ANALYZE events; CHECKPOINT")
+    for name in ("settle", "checkpoint"):
+        server.sql((SQL / f"{name}.sql").read_text())
 
 
 def run_peer(script, url, rows):
@@ -96,7 +57,7 @@ def measure(program, quick, tell):
     samples = {name: [] for name in ["seriatim", *(peer[0] for peer in PEERS)]}
     left_out = {}
     with Server() as server:
-        version = server.sql("SHOW server_version")
+        version = server.sql((SQL / "server_version.sql").read_text())
         most = max(peer[2] for peer in PEERS) // share
         fill(server, program, most)
         for repeat in range(repeats):

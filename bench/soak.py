@@ -21,27 +21,13 @@ import threading
 import time
 from pathlib import Path
 
-import peers
+from processes import ROOT, Psql, Relay, Server, end_on_sigterm, fail, program_at, statement
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "bench"
 PRODUCERS = 4
 BIG_ROW = 64 * 1024  # one row in a hundred
 COLUMNS = ["seconds", "relay_rss_kib", "relay_anon_kib", "relay_threads", "relay_files", "backends", "backends_anon_kib", "waiting", "load"]
 
-# `witness` is written in the producers' own transactions, and nothing is ever taken out of it.
-TABLES = """
-CREATE TABLE soak (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text NOT NULL, payload text,
-                   created_at timestamptz NOT NULL DEFAULT clock_timestamp());
-CREATE INDEX ON soak (created_at, id);
-CREATE TRIGGER hint AFTER INSERT ON soak FOR EACH STATEMENT EXECUTE FUNCTION seriatim.hint();
-CREATE TABLE witness (id bigint NOT NULL);
-"""
-INSERT = """
-WITH written AS (
-  INSERT INTO soak (key, payload) SELECT 'k' || (random() * 500)::int, repeat('x', {size}) FROM generate_series(1, {rows}) RETURNING id
-) INSERT INTO witness SELECT id FROM written;
-"""
 CONFIG = """
 [database]
 url = "{url}"
@@ -68,25 +54,22 @@ class Producer(threading.Thread):
         super().__init__()
         self.random = random.Random(number)
         self.rate, self.until = rate, until
-        self.psql = subprocess.Popen([str(server.bin / "psql"), "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", server.url], text=True,
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.psql = Psql(server)
 
     def run(self):
         due = time.monotonic()
-        while time.monotonic() < self.until:
-            rows = self.random.randint(1, 20)
-            due += rows / self.rate
-            time.sleep(max(0, due - time.monotonic()))
-            self.transaction(rows)
-        self.psql.stdin.close()
-        self.psql.wait()
+        with self.psql:
+            while time.monotonic() < self.until:
+                rows = self.random.randint(1, 20)
+                due += rows / self.rate
+                time.sleep(max(0, due - time.monotonic()))
+                self.transaction(rows)
 
     def transaction(self, rows):
         size = BIG_ROW if self.random.random() < 0.01 else self.random.randint(50, 600)
-        held = f"SELECT pg_sleep({self.random.uniform(0, 0.5)}) \\g /dev/null" if self.random.random() < 0.1 else ""
+        held = statement("hold_open", seconds=self.random.uniform(0, 0.5)) if self.random.random() < 0.1 else ""
         end = "ROLLBACK" if self.random.random() < 0.05 else "COMMIT"
-        print("BEGIN;", INSERT.format(rows=rows, size=size), held, f"{end};\n\\echo done", sep="\n", file=self.psql.stdin, flush=True)
-        self.psql.stdout.readline()
+        self.psql.ask("\n".join(["BEGIN;", statement("insert_soak", rows=rows, size=size), held, f"{end};", "\\echo done"]))
 
 
 class Pruner(threading.Thread):
@@ -111,17 +94,20 @@ def status(pid, *names):
         lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     except FileNotFoundError:  # a backend that has just ended
         return [0] * len(names)
-    return [int(lines[name].split()[0]) for name in names]
+    return [int(lines.get(name, "0").split()[0]) for name in names]
+
+
+def waiting_rows(server):
+    return int(server.sql(statement("soak_waiting")))
 
 
 def sample(server, relay, began):
     """A backend's RSS counts every page of shared_buffers it ever touched; what it has for itself is anonymous."""
-    pids = server.sql("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'seriatim/soak%'").split()
-    waiting = server.sql("SELECT (SELECT count(*) FROM witness) - coalesce((SELECT sum(sequence) FROM seriatim.cursor), 0)")
+    pids = server.sql(statement("soak_backends")).split()
     rss, anon, threads = status(relay.pid, "VmRSS", "RssAnon", "Threads")
     files = len(os.listdir(f"/proc/{relay.pid}/fd"))
     return dict(zip(COLUMNS, [round(time.monotonic() - began), rss, anon, threads, files, len(pids),
-                              sum(status(pid, "RssAnon")[0] for pid in pids), int(waiting), os.getloadavg()[0]]))
+                              sum(status(pid, "RssAnon")[0] for pid in pids), waiting_rows(server), os.getloadavg()[0]]))
 
 
 def growth(samples, column):
@@ -158,43 +144,57 @@ def verdict(committed, lines):
 
 def at_rest(server, deadline):
     while time.monotonic() < deadline:
-        if server.sql("SELECT sum(sequence) = (SELECT count(*) FROM witness) FROM seriatim.cursor") == "t":
+        if waiting_rows(server) == 0:
             return
         time.sleep(0.2)
 
 
-def soak(server, given):
-    log, config, said = (server.folder / name for name in ("delivered.jsonl", "seriatim.toml", "relay.log"))
-    config.write_text(CONFIG.format(url=server.url, lanes=given.lanes, log=log))
-    command = lambda *words: [given.program, *words, "--config", str(config)]
-    subprocess.run(command("init"), check=True, stdout=subprocess.DEVNULL)
-    server.sql(TABLES)
+def prepare(server, given):
+    """Where the relay's configuration, what it delivered and what it said are."""
+    config, delivered, said = (server.folder / name for name in ("seriatim.toml", "delivered.jsonl", "relay.log"))
+    config.write_text(CONFIG.format(url=server.url, lanes=given.lanes, log=delivered))
+    subprocess.run([given.program, "init", "--config", str(config)], check=True, stdout=subprocess.DEVNULL)
+    server.sql(statement("create_soak"))
+    return config, delivered, said
+
+
+def watch(server, given, relay, until):
+    """A sample every so often for as long as the producers write, if the relay lives so long."""
     began = time.monotonic()
-    until = began + 60 * given.minutes
     samples = []
-    with said.open("w") as relay_log:
-        relay = subprocess.Popen(command("run"), stderr=relay_log, stdout=subprocess.DEVNULL)
-        pruner = Pruner(command("prune", "--older-than", "60s", "--json"))
+    while time.monotonic() < until and relay.process.poll() is None:
+        time.sleep(given.every)
+        samples.append(sample(server, relay, began))
+        write_samples(samples)
+    return samples
+
+
+def run_load(server, given, config, said):
+    """Samples, what the prunes did, and what the relay ended with."""
+    pruner = Pruner([given.program, "prune", "--config", str(config), "--older-than", "60s", "--json"])
+    until = time.monotonic() + 60 * given.minutes
+    with said.open("w") as log, Relay(given.program, config, log) as relay:
         producers = [Producer(server, number, given.rate / PRODUCERS, until) for number in range(PRODUCERS)]
         try:
             for thread in [pruner, *producers]:
                 thread.start()
-            while time.monotonic() < until and relay.poll() is None:
-                time.sleep(given.every)
-                samples.append(sample(server, relay, began))
-                write_samples(samples)
+            samples = watch(server, given, relay, until)
             for producer in producers:
                 producer.join()
             at_rest(server, time.monotonic() + 60)
         finally:
             pruner.done.set()
-            relay.terminate()
-            relay.wait()
     pruner.join()
-    committed = {int(one) for one in server.sql("SELECT id FROM witness").split()}
-    with log.open() as lines:
+    return samples, pruner, relay.process.returncode
+
+
+def soak(server, given):
+    config, delivered, said = prepare(server, given)
+    samples, pruner, code = run_load(server, given, config, said)
+    committed = {int(one) for one in server.sql(statement("soak_committed")).split()}
+    with delivered.open() as lines:
         wrong = verdict(committed, lines)
-    wrong += [f"the relay ended with {relay.returncode}: {said.read_text()}"] if relay.returncode else []
+    wrong += [f"the relay ended with {code}: {said.read_text()}"] if code else []
     wrong += [f"prune: {one}" for one in pruner.failed]
     return {"minutes": given.minutes, "rate": given.rate, "lanes": given.lanes, "committed": len(committed), "wrong": wrong,
             "pruned": pruner.rows, "prunes": pruner.runs, "samples": len(samples), "load": statistics.median(s["load"] for s in samples),
@@ -221,7 +221,7 @@ def tell(report):
 
 def arguments_given():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "seriatim"))
+    parser.add_argument("--program", default=ROOT / "build" / "release" / "seriatim")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rate", type=float, default=200, help="rows inserted a second")
     parser.add_argument("--lanes", type=int, default=4)
@@ -233,9 +233,9 @@ def arguments_given():
 
 def main():
     given = arguments_given()
-    given.program = os.path.abspath(given.program)
+    given.program = program_at(given.program, "seriatim_app")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    with peers.Server() as server:
+    with Server() as server:
         report = soak(server, given)
     report["flat"] = (report["relay_anon_kib"]["grown_in_second_half"] <= given.grow_max_kib
                       and report["backends_anon_kib"]["grown_in_second_half"] <= given.grow_max_backends_kib)
@@ -246,7 +246,8 @@ def main():
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit("bench/soak.py: interrupted")
+        fail("interrupted")

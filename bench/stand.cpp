@@ -1,5 +1,6 @@
-// What stands before and behind a relay in bench/model.py: `bench_stand receiver MS` answers every
-// POST after so long, `bench_stand proxy PORT MS` hands bytes on to PORT, so long later each way.
+// What stands before and behind a relay in bench/lane_load.py: `bench_stand receiver MS` answers
+// every POST after so long, `bench_stand proxy PORT MS` hands bytes on to PORT, so long later each
+// way.
 // Both tell their port on a line and stay until their standard input ends.
 #include <cstdio>
 #include <iostream>

@@ -1,0 +1,2 @@
+CREATE TABLE tick (n bigint);
+INSERT INTO tick VALUES (0);

@@ -1,0 +1,1 @@
+UPDATE tick SET n = n + 1;

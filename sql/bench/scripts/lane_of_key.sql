@@ -1,0 +1,1 @@
+coalesce((hashtextextended((key)::text, 0) % {lanes} + {lanes}) % {lanes}, 0)

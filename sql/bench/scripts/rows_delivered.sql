@@ -1,0 +1,1 @@
+SELECT coalesce(sum(sequence), 0) FROM seriatim.cursor;
