@@ -87,29 +87,29 @@ std::size_t RowReader::share_of(unsigned rows_max) const {
          bytes_scale(table_.payload_is_binary);
 }
 
-std::string RowReader::row_bytes_max() const {
-  return std::to_string(config_.payload_max * bytes_scale(table_.payload_is_binary));
+/// $1 and $2 of the statements of this bound.
+RowReader::Bytes RowReader::bytes_of(BatchBound bound, unsigned rows_max) const {
+  if (bound == BatchBound::share) return {share_of(rows_max), share_of(rows_max)};
+  const auto scale = bytes_scale(table_.payload_is_binary);
+  return {config_.batch_bytes * scale, config_.payload_max * scale};
 }
 
 pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
-  const auto bytes = bound == BatchBound::share
-                         ? share_of(rows_max)
-                         : config_.batch_bytes * bytes_scale(table_.payload_is_binary);
-  auto params = params_of(range, bytes);
+  auto params = params_of(range, bytes_of(bound, rows_max));
   return params ? run(statement({bound, !range.after, rows_max}), *params) : pqxx::result();
 }
 
 pqxx::result RowReader::query_one(const Range& range, const std::string& id) {
-  auto params = params_of(range, config_.batch_bytes * bytes_scale(table_.payload_is_binary), id);
+  auto params = params_of(range, bytes_of(BatchBound::bytes, 1), id);
   if (!params) return {};
   if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
   return connection_.run(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
 }
 
 /// Nothing where no row can lie in the range.
-std::optional<Params> RowReader::params_of(const Range& range, std::size_t bytes,
+std::optional<Params> RowReader::params_of(const Range& range, const Bytes& bytes,
                                            const std::optional<std::string>& only_id) const {
-  Params params{std::to_string(bytes), row_bytes_max()};
+  Params params{std::to_string(bytes.first), std::to_string(bytes.second)};
   if (config_.order_by == OrderBy::id) {
     const auto ids = id_range(range, only_id);
     if (!ids) return std::nullopt;
@@ -184,10 +184,10 @@ RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) 
 
 RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids,
                                       const std::optional<Position>& cursor, unsigned rows_max) {
-  const auto bytes = config_.batch_bytes * bytes_scale(table_.payload_is_binary);
+  const auto bytes = bytes_of(BatchBound::bytes, rows_max);
   return exact(
       connection_.run(rows_of_ids(table_, lane_, rows_max),
-                      {std::to_string(bytes), row_bytes_max(), array_text(ids),
+                      {std::to_string(bytes.first), std::to_string(bytes.second), array_text(ids),
                        cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
                        cursor ? std::optional(cursor->id) : std::nullopt}),
       rows_max);

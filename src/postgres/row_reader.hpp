@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "postgres/connection.hpp"
@@ -64,10 +65,12 @@ class RowReader {
     auto operator<=>(const Shape&) const = default;
   };
 
+  using Bytes = std::pair<std::size_t, std::size_t>;
+
   pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound);
   pqxx::result query_one(const Range& range, const std::string& id);
   [[nodiscard]] std::optional<Params> params_of(
-      const Range& range, std::size_t bytes,
+      const Range& range, const Bytes& bytes,
       const std::optional<std::string>& only_id = std::nullopt) const;
   const std::string& statement(const Shape& shape);
   pqxx::result run(const std::string& text, const Params& params);
@@ -78,7 +81,7 @@ class RowReader {
                   unsigned rows_max);
   Batch exact(const pqxx::result& rows, unsigned rows_max) const;
   [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
-  [[nodiscard]] std::string row_bytes_max() const;
+  [[nodiscard]] Bytes bytes_of(BatchBound bound, unsigned rows_max) const;
 
   Connection& connection_;
   SourceConfig config_;
