@@ -1,17 +1,29 @@
 #include "postgres/read_ahead.hpp"
 
-#include <chrono>
 #include <exception>
+#include <numeric>
 #include <utility>
 
 namespace seriatim::postgres {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// After a connection could not be opened, or was lost: reading ahead is no more than a help.
 constexpr std::chrono::seconds pause_after_failure{30};
+
+/// Batches that lie ready where the lane is hurried. With one, a lane without a handler drained 13
+/// to 40 % fewer rows a second (four pairs of 3 × 500 000, in turns, two busy cores).
+constexpr std::size_t batches_max = 3;
+
+/// A lane that leaves a batch lying for longer needs no more than one.
+constexpr std::chrono::milliseconds lying_max{100};
+
+std::size_t bytes_of(const Round& round) {
+  return std::accumulate(round.records.begin(), round.records.end(), std::size_t{0},
+                         [](std::size_t sum, const Record& record) {
+                           return sum + (record.payload ? record.payload->size() : 0);
+                         });
+}
 
 }  // namespace
 
@@ -23,12 +35,11 @@ ReadAhead::~ReadAhead() {
 void ReadAhead::begin(const Position& after, unsigned rows_max) {
   {
     const std::scoped_lock guard(mutex_);
-    if (asked_ && asked_->after == after && asked_->rows_max == rows_max) return;
+    const Asked place{after, rows_max};
+    if (next() && *next() == place) return;
+    clear();
     if (reading_) return;  // forgotten, and still under way
-    asked_ = Asked{after, rows_max};
-    answer_.reset();
-    reading_ = true;
-    number_ += 1;
+    asked_ = place;
   }
   if (!thread_.joinable()) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -36,55 +47,92 @@ void ReadAhead::begin(const Position& after, unsigned rows_max) {
   changed_.notify_all();
 }
 
-std::size_t ReadAhead::ready() const {
+std::size_t ReadAhead::ready(const Position& after) const {
   const std::scoped_lock guard(mutex_);
-  return asked_ && !reading_ && answer_ ? answer_->records.size() : 0;
+  const bool lies = !read_.empty() && read_.front().asked.after == after;
+  return lies ? read_.front().round.records.size() : 0;
 }
 
 std::optional<Round> ReadAhead::take(const std::optional<Position>& after, unsigned rows_max) {
   std::unique_lock guard(mutex_);
-  if (!asked_ || after != asked_->after || rows_max != asked_->rows_max) return std::nullopt;
-  changed_.wait(guard, [this] { return !reading_; });
-  asked_.reset();
-  return std::exchange(answer_, std::nullopt);
+  if (!after || !next() || *next() != Asked{*after, rows_max}) return std::nullopt;
+  const bool lay_ready = !read_.empty();
+  changed_.wait(guard, [this] { return !read_.empty() || !asked_; });
+  if (read_.empty()) return std::nullopt;
+  auto batch = std::move(read_.front());
+  read_.pop_front();
+  hurried_ = !lay_ready || (hurried_ && Clock::now() - batch.read_at < lying_max);
+  read_on();
+  guard.unlock();
+  changed_.notify_all();
+  return std::move(batch.round);
 }
 
 void ReadAhead::forget() {
   const std::scoped_lock guard(mutex_);
+  clear();
+}
+
+void ReadAhead::clear() {
+  read_.clear();
   asked_.reset();
-  answer_.reset();
-  number_ += 1;
+  forgotten_ += 1;
+}
+
+/// The place `take` has a batch for, or will have.
+const ReadAhead::Asked* ReadAhead::next() const {
+  if (!read_.empty()) return &read_.front().asked;
+  return asked_ ? &*asked_ : nullptr;
+}
+
+/// Where the lane waits for what is read, the reading must not wait for the lane.
+void ReadAhead::read_on() {
+  if (!hurried_ || asked_ || read_.empty() || read_.size() >= batches_max) return;
+  const auto& last = read_.back();
+  if (last.round.records.size() < last.asked.rows_max) return;
+  std::size_t bytes = 0;
+  for (const auto& batch : read_) bytes += batch.bytes;
+  if (2 * bytes > bytes_max_) return;
+  asked_ = Asked{last.round.records.back().position, last.asked.rows_max};
 }
 
 void ReadAhead::run(const std::stop_token& stop) {
   Poll poll;
   Clock::time_point not_before{};
   std::unique_lock guard(mutex_);
-  while (changed_.wait(guard, stop, [this] { return reading_; })) {
-    const auto number = number_;
-    std::optional<Round> round;
-    if (asked_ && Clock::now() >= not_before) {
-      const auto asked = *asked_;
+  while (changed_.wait(guard, stop, [this] { return asked_.has_value(); }) &&
+         !stop.stop_requested()) {
+    const auto forgotten = forgotten_;
+    const auto asked = *asked_;
+    std::optional<Batch> batch;
+    if (Clock::now() >= not_before) {
+      reading_ = true;
       guard.unlock();
       try {
         if (!poll) poll = open_();
-        round = read(poll, asked);
+        batch = read(poll, asked);
       } catch (const std::exception&) {  // the lane's own poll will find what is wrong
         poll = nullptr;
         not_before = Clock::now() + pause_after_failure;
       }
       guard.lock();
+      reading_ = false;
     }
-    if (number == number_) answer_ = std::move(round);
-    reading_ = false;
+    if (forgotten == forgotten_) {
+      asked_.reset();
+      if (batch) read_.push_back(std::move(*batch));
+      read_on();
+    }
     changed_.notify_all();
   }
 }
 
 /// Without rows in it a round is of no use later.
-std::optional<Round> ReadAhead::read(Poll& poll, const Asked& asked) {
+std::optional<ReadAhead::Batch> ReadAhead::read(Poll& poll, const Asked& asked) {
   auto round = poll(asked.after, asked.rows_max);
-  return round.records.empty() ? std::nullopt : std::optional(std::move(round));
+  if (round.records.empty()) return std::nullopt;
+  const auto bytes = bytes_of(round);
+  return Batch{asked, std::move(round), bytes, Clock::now()};
 }
 
 }  // namespace seriatim::postgres

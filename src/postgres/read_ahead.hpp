@@ -1,19 +1,22 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
 
-/// Reads the next batch while the handler has one in hand: a poll on a thread of its own.
+/// Reads the next batch while the handler has one in hand, and where the lane has to wait for it
+/// those after it too: polls on a thread of its own.
 ///
 /// What it brings may be used in place of a poll made later: rows that were settled are settled
 /// still, and the start of the batch makes them durable. What an operator does meanwhile is seen by
@@ -25,34 +28,49 @@ class ReadAhead {
   /// Opens that connection; called on the thread.
   using Open = std::function<Poll()>;
 
-  explicit ReadAhead(Open open) : open_(std::move(open)) {}
+  /// `bytes_max`: a further batch is read where twice what lies ready keeps to it.
+  ReadAhead(Open open, std::size_t bytes_max) : open_(std::move(open)), bytes_max_(bytes_max) {}
   ~ReadAhead();  ///< waits for the poll in hand
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   /// Again for the same place: does nothing.
   void begin(const Position& after, unsigned rows_max);
-  /// How many rows `take` would bring at once; 0: none yet, or none at all.
-  [[nodiscard]] std::size_t ready() const;
-  /// The round begun for that place, waited for; nothing where there is none, or no row in it.
+  /// How many rows `take` would bring for that place at once; 0: none yet, or none at all.
+  [[nodiscard]] std::size_t ready(const Position& after) const;
+  /// The round read for that place, waited for; nothing where there is none, or no row in it.
   std::optional<Round> take(const std::optional<Position>& after, unsigned rows_max);
   void forget();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Asked {
     Position after;
     unsigned rows_max = 1;
+    bool operator==(const Asked&) const = default;
   };
+  struct Batch {
+    Asked asked;
+    Round round;
+    std::size_t bytes = 0;
+    Clock::time_point read_at;
+  };
+
   void run(const std::stop_token& stop);
-  std::optional<Round> read(Poll& poll, const Asked& asked);
+  std::optional<Batch> read(Poll& poll, const Asked& asked);
+  [[nodiscard]] const Asked* next() const;
+  void read_on();
+  void clear();
 
   Open open_;
+  std::size_t bytes_max_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::optional<Asked> asked_;  ///< since the last `take` or `forget`
-  bool reading_ = false;        ///< … and not answered yet
-  std::uint64_t number_ = 0;    ///< of the question
-  std::optional<Round> answer_;
+  std::deque<Batch> read_;       ///< in order, each after the last row of the one before
+  std::optional<Asked> asked_;   ///< the batch after those
+  bool reading_ = false;         ///< the thread, a batch asked for or one forgotten meanwhile
+  std::uint64_t forgotten_ = 0;  ///< times
+  bool hurried_ = false;         ///< the lane is faster than the reading of one batch
   std::jthread thread_;
 };
 

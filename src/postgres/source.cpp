@@ -75,9 +75,11 @@ class PostgresSession final : public LaneSession {
       late_look_.emplace(connection_, table_, source, lane);
     if (!config.read_ahead || !connection_.direct()) return;
     const auto began = connection_.run(sql::own_backend)[0][0].as<std::string>();
-    read_ahead_ = std::make_unique<ReadAhead>([=, pid = connection_.backend_pid()] {
-      return poll_beside(url, lane, config, source, pid, began);
-    });
+    read_ahead_ = std::make_unique<ReadAhead>(
+        [=, pid = connection_.backend_pid()] {
+          return poll_beside(url, lane, config, source, pid, began);
+        },
+        source.batch_bytes);
   }
 
   Claim claim() override {
@@ -115,7 +117,7 @@ class PostgresSession final : public LaneSession {
   }
   bool next_read() override {
     const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.due();
-    return plain && read_ahead_ && read_ahead_->ready() > 0;
+    return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
@@ -160,7 +162,7 @@ class PostgresSession final : public LaneSession {
     parked_.queue(advance.queued);
     records_left_ -= std::min(records_left_, advance.done.size());
     queued_left_ -= std::min(queued_left_, advance.queued.size());
-    if (advance.starts_next) records_left_ = read_ahead_->ready();
+    if (advance.starts_next) records_left_ = read_ahead_->ready(*hand_end_);
     if (advance.next_started) move.next_rows = next_rows();
     move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
     move.starts_next = advance.starts_next;
@@ -205,6 +207,7 @@ class PostgresSession final : public LaneSession {
   Round in_hand(Round round) {
     quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
     records_left_ = round.records.size();
+    hand_end_ = round.records.empty() ? std::nullopt : std::optional(round.records.back().position);
     queued_left_ = round.queued.size();
     return round;
   }
@@ -265,8 +268,9 @@ class PostgresSession final : public LaneSession {
   unsigned commit_every_;
   std::size_t records_left_ = 0;  ///< of the round in hand
   std::size_t queued_left_ = 0;
-  bool quiet_ = false;    ///< the last poll saw nothing
-  bool expected_ = true;  ///< … or may have missed what has come since
+  std::optional<Position> hand_end_;  ///< the last record of that round
+  bool quiet_ = false;                ///< the last poll saw nothing
+  bool expected_ = true;              ///< … or may have missed what has come since
   std::optional<Position> barrier_;
   std::optional<Position> polled_after_;
   CursorRepository cursor_;

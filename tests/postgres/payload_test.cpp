@@ -125,6 +125,40 @@ TEST_CASE("what travels beside the payload is bounded like it") {
   CHECK(contains(round.unreadable->detail, "payload_max is 100"));
 }
 
+TEST_CASE("a row comes whole, whichever of its parts is over its share of the batch") {
+  TestDatabase database;
+  std::string type = "text";
+  SUBCASE("text") {}
+  SUBCASE("bytea") {
+    type = "bytea";
+  }
+  database.run("CREATE TABLE t (id serial PRIMARY KEY, " + stamped +
+               ", key text, event_type text, headers jsonb, payload " + type +
+               "); INSERT INTO t (key, event_type, headers, payload) SELECT repeat('k', k), "
+               "repeat('e', e), jsonb_build_object('h', repeat('h', h)), repeat('p', p)::" +
+               type +
+               " FROM unnest(ARRAY[0, 30, 100]) AS k, unnest(ARRAY[0, 30, 100]) AS e, "
+               "unnest(ARRAY[0, 30, 100]) AS h, unnest(ARRAY[0, 30, 60, 100, 200]) AS p");
+  auto source = table("t", OrderBy::id);
+  source.key = "key";
+  source.batch_bytes = 1'000;  // 100 a row
+  Opened opened(database, source);
+  std::string sizes;
+  for (auto round = opened.lane.poll(10); !round.records.empty(); round = opened.lane.poll(10)) {
+    REQUIRE(opened.lane.advance(round));
+    for (const auto& record : round.records) {
+      for (const auto length :
+           {record.key.value_or("-").size(), record.event_type.value_or("-").size(),
+            record.headers.at(0).second.size(), record.payload.value_or("-").size()}) {
+        sizes += std::to_string(length) + ' ';
+      }
+    }
+  }
+  CHECK(sizes ==
+        database.value("SELECT string_agg(concat_ws(' ', length(key), length(event_type), "
+                       "length(headers->>'h'), length(payload), ''), '' ORDER BY id) FROM t"));
+}
+
 TEST_CASE("a batch ends before its payloads pass batch_bytes, but has a row") {
   TestDatabase database;
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +

@@ -23,6 +23,53 @@ Round round_of(const std::string& id) {
 }
 
 const Position ten{1, "10"};
+constexpr std::size_t plenty = 1'000'000;
+
+bool soon(const std::function<bool()>& fact) {
+  try {
+    wait_until("it is read", fact, milliseconds{500});
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+Position at(int number) {
+  return {1, std::to_string(number)};
+}
+
+/// A backlog of batches of one row, ten bytes each, and a lane that has taken one of them before it
+/// was read.
+struct Hurried {
+  explicit Hurried(std::size_t bytes_max) : ahead([this] { return poll(); }, bytes_max) {
+    wait_until("more is read than was asked for", [this] {
+      ahead.forget();
+      ahead.begin(at(++taken), 1);
+      REQUIRE(ahead.take(at(taken), 1));
+      return soon([this] { return read > taken + 1; });
+    });
+  }
+  ReadAhead::Poll poll() {
+    return [this](const Position& after, unsigned) {
+      read = std::stoi(after.id) + 1;
+      auto round = round_of(std::to_string(read));
+      round.records[0].payload = std::string(10, 'x');
+      return round;
+    };
+  }
+  /// The batch after the one taken last, and the number of the last one read by then.
+  void take() {
+    const auto round = ahead.take(at(++taken), 1);
+    REQUIRE(round);
+    CHECK(ids_of(*round) == Ids{std::to_string(taken + 1)});
+  }
+  void await_read(int number) {
+    wait_until("it is read", [&] { return read == number; });
+  }
+  int taken = 10;
+  std::atomic<int> read = 0;
+  ReadAhead ahead;
+};
 
 struct Batches final : Handler {
   Batches(Ids& seen, std::size_t& most) : ids(seen), largest(most) {}
@@ -55,14 +102,6 @@ struct Ahead {
     } while (!soon([&] { return lane.session->next_read(); }));
     advance.next_started = advance.starts_next = advance.goes_on = true;
   }
-  static bool soon(const std::function<bool()>& fact) {
-    try {
-      wait_until("it is read", fact, milliseconds{500});
-    } catch (const std::exception&) {
-      return false;
-    }
-    return true;
-  }
   TestLane lane;
   Advance advance;
 };
@@ -85,7 +124,8 @@ struct RefusesOne final : Handler {
 TEST_SUITE("reading ahead") {
   TEST_CASE("what was begun for a place is taken for that place, once") {
     ReadAhead ahead(
-        [] { return [](const Position& after, unsigned) { return round_of(after.id + "+"); }; });
+        [] { return [](const Position& after, unsigned) { return round_of(after.id + "+"); }; },
+        plenty);
     CHECK_FALSE(ahead.take(ten, 5));
     ahead.begin(ten, 5);
     CHECK_FALSE(ahead.take(Position{1, "11"}, 5));
@@ -98,12 +138,14 @@ TEST_SUITE("reading ahead") {
 
   TEST_CASE("what was forgotten is not taken, though it was still being read") {
     std::atomic<bool> go_on = false;
-    ReadAhead ahead([&] {
-      return [&](const Position& after, unsigned) {
-        go_on.wait(false);
-        return round_of(after.id);
-      };
-    });
+    ReadAhead ahead(
+        [&] {
+          return [&](const Position& after, unsigned) {
+            go_on.wait(false);
+            return round_of(after.id);
+          };
+        },
+        plenty);
     ahead.begin(ten, 5);
     ahead.forget();
     go_on = true;
@@ -112,14 +154,49 @@ TEST_SUITE("reading ahead") {
   }
 
   TEST_CASE("a poll that fails, or brings no row, leaves nothing to take") {
-    ReadAhead failing([]() -> ReadAhead::Poll { throw Error("too many connections"); });
+    ReadAhead failing([]() -> ReadAhead::Poll { throw Error("too many connections"); }, plenty);
     failing.begin(ten, 5);
     CHECK_FALSE(failing.take(ten, 5));
     failing.begin(ten, 5);  // and no second connection is asked for so soon
     CHECK_FALSE(failing.take(ten, 5));
-    ReadAhead empty([] { return [](const Position&, unsigned) { return Round{}; }; });
+    ReadAhead empty([] { return [](const Position&, unsigned) { return Round{}; }; }, plenty);
     empty.begin(ten, 5);
     CHECK_FALSE(empty.take(ten, 5));
+  }
+
+  TEST_CASE("for a lane that waits three batches are read ahead, and no more") {
+    Hurried lane(plenty);
+    for (int i = 0; i < 5; ++i) {
+      lane.await_read(lane.taken + 4);
+      lane.take();
+    }
+  }
+
+  TEST_CASE("what lies ready keeps to the bytes of a batch") {
+    Hurried lane(39);
+    for (int i = 0; i < 5; ++i) {
+      lane.await_read(lane.taken + 3);
+      lane.take();
+    }
+  }
+
+  TEST_CASE("behind a batch that was left lying no further one is read") {
+    Hurried lane(plenty);
+    lane.await_read(lane.taken + 4);
+    const auto long_after = std::chrono::steady_clock::now() + milliseconds{110};
+    wait_until("it lies", [&] { return std::chrono::steady_clock::now() > long_after; });
+    for (int i = 0; i < 3; ++i) lane.take();
+    CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
+  }
+
+  TEST_CASE("what lies ready for another place is not ready, and not taken") {
+    Hurried lane(plenty);
+    lane.await_read(lane.taken + 4);
+    CHECK(lane.ahead.ready(at(lane.taken + 1)) == 1);
+    CHECK(lane.ahead.ready(at(lane.taken + 2)) == 0);
+    CHECK_FALSE(lane.ahead.take(at(lane.taken + 2), 1));
+    lane.ahead.begin(at(lane.taken + 2), 1);
+    CHECK(ids_of(*lane.ahead.take(at(lane.taken + 2), 1)) == Ids{std::to_string(lane.taken + 3)});
   }
 
   TEST_CASE("a session reads ahead on a second connection, and forgets it at a claim") {
