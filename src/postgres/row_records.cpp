@@ -1,5 +1,6 @@
 #include "postgres/row_records.hpp"
 
+#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <charconv>
@@ -11,8 +12,8 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// As the statements give them: by number, for a name is looked up anew in every row.
-enum Column : int {
+/// As the statements give them.
+enum Column : std::size_t {
   id,
   created_at,
   payload_is_binary,
@@ -22,19 +23,32 @@ enum Column : int {
   key,
   event_type,
   headers,
-  payload
+  payload,
+  columns
 };
 
-std::string_view view(const pqxx::field& field) {
-  return {field.c_str(), field.size()};
+using Cell = std::optional<std::string_view>;
+using Cells = std::array<Cell, columns>;
+
+/// In one walk along the row: each `row[column]` takes hold of the result and lets go of it again.
+Cells cells_of(const pqxx::row& row) {
+  Cells cells;
+  auto field = row.begin();
+  for (auto& cell : cells) {
+    if (!field->is_null()) cell = std::string_view(field->c_str(), field->size());
+    ++field;
+  }
+  return cells;
 }
 
-bool is_true(const pqxx::field& field) {
-  return view(field) == "t";
+bool is_true(const Cell& cell) {
+  return cell == "t";
 }
 
-std::optional<std::string> text_of(const pqxx::field& field) {
-  return field.is_null() ? std::nullopt : std::optional<std::string>(view(field));
+std::size_t number(const Cell& cell) {
+  std::size_t n = 0;
+  if (cell) std::from_chars(cell->data(), cell->data() + cell->size(), n);
+  return n;
 }
 
 unsigned char hex_value(char digit) {
@@ -52,10 +66,10 @@ std::string from_hex(std::string_view digits) {
 
 /// What timestamptz_send gives, as \x and 16 digits: microseconds since 2000 (PostgreSQL:
 /// datatype/timestamp.h), infinity at both ends. Nothing where it is no moment of our 64 bits.
-std::optional<Mark> mark_from(const pqxx::field& field) {
+std::optional<Mark> mark_from(const Cell& cell) {
   constexpr std::int64_t epochs_apart = 946'684'800'000'000;  // 1970 to 2000
-  if (field.is_null()) return std::nullopt;
-  const auto digits = view(field).substr(2);
+  if (!cell) return std::nullopt;
+  const auto digits = cell->substr(2);
   std::uint64_t bits = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
   const auto since_2000 = static_cast<std::int64_t>(bits);
@@ -64,10 +78,10 @@ std::optional<Mark> mark_from(const pqxx::field& field) {
 }
 
 /// [["name", "value"], …] as header_pairs.sql makes it; a JSON null is an empty value.
-std::vector<Header> headers_from(const pqxx::field& field) {
+std::vector<Header> headers_from(const Cell& cell) {
   std::vector<Header> result;
-  if (field.is_null()) return result;
-  const auto pairs = boost::json::parse(field.c_str());
+  if (!cell) return result;
+  const auto pairs = boost::json::parse(*cell);
   for (const auto& pair : pairs.as_array()) {
     const auto& value = pair.at(1);
     result.emplace_back(pair.at(0).as_string(), value.is_null() ? "" : value.as_string());
@@ -75,29 +89,31 @@ std::vector<Header> headers_from(const pqxx::field& field) {
   return result;
 }
 
-std::optional<Round::Unreadable> too_large(const pqxx::row& row, bool binary,
-                                           std::size_t payload_max) {
-  const auto in_payload = row[payload_bytes].as<std::size_t>() / bytes_scale(binary);
-  const auto beside_it = row[other_bytes].as<std::size_t>();
+std::optional<Round::Unreadable> too_large(const Cells& row, bool binary, std::size_t payload_max) {
+  const auto in_payload = number(row[payload_bytes]) / bytes_scale(binary);
+  const auto beside_it = number(row[other_bytes]);
   if (in_payload <= payload_max && beside_it <= payload_max * bytes_scale(binary)) {
     return std::nullopt;
   }
   const bool is_payload = in_payload > payload_max;
   return Round::Unreadable{
-      row[id].c_str(), HaltReason::bad_payload,
+      std::string(*row[id]), HaltReason::bad_payload,
       (is_payload ? "its payload has " : "its key, event type and headers have ") +
           std::to_string(is_payload ? in_payload : beside_it) + " bytes, payload_max is " +
           std::to_string(payload_max)};
 }
 
-Record record_from(const pqxx::row& row, Mark created, bool binary) {
+Record record_from(const Cells& row, Mark created, bool binary) {
   Record record;
-  record.position = {created, std::string(view(row[id]))};
+  record.position = {created, std::string(*row[id])};
   record.late = is_true(row[late]);
-  record.key = text_of(row[key]);
-  record.event_type = text_of(row[event_type]);
-  record.payload = text_of(row[payload]);
-  if (binary && record.payload) record.payload = from_hex(*record.payload);
+  record.key = row[key];
+  record.event_type = row[event_type];
+  if (binary && row[payload]) {
+    record.payload = from_hex(*row[payload]);
+  } else {
+    record.payload = row[payload];
+  }
   record.headers = headers_from(row[headers]);
   return record;
 }
@@ -105,20 +121,22 @@ Record record_from(const pqxx::row& row, Mark created, bool binary) {
 }  // namespace
 
 RowRecords::RowRecords(const pqxx::result& rows, bool binary, std::size_t payload_max) {
-  if (!rows.empty() && is_true(rows[0][payload_is_binary]) != binary) {
+  if (!rows.empty() && is_true(cells_of(rows[0])[payload_is_binary]) != binary) {
     throw SessionLost("the type of the payload changed: the table is looked at anew");
   }
-  const auto bad = [](const pqxx::row& row, std::string why) {
-    return Round::Unreadable{row[id].c_str(), HaltReason::bad_payload, std::move(why)};
-  };
   records.reserve(static_cast<std::size_t>(rows.size()));
-  for (const auto& row : rows) {
+  for (const auto& answered : rows) {
+    const auto row = cells_of(answered);
+    const auto bad = [&](std::string why) {
+      return Round::Unreadable{std::string(row[id].value_or("")), HaltReason::bad_payload,
+                               std::move(why)};
+    };
     const auto created = mark_from(row[created_at]);
-    const bool sent = row[payload_bytes].is_null();
-    if (row[id].is_null()) {
-      unreadable = bad(row, "its id is NULL");
+    const bool sent = !row[payload_bytes];
+    if (!row[id]) {
+      unreadable = bad("its id is NULL");
     } else if (!created) {
-      unreadable = bad(row, "its created_at is NULL or infinite");
+      unreadable = bad("its created_at is NULL or infinite");
     } else if (!sent) {
       unreadable = too_large(row, binary, payload_max);
     }
