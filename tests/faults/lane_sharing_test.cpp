@@ -47,6 +47,11 @@ struct Stage {
     relays.push_back(std::make_unique<RelayProgram>(folder, name, toml));
     return *relays.back();
   }
+  Ended status(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {SERIATIM_PROGRAM, "status", "--config",
+                                         (folder.path() / "relay0.toml").string()});
+    return run(std::move(arguments));
+  }
   /// "3 3 2": how many lanes each instance holds that runs and is alive.
   std::string shares() {
     return database.value(
@@ -134,6 +139,26 @@ TEST_SUITE("lane sharing") {
     REQUIRE(stage.shares_become("3 3 2"));
     REQUIRE(stage.all_delivered());
     CHECK(stage.repeats() <= 3);  // one row a lane the dead one held
+  }
+
+  TEST_CASE("`status` names the instances that live, and how many lanes each of them holds") {
+    Stage stage;
+    for (int i = 0; i < 3; ++i) stage.start();
+    REQUIRE(stage.shares_become("3 3 2"));
+    stage.relays[2]->kill();
+    REQUIRE(stage.shares_become("4 4"));
+    const auto text = stage.status({}).out;
+    const auto json = stage.status({"--json"}).out;
+    CAPTURE(text);
+    CAPTURE(json);
+    CHECK(text.find("2 instances share its lanes: ") != std::string::npos);
+    CHECK(json.find(R"("lanes":8,"held":4,"seen_ms":)") != std::string::npos);
+    for (const auto i : {0U, 1U, 2U}) {
+      const auto pid = ':' + std::to_string(stage.relays[i]->pid());
+      const bool lives = i < 2;
+      CHECK((text.find(pid + " holds 4") != std::string::npos) == lives);
+      CHECK((json.find(pid + ':') != std::string::npos) == lives);
+    }
   }
 
   TEST_CASE("one that is stopped lets go at once, and the others take what it held") {
