@@ -97,6 +97,7 @@ delete_day() { # batches|partition
     -c "INSERT INTO t (created_at, payload) SELECT '2020-01-01Z'::timestamptz + n * interval '1 ms', json_build_object('n', n, 'text', repeat('x', 200)) FROM generate_series(1, $day_rows) AS n" \
     -c "INSERT INTO t (payload) VALUES ('{}')"
   run_drain "$program" day
+  sql_in day -c "ANALYZE" # as autovacuum has it in service
   wal=$(sql -c "SELECT pg_current_wal_insert_lsn()")
   began=$(now)
   "$program" prune --older-than 1h --config "$folder/day.toml" >/dev/null

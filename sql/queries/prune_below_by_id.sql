@@ -1,6 +1,5 @@
--- Row t lies strictly below every cursor of a process.
+-- Row t lies strictly below every cursor of a process; see prune_below_by_created_at.sql.
 (SELECT coalesce(count(*) >= max(c.lanes), false) FROM seriatim.cursor AS c WHERE c.process_name = {process})  -- each lane has one
-AND NOT EXISTS (
-    SELECT FROM seriatim.cursor AS c
-    WHERE c.process_name = {process}
-      AND (c.position_id IS NULL OR t.{id} >= c.position_id::bigint))
+AND coalesce(t.{id} < (SELECT c.position_id::bigint FROM seriatim.cursor AS c
+                       WHERE c.process_name = {process}
+                       ORDER BY c.position_id::bigint NULLS FIRST LIMIT 1), false)
