@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int duty_cycle = 50;  ///< a turn is followed by so many times its length
 /// No further step of a turn is begun after this.
 constexpr std::chrono::milliseconds turn_max{5};
+/// A lane that has rows without a pause takes its turn before them after this.
+constexpr std::chrono::milliseconds put_off_max{250};
 constexpr std::uint64_t step_rows = 1'000;
 constexpr unsigned late_max = 1'000;  ///< counted no further
 
@@ -70,18 +72,30 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
 }
 
 std::optional<Round::Unreadable> AuditPass::look(const std::optional<Position>& cursor,
-                                                 const std::optional<Mark>& window_start) {
-  const auto began = Clock::now();
-  if (!cursor || !seldom_.due(began)) return std::nullopt;
-  auto found = turn(*cursor, window_start);
-  const auto ended = Clock::now();
-  // What was found is looked at again as soon as an operator says so.
-  if (!found) seldom_.looked(ended, duty_cycle * (ended - began), walked_all_);
-  return found;
+                                                 const std::optional<Mark>& window_start,
+                                                 const std::function<bool()>& interrupted) {
+  if (!cursor || !due()) return std::nullopt;
+  do {
+    const auto began = Clock::now();
+    auto found = step(*cursor, window_start);
+    took_ += Clock::now() - began;
+    if (found) {  // looked at again as soon as an operator says so
+      first_ = true;
+      step_ = Step::newest;
+      took_ = {};
+      return found;
+    }
+  } while (step_ != Step::newest && (first_ || !interrupted()));
+  if (step_ == Step::newest) end_turn();
+  return std::nullopt;
 }
 
 bool AuditPass::due() const {
   return seldom_.due(Clock::now());
+}
+
+bool AuditPass::overdue() const {
+  return due() && (first_ || seldom_.due(Clock::now() - put_off_max));
 }
 
 void AuditPass::prompt() {
@@ -90,28 +104,48 @@ void AuditPass::prompt() {
   walked_all_ = false;
 }
 
-std::optional<Round::Unreadable> AuditPass::turn(const Position& cursor,
+std::optional<Round::Unreadable> AuditPass::step(const Position& cursor,
                                                  const std::optional<Mark>& window_start) {
-  const auto end = Clock::now() + turn_max;
+  switch (step_) {
+    case Step::newest: return look_at_newest(cursor, window_start);
+    case Step::walk: return walk_on(cursor, window_start);
+    case Step::seal: seal(window_start); break;
+  }
+  step_ = Step::newest;
+  return std::nullopt;
+}
+
+void AuditPass::end_turn() {
+  first_ = false;
+  seldom_.looked(Clock::now(), duty_cycle * std::exchange(took_, {}), walked_all_);
+}
+
+std::optional<Round::Unreadable> AuditPass::look_at_newest(
+    const Position& cursor, const std::optional<Mark>& window_start) {
+  step_ = Step::walk;
   refuse_ids_begun_again(cursor);
   const Bound up_to =
       window_start ? Bound{*window_start, std::nullopt} : Bound{cursor.created_at_us, cursor.id};
-  if (const auto range = late_rows_.newest(up_to, step_rows)) {
-    if (auto late = judge(late_rows_, *range, cursor)) return late;
+  const auto range = late_rows_.newest(up_to, step_rows);
+  return range ? judge(late_rows_, *range, cursor) : std::nullopt;
+}
+
+/// One step at least in a turn: where statements are slow the walk goes on too.
+std::optional<Round::Unreadable> AuditPass::walk_on(const Position& cursor,
+                                                    const std::optional<Mark>& window_start) {
+  const auto began = Clock::now();
+  const auto range = walker().next(walked_, window_start, step_rows);
+  if (!range) {
+    walked_ = -1;
+    if (walk_++ < former_.size()) return std::nullopt;
+    walked_all_ = !std::exchange(walk_prompted_, false);
+    begin_walk();
+    step_ = Step::seal;
+    return std::nullopt;
   }
-  do {  // one step at least: where statements are slow the walk goes on too
-    const auto range = walker().next(walked_, window_start, step_rows);
-    if (!range) {
-      walked_ = -1;
-      if (walk_++ < former_.size()) continue;
-      walked_all_ = !std::exchange(walk_prompted_, false);
-      begin_walk();
-      break;
-    }
-    if (auto late = judge(walker(), *range, cursor)) return late;
-    walked_ = range->last;
-  } while (Clock::now() < end);
-  seal(window_start);
+  if (auto late = judge(walker(), *range, cursor)) return late;
+  walked_ = range->last;
+  if (took_ + (Clock::now() - began) >= turn_max) step_ = Step::seal;
   return std::nullopt;
 }
 

@@ -116,7 +116,7 @@ class PostgresSession final : public LaneSession {
     if (read_ahead_) read_ahead_->begin(after, rows_max);
   }
   bool next_read() override {
-    const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.due();
+    const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.overdue();
     return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
@@ -222,17 +222,24 @@ class PostgresSession final : public LaneSession {
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
     Round round;
     if (late_look_) round = late_look_->first(after, rows_max);
-    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
-    if (auto late = audit_.look(after, window)) {
-      poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
-      return {{}, false, {}, std::move(late), {}};
-    }
+    if (auto late = audit_.overdue() ? audited(after) : std::nullopt) return *late;
     if (nothing_in(round)) round = settled_rows(after, rows_max);
     if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
     round = up_to_barrier(std::move(round));
     if (late_look_) late_look_->plan(round);
     core::queue_rows_of(parked_.keys(), round);
+    if (nothing_in(round) && round.queued.empty()) {
+      if (auto late = audited(after)) return *late;
+    }
     return round;
+  }
+  /// What the audit halts the lane for. A turn is broken off for rows that come meanwhile.
+  std::optional<Round> audited(const std::optional<Position>& after) {
+    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
+    auto late = audit_.look(after, window, [this] { return wake_up_.hears(); });
+    if (!late) return std::nullopt;
+    poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
+    return Round{{}, false, {}, std::move(late), {}};
   }
   /// How many rows of the round in hand the next call may take, with those that queue among them.
   [[nodiscard]] std::size_t next_rows() const {

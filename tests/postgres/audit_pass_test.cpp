@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "postgres/audit_pass.hpp"
 #include "postgres/desk.hpp"
 
 using namespace seriatim;
@@ -86,6 +87,29 @@ TEST_CASE("while rows are delivered all the time, too") {
   }
   REQUIRE(found);
   CHECK(found->row_id == "500");
+}
+
+TEST_CASE("a look is broken off after any step, and goes on there") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  postgres::Connection connection(desk.database.url(), {});
+  postgres::AuditPass audit(connection, postgres::resolve_table(connection, desk.target.source),
+                            desk.target.source, relay.id);
+  unsigned broken_off = 0;
+  const auto look = [&] {
+    return audit.look(relay.cursor.position, std::nullopt, [&] { return ++broken_off > 0; });
+  };
+  CHECK_FALSE(look());
+  CHECK(broken_off == 0);  // the first is whole
+  audit.prompt();
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!audit.due()) REQUIRE(std::chrono::steady_clock::now() < deadline);
+  unsigned steps = 0;
+  for (; audit.due(); ++steps) CHECK_FALSE(look());
+  CHECK(steps == broken_off + 1);
+  CHECK(steps >= 3);
 }
 
 TEST_CASE("in a bucket closed long ago, by the walk over all that have ids") {
