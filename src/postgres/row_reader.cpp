@@ -11,6 +11,9 @@ namespace seriatim::postgres {
 
 namespace {
 
+/// Of so few PostgreSQL keeps one plan, of 100 none (read_quickly).
+constexpr unsigned few_rows = 16;
+
 /// Both ends included; nothing where no id can lie in between.
 std::optional<std::pair<Mark, Mark>> id_range(
     const Range& range, const std::optional<std::string>& only_id = std::nullopt) {
@@ -124,9 +127,12 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
 /// Planned without a look at its values, a statement with a condition of the user's, or of a lane,
 /// may come to be for reading all rows behind the cursor and sorting them; one without is for its
 /// index.
+bool RowReader::is_prepared() const {
+  return connection_.direct() && !table_.filtered && lane_.lanes == 1;
+}
+
 pqxx::result RowReader::run(const std::string& text, const Params& params) {
-  const bool plain = !table_.filtered && lane_.lanes == 1;
-  return plain ? connection_.run_prepared(text, params) : connection_.run(text, params);
+  return is_prepared() ? connection_.run_prepared(text, params) : connection_.run(text, params);
 }
 
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
@@ -140,8 +146,22 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
   }
 }
 
-/// Up to the first row that is over its share; that row is for the exact way, which sums up.
+/// Where few rows come at a time, first no more than a few: as many as may come seem dear to
+/// PostgreSQL before it knows the values, so it plans the statement anew each time. (0.16 instead of
+/// 0.40 ms; not by created_at, where it does so for as few as 8.)
 RowReader::Batch RowReader::read_quickly(const Range& range, unsigned rows_max) {
+  if (few_ && rows_max > few_rows) {
+    auto batch = read_within_share(range, few_rows);
+    if (batch.records.size() < few_rows) return batch;
+  }
+  auto batch = read_within_share(range, rows_max);
+  const bool by_id = config_.order_by == OrderBy::id;
+  few_ = by_id && is_prepared() && batch.records.size() < few_rows;
+  return batch;
+}
+
+/// Up to the first row that is over its share; that row is for the exact way, which sums up.
+RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max) {
   const auto rows = query(range, rows_max, BatchBound::share);
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;

@@ -74,7 +74,9 @@ class RowReader {
       const std::optional<std::string>& only_id = std::nullopt) const;
   const std::string& statement(const Shape& shape);
   pqxx::result run(const std::string& text, const Params& params);
+  [[nodiscard]] bool is_prepared() const;
   Batch read_quickly(const Range& range, unsigned rows_max);
+  Batch read_within_share(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
@@ -88,6 +90,7 @@ class RowReader {
   Table table_;
   LaneId lane_;
   bool large_rows_ = false;  ///< the last batch held one over its share
+  bool few_ = false;         ///< it was a small part of what it might have been
   std::map<Shape, std::string> statements_;
   std::string first_row_;
   std::string unstamped_;
