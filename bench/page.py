@@ -119,6 +119,8 @@ class Page:
                     good = met(target, figure["measured"][what]["median"])
                     words.append(f"{what.replace('_ms', '')} ≤ {target[1]:g} ms: {'met' if good else '**missed**'}")
             rows.append([name, number(figure["rows_per_s"]), sample(figure, "p50_ms"), sample(figure, "p99_ms"),
+                         *(f"{sample(figure, limit + 'p50_ms')}; {sample(figure, limit + 'p99_ms')}" if limit + "p50_ms" in figure["measured"] else "–"
+                           for limit in ("bare_", "bare_durable_")),
                          sample(figure, "over_oldest_writer_p99_ms"), "; ".join(words)])
             for what in ("p50_ms", "p99_ms"):
                 one = figure["measured"][what]
@@ -129,9 +131,11 @@ class Page:
             return
         self.say("", "## From commit to call", "",
                  "From a producer's commit being acknowledged to the handler being called. By `created_at` a row is older than",
-                 "`insert_latency` (5 ms) before it goes out. `poll`: without LISTEN, `poll_interval` 1 to 200 ms. `long`: beside four producers that hold",
+                 "`insert_latency` (5 ms; `0ms`: 0, the least allowed, with the fence on) before it goes out, and `long` waits for writers who began that much",
+                 "after it, too. In turns with the relay, beside the same producers: *bare*, LISTEN and a SELECT of what lies after the last row, through libpq;",
+                 "*durable*, a commit of one row before rows count as in hand. The first 0.3 s of a turn are left out. `poll`: without LISTEN, `poll_interval` 1 to 200 ms. `long`: beside four producers that hold",
                  "transactions open for 50 to 500 ms; told is what is waited on top of the age of the oldest of them.")
-        self.table(["figure", "inserts/s", "p50 ms", "p99 ms", "over the oldest writer, p99 ms", "target"], rows)
+        self.table(["figure", "inserts/s", "p50 ms", "p99 ms", "bare, p50; p99 ms", "durable, p50; p99 ms", "over the oldest writer, p99 ms", "target"], rows)
         self.plot("latency", plots.bars("commit to call, ms, logarithmic (red: target)", bars, log=True), "commit to call")
 
     def idle(self):

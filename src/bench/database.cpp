@@ -1,6 +1,7 @@
 #include "bench/database.hpp"
 
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include <charconv>
 
@@ -106,6 +107,23 @@ Result Database::execute(const std::string& name, const Params& params) {
   return checked(PQexecPrepared(connection(handle_.get()), name.c_str(),
                                 static_cast<int>(params.size()), values.data(), nullptr, nullptr,
                                 0));
+}
+
+bool Database::await_notification(std::chrono::milliseconds at_most) {
+  auto* const server = connection(handle_.get());
+  bool came = false;
+  for (bool waited = false;; waited = true) {
+    if (PQconsumeInput(server) == 0) {
+      throw Error("the database went away: " + first_line(PQerrorMessage(server)));
+    }
+    while (auto* notification = PQnotifies(server)) {
+      PQfreemem(notification);
+      came = true;
+    }
+    if (came || waited) return came;
+    pollfd ready{PQsocket(server), POLLIN, 0};
+    (void)::poll(&ready, 1, static_cast<int>(at_most.count()));
+  }
 }
 
 std::string with_database(const std::string& url, const std::string& database) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -43,6 +44,8 @@ class Database {
   Result query(std::string_view sql, const Params& params = {});
   void prepare(const std::string& name, std::string_view sql);
   Result execute(const std::string& name, const Params& params);
+  /// After a LISTEN: true when one came, false after `at_most`. All that came count as one.
+  bool await_notification(std::chrono::milliseconds at_most);
 
  private:
   static void finish(void* handle);

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <thread>
 
+#include "bench/clock.hpp"
 #include "bench/measures.hpp"
+#include "bench/raw_listen.hpp"
 #include "bench/waits.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
@@ -14,23 +17,37 @@ constexpr unsigned long_writers = 4;
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr std::chrono::minutes patience{2};
 
+/// Of a turn, where it is long enough.
+constexpr std::chrono::milliseconds first_moments{300};
+
 struct Case {
   std::string name;
   std::string what;
   OrderBy order;
   unsigned rows_per_s;
-  bool listen;
-  unsigned long_writers;
+  bool listen = true;
+  unsigned long_writers = 0;
+  unsigned insert_latency_ms = 5;
 };
 
 std::vector<Case> cases_of(OrderBy order) {
-  const std::string by = to_text(order);
-  return {{"latency." + by + ".100", "commit to call, LISTEN", order, 100, true, 0},
-          {"latency." + by + ".1000", "commit to call, LISTEN", order, 1'000, true, 0},
-          {"latency." + by + ".poll", "commit to call, polling only", order, 100, false, 0},
-          {"latency." + by + ".long",
-           "commit to call, LISTEN, beside transactions held open 50 to 500 ms", order, 100, true,
-           long_writers}};
+  const std::string by = "latency." + std::string(to_text(order));
+  std::vector<Case> cases{{by + ".100", "commit to call, LISTEN", order, 100},
+                          {by + ".1000", "commit to call, LISTEN", order, 1'000},
+                          {by + ".poll", "commit to call, polling only", order, 100, false}};
+  const Case beside{
+      by + ".long", "commit to call, LISTEN, beside transactions held open 50 to 500 ms",
+      order,        100,
+      true,         long_writers};
+  cases.push_back(beside);
+  if (order == OrderBy::id) return cases;
+  for (auto asked : {cases[0], cases[1], beside}) {
+    asked.name.insert(by.size(), "_0ms");
+    asked.what += ", insert_latency 0";
+    asked.insert_latency_ms = 0;
+    cases.push_back(asked);
+  }
+  return cases;
 }
 
 void await_caught_up(Stage& stage, const std::string& process) {
@@ -44,35 +61,90 @@ void await_caught_up(Stage& stage, const std::string& process) {
   }
 }
 
-Figure measure(Stage& stage, const Case& asked) {
-  stage.tell(asked.name + ": " + asked.what);
+Figure figure_of(Stage& stage, const Case& asked) {
   auto figure = stage.figure(asked.name, asked.what);
   figure.settings.front().second = std::to_string(batch_rows);
   figure.settings.emplace_back("commit_every", std::to_string(batch_rows));
   figure.settings.emplace_back("inserts_per_s", std::to_string(asked.rows_per_s));
   figure.settings.emplace_back("listen", asked.listen ? "true" : "false");
   figure.settings.emplace_back("long_writers", std::to_string(asked.long_writers));
-  auto spec = stage.spec(asked.order);
-  spec.batch_rows = spec.commit_every = batch_rows;
-  spec.listen = asked.listen;
-  spec.handler = "arrivals";
-  const auto relay = stage.start(spec);
-  relay->await_idle();
-  const Writing writing{asked.rows_per_s, std::chrono::seconds(stage.settings().seconds),
-                        asked.long_writers};
-  const auto written = write_events(stage.url(), writing, stage.stop());
-  await_caught_up(stage, spec.process);
-  note_waits(waits_of(written, relay->finish()), stage.settings().repeats, asked.long_writers > 0,
-             figure);
+  if (asked.order == OrderBy::created_at) {
+    figure.settings.emplace_back("insert_latency_ms", std::to_string(asked.insert_latency_ms));
+  }
   return figure;
 }
+
+/// One case: the relay, and where nothing else is waited for the limits, in turns.
+class Turns {
+ public:
+  Turns(Stage& stage, const Case& asked)
+      : stage_(stage),
+        asked_(asked),
+        spec_(stage.spec(asked.order)),
+        turn_(std::chrono::seconds(stage.settings().seconds) / stage.settings().repeats),
+        left_out_(std::min(first_moments, turn_ / 5)) {
+    spec_.batch_rows = spec_.commit_every = batch_rows;
+    spec_.listen = asked.listen;
+    spec_.insert_latency_ms = asked.insert_latency_ms;
+    spec_.handler = "arrivals";
+  }
+
+  Figure measure() {
+    auto figure = figure_of(stage_, asked_);
+    for (unsigned repeat = 0; repeat < stage_.settings().repeats; ++repeat) {
+      if (asked_.listen && asked_.long_writers == 0) {
+        note_waits(bare(false), "bare_", figure);
+        note_waits(bare(true), "bare_durable_", figure);
+      }
+      const auto waits = relayed();
+      note_waits(waits, "", figure);
+      if (asked_.long_writers > 0) note_excess(waits, figure);
+      if (waits.empty()) continue;
+      const auto took = waits.back().committed_ns - waits.front().committed_ns;
+      figure.rates.push_back(per_second(waits.size() - 1, took));
+    }
+    return figure;
+  }
+
+ private:
+  Written write() {
+    stage_.check_stop();
+    return write_events(stage_.url(), {asked_.rows_per_s, turn_, asked_.long_writers},
+                        stage_.stop());
+  }
+
+  std::vector<Wait> bare(bool durable) {
+    RawListener listener(stage_, asked_.order, durable);
+    const auto written = write();
+    std::this_thread::sleep_for(
+        look_interval);  // the last rows; what is later still is not counted
+    return waits_of(written, listener.finish(), left_out_);
+  }
+
+  std::vector<Wait> relayed() {
+    const auto relay = stage_.start(spec_);
+    relay->await_idle();
+    const auto written = write();
+    await_caught_up(stage_, spec_.process);
+    return waits_of(written, relay->finish(), left_out_);
+  }
+
+  Stage& stage_;
+  const Case& asked_;
+  RelaySpec spec_;
+  std::chrono::milliseconds turn_;
+  std::chrono::milliseconds left_out_;
+};
 
 }  // namespace
 
 void measure_latency(Stage& stage, Report& report) {
   stage.create_events(1);
   for (const auto order : stage.settings().orders) {
-    for (const auto& asked : cases_of(order)) report.figures.push_back(measure(stage, asked));
+    for (const auto& asked : cases_of(order)) {
+      stage.tell(asked.name + ": " + asked.what);
+      report.figures.push_back(Turns(stage, asked).measure());
+    }
   }
 }
 

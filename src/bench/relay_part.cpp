@@ -133,6 +133,7 @@ void add_to(Relay& relay, const RelaySpec& spec, const HandlerFactory& handler) 
   source.order_by = spec.order;
   source.key = "key";
   source.listen = spec.listen;
+  source.insert_latency = std::chrono::milliseconds(spec.insert_latency_ms);
   relay.add(process, postgres_source(spec.url, source), handler);
 }
 

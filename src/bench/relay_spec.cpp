@@ -33,6 +33,7 @@ std::string to_line(const RelaySpec& spec) {
                                        {"commit_every", spec.commit_every},
                                        {"read_ahead", spec.read_ahead},
                                        {"listen", spec.listen},
+                                       {"insert_latency_ms", spec.insert_latency_ms},
                                        {"rows", spec.rows},
                                        {"handler", spec.handler},
                                        {"options", std::move(options)}});
@@ -50,6 +51,7 @@ RelaySpec spec_from(const std::string& line) {
   spec.commit_every = number(from, "commit_every");
   spec.read_ahead = from.at("read_ahead").as_bool();
   spec.listen = from.at("listen").as_bool();
+  spec.insert_latency_ms = number(from, "insert_latency_ms");
   spec.rows = from.at("rows").to_number<std::uint64_t>();
   spec.handler = text(from, "handler");
   for (const auto& [key, option] : from.at("options").as_object()) {

@@ -25,7 +25,8 @@ double oldest_ms(const std::vector<LongWrite>& held, std::int64_t from, std::int
 }  // namespace
 
 std::vector<Wait> waits_of(const Written& written,
-                           const std::map<std::int64_t, std::int64_t>& called_ns) {
+                           const std::map<std::int64_t, std::int64_t>& called_ns,
+                           std::chrono::milliseconds first_moments) {
   std::vector<Wait> waits;
   for (const auto& [id, committed] : written.committed_ns) {
     const auto called = called_ns.find(id);
@@ -36,30 +37,27 @@ std::vector<Wait> waits_of(const Written& written,
   }
   std::sort(waits.begin(), waits.end(),
             [](const Wait& a, const Wait& b) { return a.committed_ns < b.committed_ns; });
+  const auto counted = std::find_if(waits.begin(), waits.end(), [&](const Wait& wait) {
+    return ms(wait.committed_ns - waits.front().committed_ns) >=
+           static_cast<double>(first_moments.count());
+  });
+  waits.erase(waits.begin(), counted);
   return waits;
 }
 
-void note_waits(const std::vector<Wait>& waits, unsigned windows, bool with_excess,
-                Figure& figure) {
-  for (unsigned window = 0; window < windows; ++window) {
-    const auto first = waits.size() * window / windows;
-    const auto last = waits.size() * (window + 1) / windows;
-    if (first == last) continue;
-    std::vector<double> all;
-    std::vector<double> excess;
-    for (auto i = first; i < last; ++i) {
-      all.push_back(waits[i].ms);
-      excess.push_back(waits[i].excess_ms);
-    }
-    const auto took = waits[last - 1].committed_ns - waits[first].committed_ns;
-    figure.rates.push_back(per_second(last - first - 1, took));
-    figure.note("p50_ms", percentile(all, 0.5));
-    figure.note("p99_ms", percentile(all, 0.99));
-    if (!with_excess) continue;
-    figure.note("over_oldest_writer_p50_ms", percentile(excess, 0.5));
-    figure.note("over_oldest_writer_p99_ms", percentile(excess, 0.99));
-    figure.note("over_oldest_writer_max_ms", percentile(excess, 1));
-  }
+void note_waits(const std::vector<Wait>& waits, const std::string& prefix, Figure& figure) {
+  std::vector<double> all;
+  for (const auto& wait : waits) all.push_back(wait.ms);
+  figure.note(prefix + "p50_ms", percentile(all, 0.5));
+  figure.note(prefix + "p99_ms", percentile(all, 0.99));
+}
+
+void note_excess(const std::vector<Wait>& waits, Figure& figure) {
+  std::vector<double> excess;
+  for (const auto& wait : waits) excess.push_back(wait.excess_ms);
+  figure.note("over_oldest_writer_p50_ms", percentile(excess, 0.5));
+  figure.note("over_oldest_writer_p99_ms", percentile(excess, 0.99));
+  figure.note("over_oldest_writer_max_ms", percentile(excess, 1));
 }
 
 }  // namespace seriatim::bench

@@ -23,7 +23,7 @@ struct Written {
 
 struct Writing {
   unsigned rows_per_s = 100;
-  std::chrono::seconds length{5};
+  std::chrono::milliseconds length{5'000};
   unsigned long_writers = 0;  ///< each holds a transaction open for 50 to 500 ms, again and again
 };
 

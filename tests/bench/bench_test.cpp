@@ -130,6 +130,10 @@ TEST_SUITE("bench") {
       CHECK(figure.at("ratio").is_null());
       CHECK(measured(figure, "p50_ms") <= measured(figure, "p99_ms"));
     }
+    for (const auto* limit : {"bare_p50_ms", "bare_durable_p50_ms"}) {
+      CHECK(measured(figures[1], limit) > 0);
+      CHECK(measured(figures[1], limit) < measured(figures[1], "p99_ms"));
+    }
     CHECK(figures[0].at("settings").at("inserts_per_s") == "100");
     CHECK(figures[2].at("settings").at("listen") == "false");
     CHECK(measured(figures[3], "over_oldest_writer_p50_ms") <
