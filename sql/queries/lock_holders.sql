@@ -1,6 +1,7 @@
 -- Who may still insert: holders of write-class locks on the table, those it is a partition of and
 -- its partitions. Always one row, so that a table put in another's place is noticed.
 -- Schemas are named: a search_path must not put another pg_locks in the place of this one.
+-- No more is read here than the fence needs, at every poll; names and ages (writers.sql) cost as much again.
 -- $1 the table's name  $2 its oid when the session began
 WITH RECURSIVE above AS (
     SELECT $2::oid AS oid
@@ -12,11 +13,9 @@ WITH RECURSIVE above AS (
     SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i JOIN below ON i.inhparent = below.oid
 ), tree AS (
     SELECT oid FROM above UNION SELECT oid FROM below
-), locks AS MATERIALIZED (  -- one look at pg_locks
-    SELECT * FROM pg_catalog.pg_locks WHERE locktype IN ('relation', 'transactionid')
 ), holders AS (
     SELECT DISTINCT l.virtualtransaction, l.pid
-    FROM locks AS l
+    FROM pg_catalog.pg_locks AS l
     WHERE l.locktype = 'relation'
       AND l.granted
       AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database())
@@ -28,21 +27,6 @@ WITH RECURSIVE above AS (
 SELECT pg_catalog.to_regclass($1)::oid IS NOT DISTINCT FROM $2::oid AS same_table,
        pg_catalog.row_security_active($2::oid) AS policed,
        h.virtualtransaction,
-       h.pid,
-       p.gid,
-       a.application_name,
-       coalesce(a.usename, p.owner) AS usename,
-       CASE WHEN h.pid IS NULL THEN 'prepared' ELSE a.state END AS state,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - coalesce(a.xact_start, p.prepared)) * 1000)::bigint
-           AS age_ms,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - a.query_start) * 1000)::bigint AS statement_age_ms
+       h.pid
 FROM (SELECT) AS always
 LEFT JOIN holders AS h ON true
-LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid
-LEFT JOIN LATERAL (
-    SELECT x.gid, x.owner, x.prepared
-    FROM locks AS l JOIN pg_catalog.pg_prepared_xacts AS x ON x.transaction = l.transactionid
-    WHERE h.pid IS NULL AND l.pid IS NULL AND l.virtualtransaction = h.virtualtransaction
-    LIMIT 1
-) AS p ON true
-ORDER BY age_ms DESC NULLS LAST

@@ -168,12 +168,17 @@ Action Lane::nothing_to_do(const Moment& moment) {
     if (!fenced_since_) fenced_since_ = moment.now;
     status_.fenced_for = std::chrono::duration_cast<milliseconds>(moment.now - *fenced_since_);
   }
-  const bool slow = options_.hints && !round_.fenced;
-  idle_interval_ = std::clamp(
-      idle_interval_ * 2, config_.poll_interval_min,
-      slow ? std::max(hinted_interval, config_.poll_interval_max) : config_.poll_interval_max);
+  idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
   wake_at_ = moment.now + idle_interval_;
   return rest(moment);
+}
+
+milliseconds Lane::idle_interval_max() const {
+  const auto& most = config_.poll_interval_max;
+  if (round_.fenced) {
+    return std::clamp(status_.fenced_for / fenced_share, config_.poll_interval_min, most);
+  }
+  return options_.hints ? std::max(hinted_interval, most) : most;
 }
 
 Action Lane::handle(Started& event, const Moment& moment) {

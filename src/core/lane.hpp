@@ -40,6 +40,9 @@ class Lane {
   static constexpr milliseconds lock_ahead_max{50};
   /// Idle polling where hints come: only a lost hint waits this long.
   static constexpr milliseconds hinted_interval{2'500};
+  /// A transaction that held rows up may end without a hint (rolled back; none are sent): what it
+  /// took is known, and the lane asks again after this part of it.
+  static constexpr int fenced_share = 8;
   /// How often a halted or paused lane looks for an operator's act that sent no hint.
   static constexpr milliseconds operator_interval{1'000};
   static constexpr milliseconds refused_pause{5};  ///< before claiming again after a refusal
@@ -70,6 +73,7 @@ class Lane {
   Action poll();
   Action lock(const Moment&);
   Action nothing_to_do(const Moment&);
+  [[nodiscard]] milliseconds idle_interval_max() const;
   Action call(const Moment&);
   Action start(const Moment&);
   Action lock_as_asked(const Moment&);

@@ -40,7 +40,7 @@ class Prepared {
 
 template <class F>
 bool any_blocker(Connection& eye, const Table& table, F&& is_it) {
-  const auto holders = read_lock_holders(eye, table);
+  const auto holders = read_writers(eye, table);
   return std::any_of(holders.blockers.begin(), holders.blockers.end(), is_it);
 }
 

@@ -1,11 +1,19 @@
 #include "postgres/fence_reader.hpp"
 
+#include <algorithm>
+
 #include "core/crash_point.hpp"
+#include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A lane polls many times a second while a transaction holds it up; no person reads as fast.
+constexpr milliseconds known_for{100};
 
 Blocker blocker_from(const pqxx::row& row) {
   Blocker blocker;
@@ -28,28 +36,69 @@ std::string transaction_of(const pqxx::row& row) {
   return row["pid"].is_null() ? transaction : transaction + '@' + row["pid"].c_str();
 }
 
+void refuse_another_table(const pqxx::row& row, const Table& table) {
+  if (!row["same_table"].as<bool>()) {
+    throw SourceBroken(HaltReason::source_changed,
+                       "table " + table.name + " was dropped, renamed or replaced");
+  }
+  if (row["policed"].as<bool>() != table.policed) {
+    throw SourceBroken(HaltReason::source_changed,
+                       "row-level security of table " + table.name + " was switched " +
+                           (table.policed ? "off" : "on") + " for this role");
+  }
+}
+
 }  // namespace
 
-LockHolders read_lock_holders(Connection& connection, const Table& table) {
-  LockHolders found;
+std::vector<core::Holder> read_lock_holders(Connection& connection, const Table& table) {
+  std::vector<core::Holder> found;
   core::crash_point("before", "locks");
   const auto rows = connection.run_prepared(sql::lock_holders, {table.name, table.oid});
   core::crash_point("after", "locks");
   for (const auto& row : rows) {
-    if (!row["same_table"].as<bool>()) {
-      throw SourceBroken(HaltReason::source_changed,
-                         "table " + table.name + " was dropped, renamed or replaced");
-    }
-    if (row["policed"].as<bool>() != table.policed) {
-      throw SourceBroken(HaltReason::source_changed,
-                         "row-level security of table " + table.name + " was switched " +
-                             (table.policed ? "off" : "on") + " for this role");
-    }
+    refuse_another_table(row, table);
+    if (row["virtualtransaction"].is_null()) continue;
+    found.push_back({transaction_of(row), row["pid"].is_null()});
+  }
+  return found;
+}
+
+Writers read_writers(Connection& connection, const Table& table) {
+  static const auto statement = fill(sql::writers, {{"lock_holders", sql::lock_holders}});
+  Writers found;
+  for (const auto& row : connection.run_prepared(statement, {table.name, table.oid})) {
+    refuse_another_table(row, table);
     if (row["virtualtransaction"].is_null()) continue;
     found.holders.push_back({transaction_of(row), row["pid"].is_null()});
     found.blockers.push_back(blocker_from(row));
   }
   return found;
+}
+
+bool WriterNames::all_known(const std::set<std::string>& transactions) const {
+  const auto known = std::count_if(
+      known_.holders.begin(), known_.holders.end(),
+      [&](const core::Holder& holder) { return transactions.contains(holder.transaction); });
+  return static_cast<std::size_t>(known) == transactions.size();
+}
+
+std::vector<Blocker> WriterNames::of(const std::set<std::string>& transactions) {
+  if (transactions.empty()) return {};
+  const auto now = Clock::now();
+  if (now >= read_at_ + known_for || !all_known(transactions)) {
+    known_ = read_writers(connection_, table_);
+    read_at_ = now;
+  }
+  const auto since = std::chrono::duration_cast<milliseconds>(now - read_at_);
+  std::vector<Blocker> blockers;
+  for (std::size_t i = 0; i < known_.holders.size(); ++i) {
+    if (!transactions.contains(known_.holders[i].transaction)) continue;
+    auto blocker = known_.blockers[i];
+    if (blocker.age > milliseconds{0}) blocker.age += since;
+    if (blocker.statement_age > milliseconds{0}) blocker.statement_age += since;
+    blockers.push_back(std::move(blocker));
+  }
+  return blockers;
 }
 
 }  // namespace seriatim::postgres

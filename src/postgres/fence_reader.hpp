@@ -1,5 +1,8 @@
 #pragma once
 
+#include <chrono>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/fence.hpp"
@@ -9,14 +12,36 @@
 
 namespace seriatim::postgres {
 
-/// Transactions that may still insert into a table: the same ones for the fence and for people.
-struct LockHolders {
-  std::vector<core::Holder> holders;
-  std::vector<Blocker> blockers;  ///< oldest first
-};
+/// Transactions that may still insert into `table`. Reads pg_locks, a statement of its own between
+/// the reading of F and the reading of rows. Throws SourceBroken when another table has taken the
+/// place of `table`.
+[[nodiscard]] std::vector<core::Holder> read_lock_holders(Connection& connection,
+                                                          const Table& table);
 
-/// Reads pg_locks, a statement of its own between the reading of F and the reading of rows. Throws
-/// SourceBroken when another table has taken the place of `table`.
-[[nodiscard]] LockHolders read_lock_holders(Connection& connection, const Table& table);
+/// The same ones for people.
+struct Writers {
+  std::vector<core::Holder> holders;
+  std::vector<Blocker> blockers;  ///< of each, oldest first
+};
+[[nodiscard]] Writers read_writers(Connection& connection, const Table& table);
+
+/// Who transactions are, of those that hold the fence up poll after poll: read again where one is
+/// unknown, or what is known has grown old.
+class WriterNames {
+ public:
+  WriterNames(Connection& connection, const Table& table)
+      : connection_(connection), table_(table) {}
+
+  /// Oldest first; without those that ended meanwhile.
+  std::vector<Blocker> of(const std::set<std::string>& transactions);
+
+ private:
+  [[nodiscard]] bool all_known(const std::set<std::string>& transactions) const;
+
+  Connection& connection_;
+  const Table& table_;
+  Writers known_;
+  std::chrono::steady_clock::time_point read_at_{};
+};
 
 }  // namespace seriatim::postgres

@@ -60,10 +60,10 @@ LaneReport report_from(const LaneRow& row) {
 /// Those of `before` that still hold, and began before the row was stamped. One that began later
 /// draws a later place; age 0 is one whose age this role may not see.
 std::vector<Blocker> still_blocking(Connection& connection, const Table& table,
-                                    const LockHolders& before, milliseconds row_age) {
+                                    const Writers& before, milliseconds row_age) {
   std::set<std::string> known;
   for (const auto& holder : before.holders) known.insert(holder.transaction);
-  const auto now = read_lock_holders(connection, table);
+  const auto now = read_writers(connection, table);
   std::vector<Blocker> blockers;
   for (std::size_t i = 0; i < now.holders.size(); ++i) {
     const auto& blocker = now.blockers[i];
@@ -163,7 +163,7 @@ class Reporter {
     PollSource source(connection_, table_, target_.source, lane);
     const auto round = source.poll(report.lane.position, 1);
     if (!round.fenced) return;
-    const auto before = read_lock_holders(connection_, table_);
+    const auto before = read_writers(connection_, table_);
     if (before.holders.empty()) return look_at_clock(report, first);
     std::this_thread::sleep_for(short_transaction);
     auto blockers = still_blocking(connection_, table_, before, age_of(first));

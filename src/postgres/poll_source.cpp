@@ -1,6 +1,7 @@
 #include "postgres/poll_source.hpp"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "postgres/sql_text.hpp"
@@ -26,6 +27,7 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       table_(std::move(table)),
       config_(std::move(config)),
       reader_(connection_, table_, config_, lane),
+      writers_(connection_, table_),
       newest_by_id_(statement_for(sql::newest_by_id, table_, lane)),
       whole_table_(!table_.filtered && lane.lanes == 1) {}
 
@@ -51,22 +53,21 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
 
 Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   for (bool waited = false;; waited = true) {
-    LockHolders holders;
+    Holders holders;
     const Mark clock = read_clock(after);
     const Mark f = clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, holders), floor_for(after)};
     auto round = read_settled(range, rows_max);
     const bool asked_for_more = round.records.size() < rows_max && !round.unreadable;
-    if (!asked_for_more || (holders.blockers.empty() && !round.records.empty())) return round;
+    if (!asked_for_more || (holders.empty() && !round.records.empty())) return round;
 
     const auto waiting = reader_.first_unsettled(range);
     if (!waiting) return round;
     // Without writers F itself was the bound, so what waits is not below it.
-    const bool ripens =
-        !waited && holders.blockers.empty() && *waiting - f < microseconds(ripening_max);
+    const bool ripens = !waited && holders.empty() && *waiting - f < microseconds(ripening_max);
     if (!ripens) {
       round.fenced = true;
-      round.blockers = blockers_of(*waiting, std::move(holders));
+      round.blockers = blockers_of(*waiting, holders);
       return round;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
@@ -75,7 +76,7 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
 
 /// The server's clock; refuses one that was set back behind what was stamped already.
 Mark PollSource::read_clock(const std::optional<Position>& after) {
-  const auto clock = connection_.run(sql::clock)[0][0].as<Mark>();
+  const auto clock = connection_.run_prepared(sql::clock, {})[0][0].as<Mark>();
   const auto step = microseconds(config_.insert_latency);
   if (last_clock_ && clock < *last_clock_ - step) {
     throw SourceBroken(HaltReason::clock_back,
@@ -93,7 +94,7 @@ Mark PollSource::read_clock(const std::optional<Position>& after) {
 }
 
 /// F first, then the locks; rows are read after this by another statement.
-Mark PollSource::settle(Mark f, const std::optional<Position>& after, LockHolders& holders) {
+Mark PollSource::settle(Mark f, const std::optional<Position>& after, Holders& holders) {
   if (config_.guard == Guard::latency) return f;
   const bool by_id = config_.order_by == OrderBy::id;
   const Mark cursor = !after ? mark_min : by_id ? id_of(*after) : after->created_at_us;
@@ -102,17 +103,16 @@ Mark PollSource::settle(Mark f, const std::optional<Position>& after, LockHolder
     fence_from_ = cursor;
   }
   holders = read_lock_holders(connection_, table_);
-  return fence_->settle(f, holders.holders);
+  return fence_->settle(f, holders);
 }
 
 /// Of all who hold the table those who may still bring a row before the one that waits.
-std::vector<Blocker> PollSource::blockers_of(Mark waiting, LockHolders holders) const {
-  std::vector<Blocker> blockers;
-  for (std::size_t i = 0; i < holders.holders.size(); ++i) {
-    if (fence_->bound_of(holders.holders[i].transaction) > waiting) continue;
-    blockers.push_back(std::move(holders.blockers[i]));
+std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holders) {
+  std::set<std::string> blocking;
+  for (const auto& holder : holders) {
+    if (fence_->bound_of(holder.transaction) <= waiting) blocking.insert(holder.transaction);
   }
-  return blockers;
+  return writers_.of(blocking);
 }
 
 Round PollSource::read_settled(const Range& range, unsigned rows_max) {
@@ -139,14 +139,14 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   const auto candidates = reader_.candidates(unbounded, rows_max);
   if (candidates.empty()) return {};
   const Mark last = candidates.back();
-  LockHolders holders;
+  Holders holders;
   const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
   auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   const bool more = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
   if (more && !round.unreadable && settled <= last) {
     const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
     round.fenced = true;
-    round.blockers = blockers_of(*waiting, std::move(holders));
+    round.blockers = blockers_of(*waiting, holders);
   }
   return round;
 }

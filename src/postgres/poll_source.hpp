@@ -27,14 +27,16 @@ class PollSource {
   void refuse_cursor_ahead(const Position& cursor);
 
  private:
+  using Holders = std::vector<core::Holder>;
+
   [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
   Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
   Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
-  [[nodiscard]] std::vector<Blocker> blockers_of(Mark waiting, LockHolders holders) const;
+  std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
   Round read_settled(const Range& range, unsigned rows_max);
 
   Mark read_clock(const std::optional<Position>& after);
-  Mark settle(Mark f, const std::optional<Position>& after, LockHolders& holders);
+  Mark settle(Mark f, const std::optional<Position>& after, Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
                                const std::optional<Position>& after) const;
   void look_for_lost_rows(const std::optional<Position>& after, Round& round);
@@ -46,6 +48,7 @@ class PollSource {
   Table table_;
   SourceConfig config_;
   RowReader reader_;
+  WriterNames writers_;
   std::string newest_by_id_;
   bool whole_table_;  ///< every row is this lane's: ids without a hole have nothing between them
 

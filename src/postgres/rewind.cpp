@@ -35,7 +35,7 @@ bool goes_forward(const std::optional<Position>& from, const std::optional<Posit
   return !from || core::comes_after(*to, *from, order);
 }
 
-std::string writers(const LockHolders& holders) {
+std::string writers(const Writers& holders) {
   std::string text;
   for (const auto& blocker : holders.blockers) {
     text += text.empty() ? "" : ", ";
@@ -55,7 +55,7 @@ void wait_until_settled(Connection& connection, const Target& target, const Tabl
     const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
     const Mark latency = std::chrono::microseconds(target.source.insert_latency).count();
     const Mark f = order == OrderBy::id ? mark + 1 : clock - latency;
-    const auto holders = read_lock_holders(connection, table);
+    const auto holders = read_writers(connection, table);
     if (core::is_settled(mark, fence.settle(f, holders.holders))) return;
     if (Clock::now() > deadline) {
       throw Error("rows before row " + last.id + " may still come from open transactions" +

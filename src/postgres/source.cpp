@@ -62,6 +62,7 @@ class PostgresSession final : public LaneSession {
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
+        insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
         commit_every_(config.commit_every),
         cursor_(connection_, table_, lane, holder, config.lease,
                 source.late_rows == OnLateRow::deliver),
@@ -199,21 +200,25 @@ class PostgresSession final : public LaneSession {
   }
   bool wait_until(std::chrono::steady_clock::time_point deadline) override {
     connection_.rollback();
-    return wake_up_.wait_until(deadline);
+    const auto ripe = std::exchange(ripe_at_, std::nullopt).value_or(deadline);
+    return wake_up_.wait_until(std::min(ripe, deadline)) || ripe < deadline;
   }
   [[nodiscard]] bool hints() const override { return wake_up_.hints(); }
 
  private:
   Round in_hand(Round round) {
     quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
+    if (round.fenced && news_ && insert_latency_ > milliseconds{0}) {
+      ripe_at_ = std::chrono::steady_clock::now() + insert_latency_;
+    }
     records_left_ = round.records.size();
     hand_end_ = round.records.empty() ? std::nullopt : std::optional(round.records.back().position);
     queued_left_ = round.queued.size();
     return round;
   }
   void notice_news() {
-    const bool heard = wake_up_.heard();
-    expected_ = heard || !wake_up_.hints() || !quiet_;
+    news_ = wake_up_.heard();
+    expected_ = news_ || !wake_up_.hints() || !quiet_;
     if (!expected_) return;
     audit_.prompt();
     poll_.prompt();
@@ -272,12 +277,17 @@ class PostgresSession final : public LaneSession {
   LentTransaction lent_{connection_};
   Table table_;
   OrderBy order_;
+  milliseconds insert_latency_;  ///< none in id order
   unsigned commit_every_;
   std::size_t records_left_ = 0;  ///< of the round in hand
   std::size_t queued_left_ = 0;
   std::optional<Position> hand_end_;  ///< the last record of that round
-  bool quiet_ = false;                ///< the last poll saw nothing
-  bool expected_ = true;              ///< … or may have missed what has come since
+  bool news_ = false;                 ///< a hint came before this poll
+  /// Rows that came while the lane is fenced are safe from newcomers once a poll found them older
+  /// than insert_latency: one then, or who begins to write until the next hint holds them up too.
+  std::optional<std::chrono::steady_clock::time_point> ripe_at_;
+  bool quiet_ = false;    ///< the last poll saw nothing
+  bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
   std::optional<Position> polled_after_;
   CursorRepository cursor_;

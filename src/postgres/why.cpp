@@ -224,7 +224,7 @@ class Inquiry {
       report_.sequence = lane.cursor.sequence;
       return;
     }
-    report_.writers = read_lock_holders(connection_, table_).blockers;
+    report_.writers = read_writers(connection_, table_).blockers;
     look_at_numbers();
   }
 

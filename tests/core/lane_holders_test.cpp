@@ -311,6 +311,25 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(story.wait() == 1ms);
   }
 
+  TEST_CASE("behind a transaction the lane asks again after an eighth of what the wait took") {
+    auto config = Story::quick();
+    config.lease = 1h;
+    Story story(config);
+    story.claimed({});
+    Round fenced;
+    fenced.fenced = true;
+    for (int i = 0; i < 60; ++i) {
+      if (i > 0) story.tell(Woken{});
+      story.tell(Polled{fenced});
+      CHECK(story.wait() >= config.poll_interval_min);
+      CHECK(story.wait() <= config.poll_interval_max);
+      CHECK(story.wait() <=
+            std::max(config.poll_interval_min, story.status().fenced_for / Lane::fenced_share));
+      story.pass(story.wait());
+    }
+    CHECK(story.status().fenced_for > 1s);
+  }
+
   TEST_CASE("a fenced lane names who holds it") {
     Story story;
     story.claimed({});

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
@@ -108,13 +109,59 @@ TEST_CASE("a row that is rolled back is waited for once and leaves a hole") {  /
   CHECK(stage.deliver() == Ids{"3"});
 }
 
+TEST_CASE("whoever begins to write insert_latency after a hint does not hold its row up") {
+  using Clock = std::chrono::steady_clock;
+  TestDatabase database;
+  SourceConfig source;
+  source.insert_latency = milliseconds{20};
+  Opened opened(database, source);
+  auto& lane = opened.lane;
+  const std::string append = "SELECT seriatim.append('b', '1', 'booked', '{}')";
+  auto first = database.connect("first");
+  first.run("BEGIN; " + append);
+  database.run(append);
+  REQUIRE(lane.session->wait_until(Clock::now() + milliseconds{20'000}));
+  REQUIRE(lane.poll().fenced);
+  REQUIRE(lane.session->wait_until(Clock::now() + milliseconds{20'000}));  // no other hint comes
+  REQUIRE(lane.poll().fenced);
+  auto second = database.connect("second");
+  second.run("BEGIN; " + append);
+  first.run("COMMIT");
+  CHECK(lane.deliver() == Ids{"1", "2"});
+}
+
+TEST_CASE("names of those who hold rows up are kept, and a newcomer is named at once") {
+  Stage stage(OrderBy::created_at);
+  postgres::Connection connection(stage.database.url(), {});
+  const auto table = postgres::resolve_table(connection, testing::table("public.t"));
+  postgres::WriterNames names(connection, table);
+  const auto applications = [&] {
+    std::set<std::string> transactions;
+    for (const auto& holder : postgres::read_lock_holders(connection, table)) {
+      transactions.insert(holder.transaction);
+    }
+    std::vector<std::string> found;
+    for (const auto& blocker : names.of(transactions)) found.push_back(blocker.application);
+    return found;
+  };
+  CHECK(applications().empty());
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  CHECK(applications() == std::vector<std::string>{"A"});
+  stage["B"].run("BEGIN");
+  stage.insert("B");
+  CHECK(applications() == std::vector<std::string>{"A", "B"});
+  stage["A"].run("COMMIT");
+  CHECK(applications() == std::vector<std::string>{"B"});
+}
+
 TEST_CASE("an ordinary transaction is named with its pid, for its number comes again") {
   TestDatabase database;
   database.run("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, " + stamped + ")");
   postgres::Connection connection(database.url(), {});
   const auto table = postgres::resolve_table(connection, testing::table("public.t"));
   const auto holder = [&] {
-    const auto found = postgres::read_lock_holders(connection, table).holders;
+    const auto found = postgres::read_lock_holders(connection, table);
     REQUIRE(found.size() == 1);
     return found[0];
   };
