@@ -81,7 +81,8 @@ class Turns {
       : stage_(stage),
         asked_(asked),
         spec_(stage.spec(asked.order)),
-        turn_(std::chrono::seconds(stage.settings().seconds) / stage.settings().repeats),
+        turn_(std::chrono::milliseconds(std::chrono::seconds(stage.settings().seconds)) /
+              stage.settings().repeats),
         left_out_(std::min(first_moments, turn_ / 5)) {
     spec_.batch_rows = spec_.commit_every = batch_rows;
     spec_.listen = asked.listen;

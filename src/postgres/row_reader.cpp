@@ -147,8 +147,8 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
 }
 
 /// Where few rows come at a time, first no more than a few: as many as may come seem dear to
-/// PostgreSQL before it knows the values, so it plans the statement anew each time. (0.16 instead of
-/// 0.40 ms; not by created_at, where it does so for as few as 8.)
+/// PostgreSQL before it knows the values, so it plans the statement anew each time. (0.16 instead
+/// of 0.40 ms; not by created_at, where it does so for as few as 8.)
 RowReader::Batch RowReader::read_quickly(const Range& range, unsigned rows_max) {
   if (few_ && rows_max > few_rows) {
     auto batch = read_within_share(range, few_rows);
