@@ -20,7 +20,7 @@ partition() { # PARTITIONS
   done
 }
 
-# Planned anew each time, as the relay's are.
+# Planned anew each time; the relay's is prepared, so this is the most it takes.
 write_look() {
   local oid
   oid=$(sql -c "SELECT 'fence_bench'::regclass::oid")

@@ -32,6 +32,9 @@ class WriterNames {
   WriterNames(Connection& connection, const Table& table)
       : connection_(connection), table_(table) {}
 
+  WriterNames(const WriterNames&) = delete;
+  WriterNames& operator=(const WriterNames&) = delete;
+
   /// Oldest first; without those that ended meanwhile.
   std::vector<Blocker> of(const std::set<std::string>& transactions);
 

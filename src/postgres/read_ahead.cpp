@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "postgres/row_records.hpp"
+
 namespace seriatim::postgres {
 
 namespace {
@@ -15,14 +17,10 @@ constexpr std::chrono::seconds pause_after_failure{30};
 /// to 40 % fewer rows a second (four pairs of 3 × 500 000, in turns, two busy cores).
 constexpr std::size_t batches_max = 3;
 
-/// A lane that leaves a batch lying for longer needs no more than one.
-constexpr std::chrono::milliseconds lying_max{100};
-
 std::size_t bytes_of(const Round& round) {
-  return std::accumulate(round.records.begin(), round.records.end(), std::size_t{0},
-                         [](std::size_t sum, const Record& record) {
-                           return sum + (record.payload ? record.payload->size() : 0);
-                         });
+  return std::accumulate(
+      round.records.begin(), round.records.end(), std::size_t{0},
+      [](std::size_t sum, const Record& record) { return sum + bytes_of(record); });
 }
 
 }  // namespace
@@ -61,8 +59,8 @@ std::optional<Round> ReadAhead::take(const std::optional<Position>& after, unsig
   if (read_.empty()) return std::nullopt;
   auto batch = std::move(read_.front());
   read_.pop_front();
-  hurried_ = !lay_ready || (hurried_ && Clock::now() - batch.read_at < lying_max);
-  read_on();
+  hurried_ = !lay_ready || (hurried_ && Clock::now() - batch.read_at < limits_.lying);
+  read_on();  // a poll that failed or found nothing is made once more a batch
   guard.unlock();
   changed_.notify_all();
   return std::move(batch.round);
@@ -92,7 +90,7 @@ void ReadAhead::read_on() {
   if (last.round.records.size() < last.asked.rows_max) return;
   std::size_t bytes = 0;
   for (const auto& batch : read_) bytes += batch.bytes;
-  if (2 * bytes > bytes_max_) return;
+  if (2 * bytes > limits_.bytes) return;
   asked_ = Asked{last.round.records.back().position, last.asked.rows_max};
 }
 
@@ -120,8 +118,10 @@ void ReadAhead::run(const std::stop_token& stop) {
     }
     if (forgotten == forgotten_) {
       asked_.reset();
-      if (batch) read_.push_back(std::move(*batch));
-      read_on();
+      if (batch) {  // else not again for the same place before the lane is there
+        read_.push_back(std::move(*batch));
+        read_on();
+      }
     }
     changed_.notify_all();
   }

@@ -28,8 +28,13 @@ class ReadAhead {
   /// Opens that connection; called on the thread.
   using Open = std::function<Poll()>;
 
-  /// `bytes_max`: a further batch is read where twice what lies ready keeps to it.
-  ReadAhead(Open open, std::size_t bytes_max) : open_(std::move(open)), bytes_max_(bytes_max) {}
+  struct Limits {
+    std::size_t bytes;  ///< a further batch is read while no more than half of it lies ready
+    /// A lane that leaves a batch lying for longer needs no more than one.
+    std::chrono::milliseconds lying{100};
+  };
+
+  ReadAhead(Open open, Limits limits) : open_(std::move(open)), limits_(limits) {}
   ~ReadAhead();  ///< waits for the poll in hand
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -63,7 +68,7 @@ class ReadAhead {
   void clear();
 
   Open open_;
-  std::size_t bytes_max_;
+  Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Batch> read_;       ///< in order, each after the last row of the one before

@@ -162,8 +162,8 @@ RowReader::Batch RowReader::read_quickly(const Range& range, unsigned rows_max) 
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
 RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max) {
-  const auto rows = query(range, rows_max, BatchBound::share);
-  RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
+  RowRecords read(query(range, rows_max, BatchBound::share), table_.payload_is_binary,
+                  config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
   if (large_rows_ && read.records.empty()) return read_exactly(range, rows_max);
   const bool complete = read.whole && read.records.size() < rows_max;
@@ -172,10 +172,9 @@ RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_
 
 RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) {
   auto batch = exact(query(range, rows_max, BatchBound::bytes), rows_max);
-  const auto share = share_of(rows_max);
-  large_rows_ = std::any_of(batch.records.begin(), batch.records.end(), [&](const Record& r) {
-    return r.payload && r.payload->size() > share;
-  });
+  const auto share = share_of(rows_max) / bytes_scale(table_.payload_is_binary);
+  large_rows_ = std::any_of(batch.records.begin(), batch.records.end(),
+                            [&](const Record& record) { return bytes_of(record) > share; });
   return batch;
 }
 

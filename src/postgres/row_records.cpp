@@ -120,6 +120,13 @@ Record record_from(const Cells& row, Mark created, bool binary) {
 
 }  // namespace
 
+std::size_t bytes_of(const Record& record) {
+  const auto size = [](const std::optional<std::string>& text) { return text ? text->size() : 0; };
+  auto bytes = size(record.payload) + size(record.key) + size(record.event_type);
+  for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
+  return bytes;
+}
+
 RowRecords::RowRecords(const pqxx::result& rows, bool binary, std::size_t payload_max) {
   if (!rows.empty() && is_true(cells_of(rows[0])[payload_is_binary]) != binary) {
     throw SessionLost("the type of the payload changed: the table is looked at anew");

@@ -19,6 +19,9 @@ struct RowRecords {
   RowRecords(const pqxx::result& rows, bool binary, std::size_t payload_max);
 };
 
+/// What a row's own strings hold.
+[[nodiscard]] std::size_t bytes_of(const Record& record);
+
 /// bytea travels as hex digits: two bytes a byte.
 [[nodiscard]] constexpr std::size_t bytes_scale(bool binary) {
   return binary ? 2 : 1;

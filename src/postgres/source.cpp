@@ -80,7 +80,7 @@ class PostgresSession final : public LaneSession {
         [=, pid = connection_.backend_pid()] {
           return poll_beside(url, lane, config, source, pid, began);
         },
-        source.batch_bytes);
+        ReadAhead::Limits{source.batch_bytes});
   }
 
   Claim claim() override {
@@ -208,7 +208,7 @@ class PostgresSession final : public LaneSession {
  private:
   Round in_hand(Round round) {
     quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
-    if (round.fenced && news_ && insert_latency_ > milliseconds{0}) {
+    if (round.fenced && nothing_in(round) && news_ && insert_latency_ > milliseconds{0}) {
       ripe_at_ = std::chrono::steady_clock::now() + insert_latency_;
     }
     records_left_ = round.records.size();

@@ -109,6 +109,23 @@ TEST_CASE("the lane that is furthest behind holds the rows of all lanes") {
   }
 }
 
+TEST_CASE("of lanes that stand in one moment the one behind holds") {
+  Delivered desk(OrderBy::created_at, "customer");
+  desk.database.run(
+      "INSERT INTO bookings (created_at, customer, payload)"
+      " SELECT now(), n, '{}' FROM generate_series(301, 340) n");
+  desk.deliver("process", 40);
+  auto two = desk.another("two");
+  two.process.lanes = 2;
+  desk.targets.push_back(two);
+  desk.deliver("two", 340, {"", 0, 2});
+  desk.deliver("two", 340, {"", 1, 2});
+  desk.database.run(
+      "UPDATE seriatim.cursor SET position_id = '310' WHERE process_name = 'two' AND lane = 1");
+  REQUIRE(desk.database.value("SELECT count(DISTINCT position_at) FROM seriatim.cursor") == "1");
+  CHECK(desk.prune().rows == 309);
+}
+
 TEST_CASE("parked rows, rows of a batch that was started and rows lanes stand at stay") {
   BOTH_ORDERS
   Delivered desk(order);

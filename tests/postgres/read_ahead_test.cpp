@@ -23,7 +23,7 @@ Round round_of(const std::string& id) {
 }
 
 const Position ten{1, "10"};
-constexpr std::size_t plenty = 1'000'000;
+constexpr ReadAhead::Limits plenty{1'000'000, std::chrono::hours{1}};
 
 bool soon(const std::function<bool()>& fact) {
   try {
@@ -41,7 +41,7 @@ Position at(int number) {
 /// A backlog of batches of one row, ten bytes each, and a lane that has taken one of them before it
 /// was read.
 struct Hurried {
-  explicit Hurried(std::size_t bytes_max) : ahead([this] { return poll(); }, bytes_max) {
+  explicit Hurried(ReadAhead::Limits limits) : ahead([this] { return poll(); }, limits) {
     wait_until("more is read than was asked for", [this] {
       ahead.forget();
       ahead.begin(at(++taken), 1);
@@ -51,7 +51,9 @@ struct Hurried {
   }
   ReadAhead::Poll poll() {
     return [this](const Position& after, unsigned) {
+      polls += 1;
       read = std::stoi(after.id) + 1;
+      if (read > last) return nothing();
       auto round = round_of(std::to_string(read));
       round.records[0].payload = std::string(10, 'x');
       return round;
@@ -63,10 +65,16 @@ struct Hurried {
     REQUIRE(round);
     CHECK(ids_of(*round) == Ids{std::to_string(taken + 1)});
   }
+  void await_polls(int number) {
+    wait_until("it was polled", [&] { return polls == number; });
+  }
   void await_read(int number) {
     wait_until("it is read", [&] { return read == number; });
   }
   int taken = 10;
+  std::atomic<int> last = 1'000'000;  ///< of the backlog
+  std::function<Round()> nothing = [] { return Round{}; };
+  std::atomic<int> polls = 0;
   std::atomic<int> read = 0;
   ReadAhead ahead;
 };
@@ -173,7 +181,7 @@ TEST_SUITE("reading ahead") {
   }
 
   TEST_CASE("what lies ready keeps to the bytes of a batch") {
-    Hurried lane(39);
+    Hurried lane({39, std::chrono::hours{1}});
     for (int i = 0; i < 5; ++i) {
       lane.await_read(lane.taken + 3);
       lane.take();
@@ -181,12 +189,32 @@ TEST_SUITE("reading ahead") {
   }
 
   TEST_CASE("behind a batch that was left lying no further one is read") {
-    Hurried lane(plenty);
+    Hurried lane({plenty.bytes, milliseconds{1}});
     lane.await_read(lane.taken + 4);
-    const auto long_after = std::chrono::steady_clock::now() + milliseconds{110};
+    const auto long_after = std::chrono::steady_clock::now() + milliseconds{5};
     wait_until("it lies", [&] { return std::chrono::steady_clock::now() > long_after; });
     for (int i = 0; i < 3; ++i) lane.take();
     CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
+  }
+
+  TEST_CASE("behind the end, and behind a poll that failed, there is one poll a batch taken") {
+    for (const bool fails : {false, true}) {
+      CAPTURE(fails);
+      Hurried lane(plenty);
+      lane.await_read(lane.taken + 4);
+      if (fails) lane.nothing = []() -> Round { throw Error("the session ended"); };
+      lane.last = lane.taken + 4;
+      for (int i = 0; i < 3; ++i) {
+        const int before = lane.polls;
+        lane.take();
+        if (i == 0 || (i == 1 && !fails)) lane.await_polls(before + 1);
+        for (int looks = 0; looks < 1'000; ++looks) {
+          CHECK(lane.ahead.ready(at(lane.taken + 1)) == (i < 2 ? 1 : 0));
+        }
+        CHECK(lane.polls <= before + 1);
+      }
+      CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
+    }
   }
 
   TEST_CASE("what lies ready for another place is not ready, and not taken") {
