@@ -17,7 +17,7 @@ constexpr std::chrono::seconds pause_after_failure{30};
 /// to 40 % fewer rows a second (four pairs of 3 × 500 000, in turns, two busy cores).
 constexpr std::size_t batches_max = 3;
 
-std::size_t bytes_of(const Round& round) {
+std::size_t bytes_in(const Round& round) {
   return std::accumulate(
       round.records.begin(), round.records.end(), std::size_t{0},
       [](std::size_t sum, const Record& record) { return sum + bytes_of(record); });
@@ -131,7 +131,7 @@ void ReadAhead::run(const std::stop_token& stop) {
 std::optional<ReadAhead::Batch> ReadAhead::read(Poll& poll, const Asked& asked) {
   auto round = poll(asked.after, asked.rows_max);
   if (round.records.empty()) return std::nullopt;
-  const auto bytes = bytes_of(round);
+  const auto bytes = bytes_in(round);
   return Batch{asked, std::move(round), bytes, Clock::now()};
 }
 

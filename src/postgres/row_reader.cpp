@@ -91,19 +91,19 @@ std::size_t RowReader::share_of(unsigned rows_max) const {
 }
 
 /// $1 and $2 of the statements of this bound.
-RowReader::Bytes RowReader::bytes_of(BatchBound bound, unsigned rows_max) const {
+RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const {
   if (bound == BatchBound::share) return {share_of(rows_max), share_of(rows_max)};
   const auto scale = bytes_scale(table_.payload_is_binary);
   return {config_.batch_bytes * scale, config_.payload_max * scale};
 }
 
 pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
-  auto params = params_of(range, bytes_of(bound, rows_max));
+  auto params = params_of(range, limits_of(bound, rows_max));
   return params ? run(statement({bound, !range.after, rows_max}), *params) : pqxx::result();
 }
 
 pqxx::result RowReader::query_one(const Range& range, const std::string& id) {
-  auto params = params_of(range, bytes_of(BatchBound::bytes, 1), id);
+  auto params = params_of(range, limits_of(BatchBound::bytes, 1), id);
   if (!params) return {};
   if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
   return connection_.run(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
@@ -203,7 +203,7 @@ RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) 
 
 RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids,
                                       const std::optional<Position>& cursor, unsigned rows_max) {
-  const auto bytes = bytes_of(BatchBound::bytes, rows_max);
+  const auto bytes = limits_of(BatchBound::bytes, rows_max);
   return exact(
       connection_.run(rows_of_ids(table_, lane_, rows_max),
                       {std::to_string(bytes.first), std::to_string(bytes.second), array_text(ids),

@@ -83,7 +83,7 @@ class RowReader {
                   unsigned rows_max);
   Batch exact(const pqxx::result& rows, unsigned rows_max) const;
   [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
-  [[nodiscard]] Bytes bytes_of(BatchBound bound, unsigned rows_max) const;
+  [[nodiscard]] Bytes limits_of(BatchBound bound, unsigned rows_max) const;
 
   Connection& connection_;
   SourceConfig config_;
