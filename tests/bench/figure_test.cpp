@@ -35,11 +35,23 @@ TEST_CASE("a wait is judged by the oldest transaction that was open during it") 
   Written written;
   written.committed_ns = {{1, 100 * ms}, {2, 500 * ms}, {3, 700 * ms}};
   written.held = {{40 * ms, 160 * ms}, {90 * ms, 130 * ms}, {600 * ms, 650 * ms}};
-  const auto waits = waits_of(written, {{1, 162 * ms}, {2, 501 * ms}});
+  const auto waits =
+      waits_of(written, {{1, 162 * ms}, {2, 501 * ms}}, std::chrono::milliseconds{0});
   REQUIRE(waits.size() == 2);  // the third was never called
   CHECK(waits[0].ms == doctest::Approx(62));
   CHECK(waits[0].excess_ms == doctest::Approx(62 - 120));
   CHECK(waits[1].excess_ms == doctest::Approx(1));  // none was open
+}
+
+TEST_CASE("the first moments of a turn are left out, counted from its first commit") {
+  const std::int64_t ms = 1'000'000;
+  Written written;
+  written.committed_ns = {{1, 1'000 * ms}, {2, 1'299 * ms}, {3, 1'300 * ms}};
+  const std::map<std::int64_t, std::int64_t> called{
+      {1, 1'001 * ms}, {2, 1'301 * ms}, {3, 1'303 * ms}};
+  const auto waits = waits_of(written, called, std::chrono::milliseconds{300});
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].ms == doctest::Approx(3));
 }
 
 TEST_CASE("a figure without a limit says null, not zero") {
