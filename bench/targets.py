@@ -4,6 +4,7 @@ TARGETS = [
     ("null.", "ratio", ">=", 0.60),
     ("null.", "cpu_s_per_100k_rows", "<=", 1.0),
     ("kafka", "ratio", ">=", 0.60),
+    ("kafka", "rows_per_s", ">=", 150_000),  # either of them
     ("http.durable", "ratio", ">=", 0.85),
     ("http.batched", "ratio", ">=", 0.70),
     ("sql.batch", "ratio", ">=", 0.50),
