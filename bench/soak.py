@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Is memory flat? A relay of several lanes under a modest load for half an hour, on a private server.
 
-  bench/soak.py [--program build/release/seriatim] [--minutes 30] [--rate 200]
+  bench/soak.py [--program build/release/seriatim] [--minutes 30] [--rate 200] [--docs docs]
 
 Producers write transactions of varied length and size, some of which roll back; a prune runs every minute. Memory,
 threads and open files of the relay and the memory of its backends are sampled every ten seconds into build/bench/soak.csv;
-what came of it goes to build/bench/soak.json, which bench/run --page tells. At the end every committed row must have been
-delivered once and in order. Exit code 1 where it was not, or where memory grew by more than --grow-max-kib
-(--grow-max-backends-kib: all backends together) over the second half, by the line of least squares.
+what came of it goes to docs/performance/figures/soak.json (--docs FOLDER: elsewhere), which bench/run --page tells. At the
+end every committed row must have been delivered once and in order. Exit code 1 where it was not, or where memory grew by more
+than --grow-max-kib (--grow-max-backends-kib: all backends together) over the second half, by the line of least squares.
 """
 import argparse
 import csv
@@ -21,9 +21,11 @@ import threading
 import time
 from pathlib import Path
 
-from processes import ROOT, Psql, Relay, Server, end_on_sigterm, fail, program_at, statement
+from figures import RELEASE, Figures, run_of
+from processes import ROOT, SQL, Psql, Relay, Server, end_on_sigterm, fail, program_at, statement
 
 RESULTS = ROOT / "build" / "bench"
+MINUTES = 30
 PRODUCERS = 4
 BIG_ROW = 64 * 1024  # one row in a hundred
 COLUMNS = ["seconds", "relay_rss_kib", "relay_anon_kib", "relay_threads", "relay_files", "backends", "backends_anon_kib", "waiting", "load"]
@@ -221,8 +223,9 @@ def tell(report):
 
 def arguments_given():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "build" / "release" / "seriatim")
-    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--program", default=RELEASE)
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--docs", default=ROOT / "docs", help="below which performance/figures/soak.json is kept (docs)")
     parser.add_argument("--rate", type=float, default=200, help="rows inserted a second")
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--every", type=float, default=10, help="seconds between samples")
@@ -235,11 +238,12 @@ def main():
     given = arguments_given()
     given.program = program_at(given.program, "seriatim_app")
     RESULTS.mkdir(parents=True, exist_ok=True)
+    run = run_of(given.program, given.minutes < MINUTES)
     with Server() as server:
-        report = soak(server, given)
+        report = {"server_version": server.sql((SQL / "server_version.sql").read_text()), **soak(server, given)}
     report["flat"] = (report["relay_anon_kib"]["grown_in_second_half"] <= given.grow_max_kib
                       and report["backends_anon_kib"]["grown_in_second_half"] <= given.grow_max_backends_kib)
-    (RESULTS / "soak.json").write_text(json.dumps(report, indent=1) + "\n")
+    Figures(given.docs).keep("soak", report, run)
     tell(report)
     print("memory is flat" if report["flat"] else "memory GREW by more than allowed")
     return 0 if report["flat"] and not report["wrong"] else 1
