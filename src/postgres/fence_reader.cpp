@@ -10,11 +10,6 @@ namespace seriatim::postgres {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// A lane polls many times a second while a transaction holds it up; no person reads as fast.
-constexpr milliseconds known_for{100};
-
 Blocker blocker_from(const pqxx::row& row) {
   Blocker blocker;
   blocker.pid = row["pid"].as<int>(0);
@@ -82,9 +77,9 @@ bool WriterNames::all_known(const std::set<std::string>& transactions) const {
   return static_cast<std::size_t>(known) == transactions.size();
 }
 
-std::vector<Blocker> WriterNames::of(const std::set<std::string>& transactions) {
+std::vector<Blocker> WriterNames::of(const std::set<std::string>& transactions,
+                                     Clock::time_point now) {
   if (transactions.empty()) return {};
-  const auto now = Clock::now();
   if (now >= read_at_ + known_for || !all_known(transactions)) {
     known_ = read_writers(connection_, table_);
     read_at_ = now;

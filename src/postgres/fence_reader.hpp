@@ -29,6 +29,10 @@ struct Writers {
 /// unknown, or what is known has grown old.
 class WriterNames {
  public:
+  using Clock = std::chrono::steady_clock;
+  /// A lane polls many times a second while a transaction holds it up; no person reads as fast.
+  static constexpr milliseconds known_for{100};
+
   WriterNames(Connection& connection, const Table& table)
       : connection_(connection), table_(table) {}
 
@@ -36,7 +40,7 @@ class WriterNames {
   WriterNames& operator=(const WriterNames&) = delete;
 
   /// Oldest first; without those that ended meanwhile.
-  std::vector<Blocker> of(const std::set<std::string>& transactions);
+  std::vector<Blocker> of(const std::set<std::string>& transactions, Clock::time_point now);
 
  private:
   [[nodiscard]] bool all_known(const std::set<std::string>& transactions) const;
@@ -44,7 +48,7 @@ class WriterNames {
   Connection& connection_;
   const Table& table_;
   Writers known_;
-  std::chrono::steady_clock::time_point read_at_{};
+  Clock::time_point read_at_{};
 };
 
 }  // namespace seriatim::postgres

@@ -112,7 +112,7 @@ std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holder
   for (const auto& holder : holders) {
     if (fence_->bound_of(holder.transaction) <= waiting) blocking.insert(holder.transaction);
   }
-  return writers_.of(blocking);
+  return writers_.of(blocking, Clock::now());
 }
 
 Round PollSource::read_settled(const Range& range, unsigned rows_max) {

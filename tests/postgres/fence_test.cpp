@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <set>
 
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
@@ -128,31 +127,6 @@ TEST_CASE("whoever begins to write insert_latency after a hint does not hold its
   second.run("BEGIN; " + append);
   first.run("COMMIT");
   CHECK(lane.deliver() == Ids{"1", "2"});
-}
-
-TEST_CASE("names of those who hold rows up are kept, and a newcomer is named at once") {
-  Stage stage(OrderBy::created_at);
-  postgres::Connection connection(stage.database.url(), {});
-  const auto table = postgres::resolve_table(connection, testing::table("public.t"));
-  postgres::WriterNames names(connection, table);
-  const auto applications = [&] {
-    std::set<std::string> transactions;
-    for (const auto& holder : postgres::read_lock_holders(connection, table)) {
-      transactions.insert(holder.transaction);
-    }
-    std::vector<std::string> found;
-    for (const auto& blocker : names.of(transactions)) found.push_back(blocker.application);
-    return found;
-  };
-  CHECK(applications().empty());
-  stage["A"].run("BEGIN");
-  stage.insert("A");
-  CHECK(applications() == std::vector<std::string>{"A"});
-  stage["B"].run("BEGIN");
-  stage.insert("B");
-  CHECK(applications() == std::vector<std::string>{"A", "B"});
-  stage["A"].run("COMMIT");
-  CHECK(applications() == std::vector<std::string>{"B"});
 }
 
 TEST_CASE("an ordinary transaction is named with its pid, for its number comes again") {
