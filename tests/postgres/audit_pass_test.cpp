@@ -89,6 +89,27 @@ TEST_CASE("while rows are delivered all the time, too") {
   CHECK(found->row_id == "500");
 }
 
+TEST_CASE("a look that is due lets rows go first, for a quarter of a second") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  const auto looked = std::chrono::steady_clock::now();
+  REQUIRE(relay.deliver().empty());  // the first look; the next is due in a second
+  desk.database.run(std::string(behind) +
+                    "SELECT 100000, created_at, '{}' FROM bookings WHERE id = 2");
+  std::optional<Round::Unreadable> found;
+  while (!found && std::chrono::steady_clock::now() < looked + 20s) {
+    desk.insert(1);
+    const auto round = relay.poll();
+    found = round.unreadable;
+    if (!found) REQUIRE(relay.advance(round));
+  }
+  REQUIRE(found);
+  CHECK(found->row_id == "100000");
+  CHECK(std::chrono::steady_clock::now() >= looked + 1'250ms);
+}
+
 TEST_CASE("a look is broken off after any step, and goes on there") {
   Desk desk;
   auto relay = desk.relay();
