@@ -64,9 +64,16 @@ TEST_SUITE("COMMITs in the protocol") {
     CHECK(watch.from_client(message('Q', " commit;\0"s)).size() == 1);
     CHECK(watch.from_client(message('Q', "EXECUTE move;COMMIT;BEGIN\0"s)).size() == 1);
     CHECK(watch.from_client(message('P', "\0COMMIT\0\0\0"s)).size() == 1);
-    CHECK(watch.from_client(message('P', "name\0COMMIT\0\0\0"s)).size() == 1);
     CHECK(watch.from_client(message('B', "COMMIT\0"s)).empty());
     CHECK(watch.from_client(message('p', "COMMIT\0"s)).empty());  // a password
+  }
+
+  TEST_CASE("one prepared under a name asks when it is bound, as often as it is") {
+    CommitWatch watch;
+    const auto bind = message('B', "\0name\0\0\0\0\0\0\0"s);
+    CHECK(watch.from_client(start_up() + message('P', "name\0COMMIT\0\0\0"s)).empty());
+    CHECK(watch.from_client(bind + message('B', "\0other\0\0\0\0\0\0\0"s) + bind).size() == 2);
+    CHECK(watch.from_client(message('P', "name\0BEGIN\0\0\0"s) + bind).empty());
   }
 
   TEST_CASE("a refused request for encryption leaves it in step, a granted one leaves it blind") {

@@ -32,16 +32,11 @@ bool begins_with_commit(std::string_view text) {
          });
 }
 
-/// Query, of which it may be a later statement, or Parse after the statement's name.
-bool asks_for_commit(std::string_view message) {
-  auto body = message.substr(5);
-  if (message[0] == 'P') {
-    const auto name_end = body.find('\0');
-    if (name_end == std::string_view::npos) return false;
-    body.remove_prefix(name_end + 1);
-  }
-  if (message[0] == 'Q' && body.find(";COMMIT;") != std::string_view::npos) return true;
-  return (message[0] == 'Q' || message[0] == 'P') && begins_with_commit(body);
+/// Takes a string that ends with a zero off the front.
+std::string_view take_string(std::string_view& body) {
+  const auto text = body.substr(0, body.find('\0'));
+  body.remove_prefix(std::min(body.size(), text.size() + 1));
+  return text;
 }
 
 /// CommandComplete with this tag.
@@ -52,7 +47,27 @@ bool answers_commit(std::string_view message) {
 }  // namespace
 
 CommitWatch::Offsets CommitWatch::from_client(std::string_view bytes) {
-  return follow(client_, bytes, asks_for_commit);
+  return follow(client_, bytes,
+                [this](std::string_view message) { return asks_for_commit(message); });
+}
+
+/// Query, of which it may be a later statement; Parse, for a statement without a name; else Bind.
+bool CommitWatch::asks_for_commit(std::string_view message) {
+  auto body = message.substr(5);
+  if (message[0] == 'Q') {
+    return begins_with_commit(body) || body.find(";COMMIT;") != std::string_view::npos;
+  }
+  if (message[0] == 'B') {
+    take_string(body);  // the portal
+    return prepared_.contains(take_string(body));
+  }
+  if (message[0] != 'P') return false;
+  const auto name = std::string(take_string(body));
+  const bool is_commit = begins_with_commit(body);
+  if (name.empty()) return is_commit;
+  prepared_.erase(name);
+  if (is_commit) prepared_.insert(name);
+  return false;
 }
 
 CommitWatch::Offsets CommitWatch::from_server(std::string_view bytes) {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,7 @@ namespace seriatim::torture {
 /// Follows one PostgreSQL connection (protocol 3.0) and finds the COMMITs in it, asked and
 /// answered. Of TLS, or of what is not PostgreSQL, it sees nothing. Among several statements of a
 /// message it is known by the semicolons around it, near the beginning; one prepared under a name
-/// beforehand shows by its answer only.
+/// asks each time it is bound.
 ///
 /// Units: offsets into the bytes given. One that lies in earlier bytes, already told as harmless,
 /// is 0: the rest of its message is still to come, and without it nobody can read it.
@@ -37,9 +39,11 @@ class CommitWatch {
 
   template <class IsCommit>
   Offsets follow(Stream& stream, std::string_view bytes, IsCommit is_commit);
+  bool asks_for_commit(std::string_view message);
   void read_length(Stream& stream);
   void end_message(Stream& stream);
 
+  std::set<std::string, std::less<>> prepared_;  ///< names under which COMMIT was
   Stream client_;
   Stream server_{.typed = true};
   bool opaque_ = false;  ///< not understood: nothing is looked for any more
