@@ -5,8 +5,9 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <set>
 
+#include "postgres/open_connection.hpp"
+#include "postgres/server_error.hpp"
 #include "postgres/silence_watch.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -44,91 +45,7 @@ std::string with_network_bounds(const std::string& url) {
   return query == std::string::npos ? out : out + '&' + url.substr(query + 1);
 }
 
-bool starts_with_any(const std::string& state, std::initializer_list<std::string_view> prefixes) {
-  for (const auto prefix : prefixes) {
-    if (state.compare(0, prefix.size(), prefix) == 0) return true;
-  }
-  return false;
-}
-
-/// Errors of the moment: connection, conflict with others, resources, shutdown, storage hiccups.
-bool may_work_later(const std::string& sqlstate) {
-  return sqlstate.empty() || starts_with_any(sqlstate, {"08", "25", "40", "53", "55", "57", "58"});
-}
-
-/// P0 and 38: raised by a user's function, which an expression over the row may call.
-bool is_about_data(const std::string& sqlstate) {
-  return starts_with_any(sqlstate, {"22", "38", "54", "P0", "XX001", "XX002"});
-}
-
-std::string one_line(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (auto& c : text) {
-    if (c == '\n') c = ' ';
-  }
-  return text;
-}
-
-/// The server's first line alone: DETAIL and CONTEXT quote rows.
-std::string first_line(const std::string& text) {
-  return one_line(text.substr(0, text.find('\n')));
-}
-
-[[noreturn]] void throw_for(const std::string& message, const std::string& sqlstate) {
-  const auto what = first_line(message);
-  if (may_work_later(sqlstate)) {
-    throw SessionLost(sqlstate.empty() ? what : what + " (SQLSTATE " + sqlstate + ")", sqlstate);
-  }
-  const bool schema_missing = what.find("seriatim.") != std::string::npos &&
-                              starts_with_any(sqlstate, {"42P01", "3F000", "42883"});
-  const bool no_schema = what.find("schema \"seriatim\"") != std::string::npos;
-  const std::string advice = schema_missing || (no_schema && sqlstate == "3F000")
-                                 ? "; schema seriatim is not installed here: run `seriatim init`"
-                                 : "";
-  throw SourceBroken(is_about_data(sqlstate) ? HaltReason::bad_payload : HaltReason::source_changed,
-                     what + " (SQLSTATE " + sqlstate + ")" + advice, sqlstate);
-}
-
-template <class E>
-bool is_a(const std::exception& e) {
-  return dynamic_cast<const E*>(&e) != nullptr;
-}
-
-/// libpqxx 6 drops the SQLSTATE of some of its classes; the class then stands for it.
-std::string sqlstate_of(const pqxx::sql_error& e) {
-  if (!e.sqlstate().empty()) return e.sqlstate();
-  if (is_a<pqxx::insufficient_privilege>(e)) return "42501";
-  if (is_a<pqxx::undefined_table>(e)) return "42P01";
-  if (is_a<pqxx::undefined_column>(e)) return "42703";
-  if (is_a<pqxx::undefined_function>(e)) return "42883";
-  if (is_a<pqxx::syntax_error>(e)) return "42601";
-  if (is_a<pqxx::data_exception>(e)) return "22000";
-  if (is_a<pqxx::integrity_constraint_violation>(e)) return "23000";
-  if (is_a<pqxx::feature_not_supported>(e)) return "0A000";
-  if (is_a<pqxx::disk_full>(e)) return "53100";
-  if (is_a<pqxx::out_of_memory>(e)) return "53200";
-  return "";
-}
-
 }  // namespace
-
-void rethrow_translated() {
-  try {
-    throw;
-  } catch (const Error&) {
-    throw;
-  } catch (const pqxx::sql_error& e) {
-    throw_for(e.what(), sqlstate_of(e));
-  } catch (const pqxx::serialization_failure& e) {
-    throw_for(e.what(), "40001");
-  } catch (const pqxx::deadlock_detected& e) {
-    throw_for(e.what(), "40P01");
-  } catch (const pqxx::too_many_connections& e) {
-    throw_for(e.what(), "53300");
-  } catch (const std::exception& e) {  // broken connection, in doubt, and what libpqxx cannot name
-    throw SessionLost(one_line(e.what()));
-  }
-}
 
 // --- one statement ------------------------------------------------------------------------------
 
@@ -208,11 +125,15 @@ const std::string& Connection::prepared(std::string_view sql) {
   if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_) {
     connection_->unprepare(known->second.name);
     prepared_.erase(known);
-    known = prepared_.end();
   }
+  return name_of(sql);
+}
+
+const std::string& Connection::name_of(std::string_view sql) {
+  auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
     const auto name = "seriatim_" + std::to_string(++prepared_count_);
-    connection_->prepare(name, std::string(sql));
+    connection_->prepare_now(name, std::string(sql));
     known = prepared_.emplace(sql, Prepared{name}).first;
   }
   return known->second.name;
@@ -269,23 +190,14 @@ pqxx::result Connection::begin(std::string_view first_statement) {
   });
 }
 
-pqxx::result Connection::begin_prepared(std::string_view first_statement, const Params& params) {
+bool Connection::begin_prepared(std::string_view first_statement, const Params& params) {
   rollback();
-  return begin(guarded([&] { return execute_text(first_statement, params); }));
-}
-
-/// Text that runs a prepared statement, for messages of several statements.
-std::string Connection::execute_text(std::string_view sql, const Params& params) {
-  const auto& name = prepared(sql);
-#if PQXX_VERSION_MAJOR < 7
-  connection_->prepare_now(name);
-#endif
-  std::string values;
-  for (const auto& param : params) {
-    values += values.empty() ? "(" : ",";
-    values += param ? quote_literal(*param) : "NULL";
-  }
-  return "EXECUTE " + name + values + ");";
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const std::vector<Step> steps{control(begin_), step(first_statement, params)};
+    in_transaction_ = true;
+    return !last_answer(steps).empty();
+  });
 }
 
 Connection::OneBackend::OneBackend(Connection& connection)
@@ -310,13 +222,20 @@ void Connection::commit() {
   in_transaction_ = false;
 }
 
-pqxx::result Connection::commit_with(std::string_view last_statement, const Params& params,
-                                     std::string_view next_statement, const Params& next_params) {
+/// As one text with literals, EXECUTE parsed anew each time, it takes the server a sixth more
+/// (bench/profiles.md).
+bool Connection::commit_with(std::string_view last_statement, const Params& params,
+                             std::string_view next_statement, const Params& next_params) {
   return guarded([&] {
-    const auto last = (in_transaction_ ? "" : begin_) + execute_text(last_statement, params);
-    const auto next = begin_ + execute_text(next_statement, next_params);
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    std::vector<Step> steps;
+    if (!in_transaction_) steps.push_back(control(begin_));
+    steps.push_back(step(last_statement, params));
+    steps.push_back(control("COMMIT"));
+    steps.push_back(control(begin_));
+    steps.push_back(step(next_statement, next_params));
     in_transaction_ = true;
-    return execute(last + "COMMIT;" + next, Params{});
+    return !last_answer(steps).empty();
   });
 }
 
@@ -330,15 +249,48 @@ void Connection::run_script(std::string_view script) {
   run(script);
 }
 
+// --- statements in one round trip ---------------------------------------------------------------
+
+Connection::Both Connection::run_both(std::string_view first, const Params& first_params,
+                                      std::string_view second, const Params& second_params,
+                                      const std::function<void()>& between) {
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const std::array steps{step(first, first_params), step(second, second_params)};
+    Pipeline pipeline(connection_->raw());
+    pipeline.send(steps[0].name, steps[0].params);
+    if (between) {
+      auto answer = pipeline.answer_now();
+      between();
+      pipeline.send(steps[1].name, steps[1].params);
+      return Both{std::move(answer), std::move(pipeline.answers().front())};
+    }
+    pipeline.send(steps[1].name, steps[1].params);
+    auto answers = pipeline.answers();
+    return Both{std::move(answers[0]), std::move(answers[1])};
+  });
+}
+
+Answer Connection::last_answer(const std::vector<Step>& steps) {
+  Pipeline pipeline(connection_->raw());
+  for (const auto& step : steps) pipeline.send(step.name, step.params);
+  return std::move(pipeline.answers().back());
+}
+
+Connection::Step Connection::step(std::string_view sql, const Params& params) {
+  return {prepared(sql), params};
+}
+
+/// BEGIN and COMMIT: what has no plan need not be planned again.
+Connection::Step Connection::control(std::string_view sql) {
+  return {name_of(sql), {}};
+}
+
 // --- opening ------------------------------------------------------------------------------------
 
 Connection::Connection(const std::string& url, const Options& options) {
   guarded([&] {
-    connection_ = std::make_unique<pqxx::connection>(with_network_bounds(url));
-#if PQXX_VERSION_MAJOR < 7
-    // libpqxx 6 would reopen a lost connection on a new backend, without our locks and settings.
-    connection_->inhibit_reactivation(true);
-#endif
+    connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
     watch_ = std::make_unique<SilenceWatch>(connection_->sock());
     return 0;
   });

@@ -12,12 +12,14 @@
 #include <variant>
 #include <vector>
 
+#include "postgres/pipeline.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
 
 using std::chrono::milliseconds;
 
+class OpenConnection;
 class SilenceWatch;
 
 /// Parameters of a statement in text form; absent: NULL.
@@ -72,8 +74,17 @@ class Connection {
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
-  /// The same for a statement as run_prepared takes it. Directly only.
-  pqxx::result begin_prepared(std::string_view first_statement, const Params& params);
+  /// The same for a statement as run_prepared takes it; whether it found a row. Directly only.
+  bool begin_prepared(std::string_view first_statement, const Params& params);
+
+  /// Two statements as run_prepared takes them, in one round trip. `between`: called when the first
+  /// is answered and the second not yet sent, which takes two. Directly only.
+  struct Both {
+    Answer first;
+    Answer second;
+  };
+  Both run_both(std::string_view first, const Params& first_params, std::string_view second,
+                const Params& second_params, const std::function<void()>& between = {});
 
   /// In its scope statements stay on one backend. Through a pooler that takes a transaction (and
   /// saves the statements theirs), directly nothing; each statement has its own snapshot either
@@ -96,8 +107,8 @@ class Connection {
   /// In one round trip, of which only the last answer is told: a statement as run_prepared takes
   /// it, in the open transaction or one of its own, COMMIT, and `begin_prepared` with the next
   /// transaction's first statement. Directly only.
-  pqxx::result commit_with(std::string_view last_statement, const Params& params,
-                           std::string_view next_statement, const Params& next_params);
+  bool commit_with(std::string_view last_statement, const Params& params,
+                   std::string_view next_statement, const Params& next_params);
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -128,13 +139,20 @@ class Connection {
     unsigned uses = 0;
   };
   const std::string& prepared(std::string_view sql);
-  std::string execute_text(std::string_view sql, const Params& params);
+  const std::string& name_of(std::string_view sql);
+  struct Step {
+    std::string name;
+    Params params;
+  };
+  Step step(std::string_view sql, const Params& params);
+  Step control(std::string_view sql);
+  Answer last_answer(const std::vector<Step>& steps);
   void apply_settings(const Options& options);
   void tell_network_bounds();
   void watch_silence(const std::string& url, const Options& options);
   [[nodiscard]] int tcp_option(int name) const;
 
-  std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<OpenConnection> connection_;
   std::unique_ptr<SilenceWatch> watch_;
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
@@ -145,8 +163,5 @@ class Connection {
   bool in_transaction_ = false;
   bool direct_ = true;
 };
-
-/// Turns what libpqxx threw into SessionLost or SourceBroken. Call inside a catch block.
-[[noreturn]] void rethrow_translated();
 
 }  // namespace seriatim::postgres

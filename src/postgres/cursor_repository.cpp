@@ -193,24 +193,24 @@ bool CursorRepository::start_and_lock(std::uint64_t epoch, bool again, std::size
   return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 
-pqxx::result CursorRepository::begin_locked(std::uint64_t epoch,
-                                            const std::optional<Position>& position) {
+bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Position>& position) {
   if (connection_.direct()) {
     return connection_.begin_prepared(lock_,
                                       lane_and({expected(epoch), at(position), id(position)}));
   }
-  return connection_.begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                                   {"lane", std::to_string(lane_.lane)},
-                                                   {"epoch", expected(epoch)},
-                                                   {"position_at", literal(at(position))},
-                                                   {"position_id", literal(id(position))}}));
+  return !connection_
+              .begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
+                                             {"lane", std::to_string(lane_.lane)},
+                                             {"epoch", expected(epoch)},
+                                             {"position_at", literal(at(position))},
+                                             {"position_id", literal(id(position))}}))
+              .empty();
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
   const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
   if (held && connection_.in_transaction()) return true;
-  const auto locked = begin_locked(epoch, position);
-  if (!locked.empty()) return true;
+  if (begin_locked(epoch, position)) return true;
   connection_.rollback();
   return false;
 }
@@ -258,9 +258,9 @@ bool CursorRepository::advance_and_lock(const std::string& statement, const Para
 std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
                                                         const Params& params, std::uint64_t epoch,
                                                         const std::optional<Position>& position) {
-  const auto locked = connection_.commit_with(
+  const bool locked = connection_.commit_with(
       statement, params, lock_, lane_and({expected(epoch), at(position), id(position)}));
-  if (locked.empty()) return look();
+  if (!locked) return look();
   locked_.emplace(epoch, position);
   return std::nullopt;
 }

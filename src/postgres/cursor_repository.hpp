@@ -73,7 +73,7 @@ class CursorRepository {
   std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
                                         std::uint64_t epoch,
                                         const std::optional<Position>& position);
-  pqxx::result begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
+  bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();
 

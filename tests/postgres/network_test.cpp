@@ -108,6 +108,22 @@ TEST_SUITE("the network of a session") {
     }
   }
 
+  TEST_CASE("nor do statements sent together wait for one that never answers") {
+    Line line;
+    const auto loss = [&] {
+      try {
+        line.connection.commit_with("SELECT $1::int", {"1"}, "SELECT $1::text", {"a"});
+      } catch (const SessionLost& lost) {
+        return std::string(lost.what());
+      }
+      return std::string("none");
+    };
+    CHECK(loss() == "none");
+    line.proxy.set({{}, {.swallow = true}}, seriatim::torture::Connections::existing);
+    CHECK(loss().find("did not answer in time") != std::string::npos);
+    CHECK(loss() != "none");
+  }
+
   TEST_CASE("an answer that trickles in is no silence") {
     Line line;
     using seriatim::torture::Connections;

@@ -1,0 +1,206 @@
+// Statements sent together: their answers, and what is left of the connection when one is refused.
+#include "postgres/pipeline.hpp"
+
+#include <doctest/doctest.h>
+
+#include "postgres/connection.hpp"
+#include "postgres/open_connection.hpp"
+#include "seriatim/error.hpp"
+#include "seriatim_sql.hpp"
+#include "support/postgres_fixture.hpp"
+
+using namespace seriatim;
+using namespace seriatim::postgres;
+using seriatim::testing::TestDatabase;
+
+namespace {
+
+const Params none;
+const char* const insert = "INSERT INTO t SELECT 10 / $1::int";
+const char* const found = "SELECT 1 WHERE $1::int = 1";
+
+struct Line {
+  Line() { database.run("CREATE TABLE t (n int)"); }
+
+  /// "LOST 57014", "BROKEN 22012" …
+  std::string commit(const std::string& statement, const Params& params,
+                     const std::string& next = found, const Params& next_params = {"1"}) {
+    try {
+      return connection.commit_with(statement, params, next, next_params) ? "found" : "not found";
+    } catch (const SessionLost& lost) {
+      return "LOST " + lost.sqlstate();
+    } catch (const SourceBroken& broken) {
+      return "BROKEN " + broken.sqlstate();
+    }
+  }
+  [[nodiscard]] bool usable() {
+    return !connection.in_transaction() &&
+           connection.run("SELECT txid_current_if_assigned() IS NULL")[0][0].as<bool>() &&
+           commit(insert, {"10"}) == "found" && connection.in_transaction();
+  }
+  std::string rows() { return database.value("SELECT count(*) FROM t"); }
+
+  TestDatabase database;
+  Connection connection{database.url(),
+                        {"test", milliseconds{2'000}, milliseconds{50}, milliseconds{60'000}}};
+};
+
+}  // namespace
+
+TEST_SUITE("statements in one round trip") {
+  TEST_CASE("each is answered, in order; NULL goes there and comes back") {
+    TestDatabase database;
+    OpenConnection connection(database.url());
+    connection.prepare_now("one", "SELECT $1::text AS a, $2::text AS b");
+    connection.prepare_now("many", "SELECT generate_series(1, $1::int) AS n");
+    Pipeline pipeline(connection.raw());
+    pipeline.send("one", {std::nullopt, "it's \\ \"quoted\""});
+    pipeline.send("many", {"3"});
+    pipeline.send("many", {"0"});
+    const auto answers = pipeline.answers();
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[0].value(0, "a") == std::nullopt);
+    CHECK(answers[0].value(0, "b") == "it's \\ \"quoted\"");
+    CHECK_THROWS_AS((void)answers[0].value(0, "c"), pqxx::argument_error);
+    CHECK(answers[1].size() == 3);
+    CHECK(answers[1].value(2, "n") == "3");
+    CHECK(answers[2].empty());
+  }
+
+  TEST_CASE("a transaction is ended and the next begun; only the last answer is told") {
+    Line line;
+    CHECK(line.commit(insert, {"1"}) == "found");
+    CHECK(line.connection.in_transaction());
+    CHECK(line.rows() == "1");
+    CHECK(line.commit(insert, {"2"}, found, {"2"}) == "not found");
+    CHECK(line.rows() == "2");
+    line.connection.run_prepared(insert, {"3"});
+    CHECK(line.rows() == "2");  // the next one is open
+    CHECK(line.commit(insert, {std::nullopt}, found, {std::nullopt}) == "not found");
+    CHECK(line.rows() == "4");
+    CHECK(line.connection.begin_prepared(found, {"1"}));
+    CHECK(line.connection.in_transaction());
+    CHECK_FALSE(line.connection.begin_prepared(found, {"2"}));
+  }
+
+  TEST_CASE("the first is refused: nothing is committed, and the connection is usable") {
+    Line line;
+    for (const bool in_transaction : {false, true}) {
+      CAPTURE(in_transaction);
+      if (in_transaction) line.connection.begin("INSERT INTO t VALUES (0)");
+      CHECK(line.commit(insert, {"0"}) == "BROKEN 22012");
+      CHECK(line.rows() == "0");
+      CHECK_FALSE(line.connection.in_transaction());
+    }
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("COMMIT is refused: nothing is committed, and the connection is usable") {
+    Line line;
+    line.database.run("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED");
+    line.database.run("INSERT INTO t VALUES (5)");
+    CHECK(line.commit(insert, {"2"}) == "BROKEN 23505");
+    CHECK(line.rows() == "1");
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("what comes after COMMIT is refused: what was committed stays") {
+    Line line;
+    CHECK(line.commit(insert, {"1"}, "SELECT 1 / $1::int", {"0"}) == "BROKEN 22012");
+    CHECK(line.rows() == "1");
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("one that takes too long, or waits too long for a lock, is a lost session") {
+    Line line;
+    CHECK(line.commit("SELECT pg_sleep($1::int)", {"20"}) == "LOST 57014");
+    line.connection.rollback();  // as after any lost session that is used again
+    auto other = line.database.connect();
+    other.run("BEGIN; LOCK TABLE t");
+    CHECK(line.commit(insert, {"1"}) == "LOST 55P03");
+    line.connection.rollback();
+    other.run("ROLLBACK");
+    CHECK(line.usable());
+    CHECK(line.rows() == "1");
+  }
+
+  TEST_CASE("one that cannot be parsed is refused, and nothing was sent") {
+    Line line;
+    CHECK(line.commit(insert, {"1"}, "SELECT nothing", {}) == "BROKEN 42703");
+    CHECK(line.rows() == "0");
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("the server goes in between: the session is lost, and stays lost") {
+    Line line;
+    CHECK(line.commit("SELECT pg_terminate_backend(pg_backend_pid()), $1::int", {"1"})
+              .starts_with("LOST"));
+    CHECK(line.commit(insert, {"1"}).starts_with("LOST"));
+    CHECK_THROWS_AS(line.connection.begin_prepared(found, {"1"}), SessionLost);
+    CHECK_THROWS_AS(line.connection.run("SELECT 1"), SessionLost);
+    CHECK(line.rows() == "0");
+  }
+
+  TEST_CASE("a notification that comes in between is delivered") {
+    Line line;
+    line.connection.listen("hint");
+    const auto notify = "SELECT pg_notify('hint', $1)";
+    line.connection.run_both(notify, {"first"}, notify, {"second"});  // with the end of the answers
+    CHECK(line.commit(notify, {"third"}) == "found");
+    line.connection.rollback();
+    const auto came = line.connection.notifications();
+    REQUIRE(came.size() == 3);
+    CHECK(came[0].second == "first");
+    CHECK(came[1].second == "second");
+    CHECK(came[2].second == "third");
+  }
+
+  TEST_CASE("of two, each has its own snapshot, and the second is not sent before it is time") {
+    Line line;
+    const char* const count = "SELECT count(*) AS n FROM t";
+    const auto both = line.connection.run_both(
+        count, none, count, none, [&] { line.database.run("INSERT INTO t VALUES (1)"); });
+    CHECK(both.first.value(0, "n") == "0");
+    CHECK(both.second.value(0, "n") == "1");
+    const auto again =
+        line.connection.run_both("SELECT clock_timestamp() AS at", none, count, none);
+    CHECK(again.first.value(0, "at"));
+    CHECK(again.second.value(0, "n") == "1");
+    CHECK_THROWS_AS(line.connection.run_both("SELECT 1 / n FROM t WHERE n < $1::int", {"2"},
+                                             "SELECT 1 / (n - $1::int) FROM t", {"1"}),
+                    SourceBroken);
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("the first of two is refused before the second is sent: the connection is usable") {
+    Line line;
+    bool called = false;
+    CHECK_THROWS_AS(
+        line.connection.run_both("SELECT 1 / $1::int", {"0"}, found, {"1"}, [&] { called = true; }),
+        SourceBroken);
+    CHECK_FALSE(called);
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("a backend that has not got all that was sent together is not at work") {
+    TestDatabase database;
+    OpenConnection connection(database.url());
+    connection.prepare_now("one", "SELECT 1");
+    Connection another(database.url(), {});
+    const auto works = [&] {
+      return another.run(sql::backend_works, {std::to_string(connection.backendpid())})[0][0]
+          .as<bool>();
+    };
+    {
+      Pipeline pipeline(connection.raw());
+      pipeline.send("one", {});
+      pipeline.answer_now();
+      CHECK(
+          database.becomes_true("SELECT state = 'active' AND wait_event = 'ClientRead' FROM "
+                                "pg_stat_activity WHERE pid = " +
+                                std::to_string(connection.backendpid())));
+      CHECK_FALSE(works());
+    }
+    CHECK_FALSE(works());
+  }
+}
