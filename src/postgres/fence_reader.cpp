@@ -1,6 +1,8 @@
 #include "postgres/fence_reader.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "core/crash_point.hpp"
 #include "postgres/sql_text.hpp"
@@ -23,24 +25,52 @@ Blocker blocker_from(const pqxx::row& row) {
   return blocker;
 }
 
+/// Of lock_holders.sql, which always answers one.
+struct HolderRow {
+  bool same_table;
+  bool policed;
+  std::optional<std::string> virtualtransaction;
+  std::optional<std::string> pid;
+};
+
+HolderRow holder_row(const pqxx::row& row) {
+  const auto text = [&](const char* column) {
+    return row[column].is_null() ? std::nullopt : std::optional(row[column].as<std::string>());
+  };
+  return {row["same_table"].as<bool>(), row["policed"].as<bool>(), text("virtualtransaction"),
+          text("pid")};
+}
+
+HolderRow holder_row(const Answer& answer, std::size_t row) {
+  return {answer.value(row, "same_table") == "t", answer.value(row, "policed") == "t",
+          answer.value(row, "virtualtransaction"), answer.value(row, "pid")};
+}
+
 /// With its pid, because virtual transaction ids begin again when the server does, which a session
 /// through a pooler may live through: an ordinary transaction must not pass for the prepared one,
 /// or the dead one, that had its number.
-std::string transaction_of(const pqxx::row& row) {
-  const auto transaction = row["virtualtransaction"].as<std::string>();
-  return row["pid"].is_null() ? transaction : transaction + '@' + row["pid"].c_str();
+std::string transaction_of(const HolderRow& row) {
+  return row.pid ? *row.virtualtransaction + '@' + *row.pid : *row.virtualtransaction;
 }
 
-void refuse_another_table(const pqxx::row& row, const Table& table) {
-  if (!row["same_table"].as<bool>()) {
+void refuse_another_table(const HolderRow& row, const Table& table) {
+  if (!row.same_table) {
     throw SourceBroken(HaltReason::source_changed,
                        "table " + table.name + " was dropped, renamed or replaced");
   }
-  if (row["policed"].as<bool>() != table.policed) {
+  if (row.policed != table.policed) {
     throw SourceBroken(HaltReason::source_changed,
                        "row-level security of table " + table.name + " was switched " +
                            (table.policed ? "off" : "on") + " for this role");
   }
+}
+
+/// False where the row only says that there are none.
+bool take(const HolderRow& row, const Table& table, std::vector<core::Holder>& found) {
+  refuse_another_table(row, table);
+  if (!row.virtualtransaction) return false;
+  found.push_back({transaction_of(row), !row.pid});
+  return true;
 }
 
 }  // namespace
@@ -50,10 +80,25 @@ std::vector<core::Holder> read_lock_holders(Connection& connection, const Table&
   core::crash_point("before", "locks");
   const auto rows = connection.run_prepared(sql::lock_holders, {table.name, table.oid});
   core::crash_point("after", "locks");
-  for (const auto& row : rows) {
-    refuse_another_table(row, table);
-    if (row["virtualtransaction"].is_null()) continue;
-    found.push_back({transaction_of(row), row["pid"].is_null()});
+  for (const auto& row : rows) take(holder_row(row), table, found);
+  return found;
+}
+
+/// A tenth of the wall of a poll is saved by one round trip for both (bench/profiles.md). Where a
+/// poll is stopped between them, for a test, the clock is read by then.
+ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table) {
+  if (!connection.direct()) {
+    const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
+    return {clock, read_lock_holders(connection, table)};
+  }
+  std::function<void()> between;
+  if (core::has_crash_points) between = [] { core::crash_point("before", "locks"); };
+  const auto both =
+      connection.run_both(sql::clock, {}, sql::lock_holders, {table.name, table.oid}, between);
+  core::crash_point("after", "locks");
+  ClockAndHolders found{std::stoll(both.first.value(0, "clock_us").value()), {}};
+  for (std::size_t row = 0; row < both.second.size(); ++row) {
+    take(holder_row(both.second, row), table, found.holders);
   }
   return found;
 }
@@ -62,10 +107,7 @@ Writers read_writers(Connection& connection, const Table& table) {
   static const auto statement = fill(sql::writers, {{"lock_holders", sql::lock_holders}});
   Writers found;
   for (const auto& row : connection.run_prepared(statement, {table.name, table.oid})) {
-    refuse_another_table(row, table);
-    if (row["virtualtransaction"].is_null()) continue;
-    found.holders.push_back({transaction_of(row), row["pid"].is_null()});
-    found.blockers.push_back(blocker_from(row));
+    if (take(holder_row(row), table, found.holders)) found.blockers.push_back(blocker_from(row));
   }
   return found;
 }

@@ -18,6 +18,14 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<core::Holder> read_lock_holders(Connection& connection,
                                                           const Table& table);
 
+/// The server's clock, µs since 1970, and then the same ones, in one round trip where no pooler is
+/// between.
+struct ClockAndHolders {
+  Mark clock = 0;
+  std::vector<core::Holder> holders;
+};
+[[nodiscard]] ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table);
+
 /// The same ones for people.
 struct Writers {
   std::vector<core::Holder> holders;

@@ -53,8 +53,8 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
 
 Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   for (bool waited = false;; waited = true) {
-    Holders holders;
-    const Mark clock = read_clock(after);
+    const auto [clock, holders] = read_clock_and_locks();
+    refuse_clock_back(clock, after);
     const Mark f = clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, holders), floor_for(after)};
     auto round = read_settled(range, rows_max);
@@ -74,9 +74,14 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
   }
 }
 
-/// The server's clock; refuses one that was set back behind what was stamped already.
-Mark PollSource::read_clock(const std::optional<Position>& after) {
-  const auto clock = connection_.run_prepared(sql::clock, {})[0][0].as<Mark>();
+/// F first, then the locks; rows are read after this by another statement.
+ClockAndHolders PollSource::read_clock_and_locks() {
+  if (config_.guard != Guard::latency) return read_clock_and_holders(connection_, table_);
+  return {connection_.run_prepared(sql::clock, {})[0][0].as<Mark>(), {}};
+}
+
+/// Behind what was stamped already.
+void PollSource::refuse_clock_back(Mark clock, const std::optional<Position>& after) {
   const auto step = microseconds(config_.insert_latency);
   if (last_clock_ && clock < *last_clock_ - step) {
     throw SourceBroken(HaltReason::clock_back,
@@ -90,11 +95,9 @@ Mark PollSource::read_clock(const std::optional<Position>& after) {
                        "the cursor stands at " + timestamp_text(after->created_at_us) +
                            ", the server's clock at " + timestamp_text(clock));
   }
-  return clock;
 }
 
-/// F first, then the locks; rows are read after this by another statement.
-Mark PollSource::settle(Mark f, const std::optional<Position>& after, Holders& holders) {
+Mark PollSource::settle(Mark f, const std::optional<Position>& after, const Holders& holders) {
   if (config_.guard == Guard::latency) return f;
   const bool by_id = config_.order_by == OrderBy::id;
   const Mark cursor = !after ? mark_min : by_id ? id_of(*after) : after->created_at_us;
@@ -102,7 +105,6 @@ Mark PollSource::settle(Mark f, const std::optional<Position>& after, Holders& h
     fence_.emplace(cursor);
     fence_from_ = cursor;
   }
-  holders = read_lock_holders(connection_, table_);
   return fence_->settle(f, holders);
 }
 
@@ -139,7 +141,8 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   const auto candidates = reader_.candidates(unbounded, rows_max);
   if (candidates.empty()) return {};
   const Mark last = candidates.back();
-  Holders holders;
+  const auto holders =
+      config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
   const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
   auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   const bool more = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());

@@ -35,8 +35,9 @@ class PollSource {
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
   Round read_settled(const Range& range, unsigned rows_max);
 
-  Mark read_clock(const std::optional<Position>& after);
-  Mark settle(Mark f, const std::optional<Position>& after, Holders& holders);
+  ClockAndHolders read_clock_and_locks();
+  void refuse_clock_back(Mark clock, const std::optional<Position>& after);
+  Mark settle(Mark f, const std::optional<Position>& after, const Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
                                const std::optional<Position>& after) const;
   void look_for_lost_rows(const std::optional<Position>& after, Round& round);
