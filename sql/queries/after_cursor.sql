@@ -1,1 +1,1 @@
-(t.{created_at}, t.{id}) > ($3::timestamptz, $4::{id_type})
+(t.{created_at}, t.{id}) > ({after_at}, {after_id})

@@ -4,7 +4,7 @@ SELECT wanted.place,
        coalesce((t.{created_at}, t.{id}) <= ($4::timestamptz, $5::{id_type}), false) AS late,
        ({key})::text AS key, ({event_type})::text AS event_type,
        {header_pairs} AS headers, {payload_text} AS payload,
-       pg_typeof({raw_payload}) = 'pg_catalog.bytea'::regtype AS payload_is_binary
+       (pg_typeof({raw_payload}) = 'pg_catalog.bytea'::regtype) <> {payload_is_binary} AS retyped
 FROM {table} AS t
 JOIN unnest($3::text[]) WITH ORDINALITY AS wanted (id, place) ON t.{id} = wanted.id::{id_type}
 WHERE (SELECT to_regclass({table_text})::oid = {oid}::oid  -- no other table in its place

@@ -1,9 +1,10 @@
 -- The rows of a range: what is too large is named, not sent, and the batch ends before its rows pass $1 bytes.
--- $2 bytes a payload, and of what travels beside it
-SELECT id, timestamptz_send(created_at), payload_is_binary, late,
-       CASE WHEN NOT fits THEN payload_bytes END, CASE WHEN NOT fits THEN other_bytes END,
+-- Read in binary form.  $2 bytes a payload, and of what travels beside it
+SELECT id, created_at::timestamptz,
        CASE WHEN fits THEN key END, CASE WHEN fits THEN event_type END,
-       CASE WHEN fits THEN headers END, CASE WHEN fits THEN payload END, found
+       CASE WHEN fits THEN headers END, CASE WHEN fits THEN payload END,
+       CASE WHEN retyped THEN 'retyped' WHEN NOT fits THEN 'too large' END,
+       payload_bytes, other_bytes, late, found
 FROM (
     SELECT s.*, row_number() OVER place AS number, count(*) OVER () AS found,
            sum(CASE WHEN fits THEN payload_bytes + other_bytes ELSE 0 END) OVER place AS running_bytes

@@ -151,6 +151,35 @@ pqxx::result Connection::run_prepared(std::string_view sql, const Params& params
   return guarded([&] { return execute_prepared(sql, params); });
 }
 
+Answer Connection::fetch(std::string_view sql, const Params& params) {
+  OneBackend scope(*this);
+  auto answer = guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    return Fetch::text(connection_->raw(), std::string(sql), params).receive();
+  });
+  scope.end();
+  return answer;
+}
+
+Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
+  if (!asked_) ask(sql, params);
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    return std::exchange(asked_, std::nullopt)->receive();
+  });
+}
+
+void Connection::ask(std::string_view sql, const Params& params) {
+  guarded([&] {
+    asked_ = Fetch::prepared(connection_->raw(), prepared(sql), params);
+    return 0;
+  });
+}
+
+void Connection::drop_asked() {
+  if (asked_) (void)fetch_prepared({}, {});
+}
+
 std::variant<pqxx::result, Connection::Refusal> Connection::attempt(std::string_view sql,
                                                                     const Params& params) {
   return attempt_with(sql, params);

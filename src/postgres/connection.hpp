@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "postgres/fetch.hpp"
 #include "postgres/pipeline.hpp"
 #include "seriatim/error.hpp"
 
@@ -60,6 +61,16 @@ class Connection {
   /// The same, for a statement of every round: parsed once and planned seldom, so its plan must not
   /// hang on the parameters. Through a pooler it is a plain statement.
   pqxx::result run_prepared(std::string_view sql, const Params& params);
+
+  /// The same with rows in binary form. `fetch_prepared` takes the rows `ask` asked for, where it
+  /// did.
+  Answer fetch(std::string_view sql, const Params& params);
+  Answer fetch_prepared(std::string_view sql, const Params& params);
+  /// Sends the statement `fetch_prepared` will be called with next, so that the server works
+  /// meanwhile. The connection is of no other use before. Directly only.
+  void ask(std::string_view sql, const Params& params);
+  /// Waits for the rows asked for, and drops them.
+  void drop_asked();
 
   /// The same in the open transaction, where a refusal is the caller's to deal with: the
   /// transaction stays open, in error until it is rolled back to a savepoint.
@@ -159,6 +170,7 @@ class Connection {
   std::vector<std::pair<std::string, std::string>> notifications_;
   std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
   std::uint64_t prepared_count_ = 0;
+  std::optional<Fetch> asked_;
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

@@ -6,30 +6,6 @@
 
 namespace seriatim::postgres {
 
-// --- what a statement answered ------------------------------------------------------------------
-
-void Answer::Clear::operator()(pg_result* result) const {
-  PQclear(result);
-}
-
-Answer::Answer(pg_result* result) : result_(result) {}
-
-std::size_t Answer::size() const {
-  return static_cast<std::size_t>(PQntuples(result_.get()));
-}
-
-std::optional<std::string> Answer::value(std::size_t row, const char* column) const {
-  const auto* result = result_.get();
-  const int at = static_cast<int>(row);
-  const int field = PQfnumber(result, column);
-  if (field < 0) throw pqxx::argument_error("no column " + std::string(column));
-  if (PQgetisnull(result, at, field) != 0) return std::nullopt;
-  return std::string(PQgetvalue(result, at, field),
-                     static_cast<std::size_t>(PQgetlength(result, at, field)));
-}
-
-// --- statements together ------------------------------------------------------------------------
-
 Pipeline::Pipeline(pg_conn* connection) : connection_(connection) {
   if (PQenterPipelineMode(connection_) != 1) lost();
 }
@@ -64,21 +40,14 @@ std::vector<Answer> Pipeline::answers() {
   return told;
 }
 
-/// A null of libpq's ends the answer of a statement.
 Answer Pipeline::answer() {
   Answer told(PQgetResult(connection_));
-  const auto* result = told.result_.get();
-  const auto status = PQresultStatus(result);
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-    const std::string message = PQresultErrorMessage(result);
-    const char* sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const bool usable = leave() && PQstatus(connection_) == CONNECTION_OK;
-    if (message.empty()) lost();
-    if (!usable) throw pqxx::broken_connection(message);
-    throw pqxx::sql_error(message, "", sqlstate == nullptr ? "" : sqlstate);
+  if (told.refused()) {
+    if (!leave()) lost();
+    told.throw_refusal(connection_);
   }
   --owed_;
-  Answer end(PQgetResult(connection_));
+  const Answer end(PQgetResult(connection_));
   return told;
 }
 
@@ -89,8 +58,8 @@ bool Pipeline::leave() {
   // Two nulls in a row: nothing will follow.
   for (int nulls = 0; nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
     const Answer dropped(PQgetResult(connection_));
-    if (PQresultStatus(dropped.result_.get()) == PGRES_PIPELINE_SYNC) break;
-    nulls = dropped.result_ ? 0 : nulls + 1;
+    if (dropped.ends_pipeline()) break;
+    nulls = dropped.none() ? nulls + 1 : 0;
   }
   return PQexitPipelineMode(connection_) == 1;
 }

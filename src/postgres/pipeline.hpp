@@ -1,33 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-struct pg_conn;  // libpq's: its header stays out of ours
-struct pg_result;
+#include "postgres/answer.hpp"
 
 namespace seriatim::postgres {
-
-/// The rows a statement answered.
-class Answer {
- public:
-  explicit Answer(pg_result* result);  ///< takes it over
-
-  [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] bool empty() const { return size() == 0; }
-  /// In text form; absent: NULL.
-  [[nodiscard]] std::optional<std::string> value(std::size_t row, const char* column) const;
-
- private:
-  friend class Pipeline;
-  struct Clear {
-    void operator()(pg_result* result) const;
-  };
-  std::unique_ptr<pg_result, Clear> result_;
-};
 
 /// Prepared statements with their parameters, sent and answered in one round trip (libpq's pipeline
 /// mode): several statements in one text can have no parameters. Each has its own snapshot. One

@@ -16,6 +16,9 @@ using Clock = std::chrono::steady_clock;
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
+/// How long batches are read up to one bound of the fence.
+constexpr milliseconds settled_for{100};
+
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
 }
@@ -32,16 +35,34 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       whole_table_(!table_.filtered && lane.lanes == 1) {}
 
 Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
+  const bool by_id = config_.order_by == OrderBy::id;
   Connection::OneBackend scope(connection_);
   Round round;
-  if (config_.order_by == OrderBy::id) {
-    round = poll_by_id(after, rows_max);
-  } else if (expected || !nothing_after(after)) {
-    round = poll_by_created_at(after, rows_max);
-  }
+  if (by_id || expected || !nothing_after(after)) round = poll_anew(after, rows_max, false);
   if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
   scope.end();
   return round;
+}
+
+Round PollSource::poll_on(const Position& after, unsigned rows_max, bool more) {
+  if (const auto range = reader_.asked(after, rows_max)) {
+    auto round = read_on(*range, rows_max, more);
+    if (!round.records.empty()) return round;
+  }
+  return poll_anew(after, rows_max, more);
+}
+
+/// Up to the bound of the fence that held for the batch before: what was settled is settled still.
+/// The fence must not stay unasked for long, since of a writer it has not seen it thinks that it
+/// began right after the last time.
+Round PollSource::read_on(const Range& range, unsigned rows_max, bool more) {
+  if (config_.order_by == OrderBy::id) return poll_by_id(range.after, rows_max, more);
+  return read_settled(range, rows_max, more && Clock::now() < fence_asked_at_ + settled_for);
+}
+
+Round PollSource::poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more) {
+  return config_.order_by == OrderBy::id ? poll_by_id(after, rows_max, more)
+                                         : poll_by_created_at(after, rows_max, more);
 }
 
 // --- created_at order ---------------------------------------------------------------------------
@@ -51,13 +72,15 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
   return !reader_.first_id({after, mark_max, floor_for(after)});
 }
 
-Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
+Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max,
+                                     bool more) {
   for (bool waited = false;; waited = true) {
+    fence_asked_at_ = Clock::now();
     const auto [clock, holders] = read_clock_and_locks();
     refuse_clock_back(clock, after);
     const Mark f = clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, holders), floor_for(after)};
-    auto round = read_settled(range, rows_max);
+    auto round = read_settled(range, rows_max, more);
     const bool asked_for_more = round.records.size() < rows_max && !round.unreadable;
     if (!asked_for_more || (holders.empty() && !round.records.empty())) return round;
 
@@ -117,8 +140,8 @@ std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holder
   return writers_.of(blocking, Clock::now());
 }
 
-Round PollSource::read_settled(const Range& range, unsigned rows_max) {
-  auto batch = reader_.read(range, rows_max);
+Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more) {
+  auto batch = reader_.read(range, rows_max, more);
   remember_floor(range, batch);
   return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
 }
@@ -127,10 +150,10 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max) {
 
 /// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
 /// before, so it shows as a hole and as a lock. No hole, no question.
-Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max) {
+Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more) {
   const Range unbounded{after, mark_max, floor_for(after)};
   if (whole_table_) {
-    auto batch = reader_.read(unbounded, rows_max);
+    auto batch = reader_.read(unbounded, rows_max, more);
     const auto settled = run_without_hole(batch.records, after);
     const bool hole = settled < batch.records.size() || batch.unreadable;
     if (!hole || settled > 0) {
@@ -144,9 +167,9 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   const auto holders =
       config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
   const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
-  auto round = read_settled({after, settled, unbounded.floor}, rows_max);
-  const bool more = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
-  if (more && !round.unreadable && settled <= last) {
+  auto round = read_settled({after, settled, unbounded.floor}, rows_max, false);
+  const bool held_back = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
+  if (held_back && !round.unreadable && settled <= last) {
     const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
     round.fenced = true;
     round.blockers = blockers_of(*waiting, holders);

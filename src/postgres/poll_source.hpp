@@ -19,6 +19,10 @@ class PollSource {
 
   /// `expected`: there may well be rows. Where there are not, one statement is enough to see it.
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true);
+  /// The same for a reader that, where it has `more` to read, polls next behind the last of these
+  /// rows, or lets go.
+  Round poll_on(const Position& after, unsigned rows_max, bool more);
+  void let_go() { reader_.let_go(); }
   /// Something may have come that a poll does not show.
   void prompt() { seldom_.prompt(); }
 
@@ -30,10 +34,12 @@ class PollSource {
   using Holders = std::vector<core::Holder>;
 
   [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
-  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
-  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
+  Round poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more);
+  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max, bool more);
+  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more);
+  Round read_on(const Range& range, unsigned rows_max, bool more);
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
-  Round read_settled(const Range& range, unsigned rows_max);
+  Round read_settled(const Range& range, unsigned rows_max, bool more);
 
   ClockAndHolders read_clock_and_locks();
   void refuse_clock_back(Mark clock, const std::optional<Position>& after);
@@ -56,6 +62,7 @@ class PollSource {
   std::optional<core::Fence> fence_;
   Mark fence_from_ = mark_min;
   std::optional<Mark> last_clock_;  ///< the latest seen
+  std::chrono::steady_clock::time_point fence_asked_at_;
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   Seldom seldom_;                         ///< looks for rows that can never be delivered

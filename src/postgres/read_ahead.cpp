@@ -84,52 +84,66 @@ const ReadAhead::Asked* ReadAhead::next() const {
 }
 
 /// Where the lane waits for what is read, the reading must not wait for the lane.
+bool ReadAhead::more_after(std::size_t batches, std::size_t bytes) const {
+  for (const auto& batch : read_) bytes += batch.bytes;
+  return hurried_ && read_.size() + batches < batches_max && 2 * bytes <= limits_.bytes;
+}
+
 void ReadAhead::read_on() {
-  if (!hurried_ || asked_ || read_.empty() || read_.size() >= batches_max) return;
+  if (asked_ || read_.empty() || !more_after(0, 0)) return;
   const auto& last = read_.back();
   if (last.round.records.size() < last.asked.rows_max) return;
-  std::size_t bytes = 0;
-  for (const auto& batch : read_) bytes += batch.bytes;
-  if (2 * bytes > limits_.bytes) return;
   asked_ = Asked{last.round.records.back().position, last.asked.rows_max};
 }
 
 void ReadAhead::run(const std::stop_token& stop) {
-  Poll poll;
+  std::unique_ptr<Reader> reader;
   Clock::time_point not_before{};
   std::unique_lock guard(mutex_);
   while (changed_.wait(guard, stop, [this] { return asked_.has_value(); }) &&
          !stop.stop_requested()) {
     const auto forgotten = forgotten_;
     const auto asked = *asked_;
+    const bool more = more_after(1, last_bytes_);
     std::optional<Batch> batch;
-    if (Clock::now() >= not_before) {
-      reading_ = true;
+    reading_ = true;
+    const auto unlocked = [&](const auto& work) {
       guard.unlock();
       try {
-        if (!poll) poll = open_();
-        batch = read(poll, asked);
+        work();
       } catch (const std::exception&) {  // the lane's own poll will find what is wrong
-        poll = nullptr;
+        reader = nullptr;
         not_before = Clock::now() + pause_after_failure;
       }
       guard.lock();
-      reading_ = false;
-    }
-    if (forgotten == forgotten_) {
-      asked_.reset();
-      if (batch) {  // else not again for the same place before the lane is there
-        read_.push_back(std::move(*batch));
-        read_on();
-      }
-    }
+    };
+    unlocked([&] {
+      if (Clock::now() < not_before) return;
+      if (!reader) reader = open_();
+      batch = read(*reader, asked, more);
+    });
+    if (forgotten == forgotten_) keep(std::move(batch), more);
+    if (reader && more && !asked_) unlocked([&] { reader->let_go(); });
+    reading_ = false;
     changed_.notify_all();
   }
 }
 
+/// Without a batch: not again for the same place before the lane is there.
+void ReadAhead::keep(std::optional<Batch> batch, bool more) {
+  asked_.reset();
+  if (!batch) return;
+  last_bytes_ = batch->bytes;
+  read_.push_back(std::move(*batch));
+  const auto& [asked, round, bytes, read_at] = read_.back();
+  const bool full = round.records.size() == asked.rows_max;
+  if (more && full) asked_ = Asked{round.records.back().position, asked.rows_max};
+  read_on();
+}
+
 /// Without rows in it a round is of no use later.
-std::optional<ReadAhead::Batch> ReadAhead::read(Poll& poll, const Asked& asked) {
-  auto round = poll(asked.after, asked.rows_max);
+std::optional<ReadAhead::Batch> ReadAhead::read(Reader& reader, const Asked& asked, bool more) {
+  auto round = reader.read(asked.after, asked.rows_max, more);
   if (round.records.empty()) return std::nullopt;
   const auto bytes = bytes_in(round);
   return Batch{asked, std::move(round), bytes, Clock::now()};

@@ -23,13 +23,20 @@ namespace seriatim::postgres {
 /// the holder at its next claim or look; then `forget` what was read.
 class ReadAhead {
  public:
-  /// A poll on a connection of its own; throws where it fails.
-  using Poll = std::function<Round(const Position& after, unsigned rows_max)>;
+  /// Polls on a connection of its own; throws where it fails.
+  class Reader {
+   public:
+    virtual ~Reader() = default;
+    /// `more`: where this batch is full, either the one behind it is read next, or `let_go` called.
+    virtual Round read(const Position& after, unsigned rows_max, bool more) = 0;
+    virtual void let_go() {}
+  };
   /// Opens that connection; called on the thread.
-  using Open = std::function<Poll()>;
+  using Open = std::function<std::unique_ptr<Reader>()>;
 
   struct Limits {
-    std::size_t bytes;  ///< a further batch is read while no more than half of it lies ready
+    /// A further batch is asked for while no more than half of it lies ready, or will.
+    std::size_t bytes;
     /// A lane that leaves a batch lying for longer needs no more than one.
     std::chrono::milliseconds lying{100};
   };
@@ -62,8 +69,10 @@ class ReadAhead {
   };
 
   void run(const std::stop_token& stop);
-  std::optional<Batch> read(Poll& poll, const Asked& asked);
+  std::optional<Batch> read(Reader& reader, const Asked& asked, bool more);
+  void keep(std::optional<Batch> batch, bool more);
   [[nodiscard]] const Asked* next() const;
+  [[nodiscard]] bool more_after(std::size_t batches, std::size_t bytes) const;
   void read_on();
   void clear();
 
@@ -75,6 +84,7 @@ class ReadAhead {
   std::optional<Asked> asked_;   ///< the batch after those
   bool reading_ = false;         ///< the thread, a batch asked for or one forgotten meanwhile
   std::uint64_t forgotten_ = 0;  ///< times
+  std::size_t last_bytes_ = 0;   ///< of the last batch read
   bool hurried_ = false;         ///< the lane is faster than the reading of one batch
   std::jthread thread_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/ensure.hpp"
 #include "postgres/row_records.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -10,9 +11,6 @@
 namespace seriatim::postgres {
 
 namespace {
-
-/// Of so few PostgreSQL keeps one plan, of 100 none (read_quickly).
-constexpr unsigned few_rows = 16;
 
 /// Both ends included; nothing where no id can lie in between.
 std::optional<std::pair<Mark, Mark>> id_range(
@@ -31,6 +29,11 @@ std::optional<std::pair<Mark, Mark>> id_range(
     last = std::min(last, only);
   }
   return first <= last ? std::optional(std::pair(first, last)) : std::nullopt;
+}
+
+/// So many ids, no two alike, lie between the cursor and `end`.
+bool without_hole(const Range& range, const Position& end, unsigned rows) {
+  return range.after && id_of(end) - id_of(*range.after) == static_cast<Mark>(rows);
 }
 
 std::optional<std::string> time_bound(const std::optional<Mark>& mark) {
@@ -97,16 +100,47 @@ RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const
   return {config_.batch_bytes * scale, config_.payload_max * scale};
 }
 
-pqxx::result RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
+Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
   auto params = params_of(range, limits_of(bound, rows_max));
-  return params ? run(statement({bound, !range.after, rows_max}), *params) : pqxx::result();
+  return params ? run(statement({bound, !range.after, rows_max}), *params) : Answer();
 }
 
-pqxx::result RowReader::query_one(const Range& range, const std::string& id) {
+Answer RowReader::query_share(const Range& range, unsigned rows_max) {
+  core::ensure(!asked_ || *asked_ == Asked{range, rows_max},
+               "rows are read as they were asked for");
+  asked_.reset();
+  return query(range, rows_max, BatchBound::share);
+}
+
+std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsigned rows_max) {
+  if (asked_ && asked_->range.after == after && asked_->rows_max == rows_max) return asked_->range;
+  let_go();
+  return std::nullopt;
+}
+
+/// While the server reads the next batch we make records of this one: each waited for the other
+/// before, an eighth of the time of a drain without a handler.
+void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows) {
+  if (!is_prepared() || rows.size() < rows_max) return;
+  auto end = end_of(rows);
+  if (!end || (config_.order_by == OrderBy::id && !without_hole(range, *end, rows_max))) return;
+  const Range next{std::move(end), range.settled, std::nullopt};
+  const auto params = params_of(next, limits_of(BatchBound::share, rows_max));
+  if (!params) return;
+  connection_.ask(statement({BatchBound::share, false, rows_max}), *params);
+  asked_ = Asked{next, rows_max};
+}
+
+void RowReader::let_go() {
+  if (asked_) connection_.drop_asked();
+  asked_.reset();
+}
+
+Answer RowReader::query_one(const Range& range, const std::string& id) {
   auto params = params_of(range, limits_of(BatchBound::bytes, 1), id);
-  if (!params) return {};
+  if (!params) return Answer();
   if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
-  return connection_.run(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
+  return connection_.fetch(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
 }
 
 /// Nothing where no row can lie in the range.
@@ -131,39 +165,26 @@ bool RowReader::is_prepared() const {
   return connection_.direct() && !table_.filtered && lane_.lanes == 1;
 }
 
-pqxx::result RowReader::run(const std::string& text, const Params& params) {
-  return is_prepared() ? connection_.run_prepared(text, params) : connection_.run(text, params);
+Answer RowReader::run(const std::string& text, const Params& params) {
+  return is_prepared() ? connection_.fetch_prepared(text, params) : connection_.fetch(text, params);
 }
 
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
 /// rows are read one by one until the bad one is the first.
-RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
+RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
   try {
-    return large_rows_ ? read_exactly(range, rows_max) : read_quickly(range, rows_max);
+    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
   } catch (const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw;
     return read_first(range);
   }
 }
 
-/// Where few rows come at a time, first no more than a few: as many as may come seem dear to
-/// PostgreSQL before it knows the values, so it plans the statement anew each time. (0.16 instead
-/// of 0.40 ms; not by created_at, where it does so for as few as 8.)
-RowReader::Batch RowReader::read_quickly(const Range& range, unsigned rows_max) {
-  if (few_ && rows_max > few_rows) {
-    auto batch = read_within_share(range, few_rows);
-    if (batch.records.size() < few_rows) return batch;
-  }
-  auto batch = read_within_share(range, rows_max);
-  const bool by_id = config_.order_by == OrderBy::id;
-  few_ = by_id && is_prepared() && batch.records.size() < few_rows;
-  return batch;
-}
-
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
-RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max) {
-  RowRecords read(query(range, rows_max, BatchBound::share), table_.payload_is_binary,
-                  config_.payload_max);
+RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
+  const auto rows = query_share(range, rows_max);
+  if (more) ask_on(range, rows_max, rows);
+  RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
   if (large_rows_ && read.records.empty()) return read_exactly(range, rows_max);
   const bool complete = read.whole && read.records.size() < rows_max;
@@ -178,9 +199,9 @@ RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) 
   return batch;
 }
 
-RowReader::Batch RowReader::exact(const pqxx::result& rows, unsigned rows_max) const {
+RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
-  const auto found = rows.empty() ? 0U : rows[0]["found"].as<std::size_t>();
+  const auto found = found_in(rows);
   const bool complete = found < rows_max && read.records.size() == found;
   return {std::move(read.records), std::move(read.unreadable), complete};
 }
@@ -204,12 +225,12 @@ RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) 
 RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids,
                                       const std::optional<Position>& cursor, unsigned rows_max) {
   const auto bytes = limits_of(BatchBound::bytes, rows_max);
-  return exact(
-      connection_.run(rows_of_ids(table_, lane_, rows_max),
-                      {std::to_string(bytes.first), std::to_string(bytes.second), array_text(ids),
-                       cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
-                       cursor ? std::optional(cursor->id) : std::nullopt}),
-      rows_max);
+  return exact(connection_.fetch(
+                   rows_of_ids(table_, lane_, rows_max),
+                   {std::to_string(bytes.first), std::to_string(bytes.second), array_text(ids),
+                    cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
+                    cursor ? std::optional(cursor->id) : std::nullopt}),
+               rows_max);
 }
 
 RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids,
@@ -252,8 +273,9 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
     if (!bounds) return {};
     const auto text = statement_for(sql::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
+    const Params params{std::to_string(bounds->first), std::to_string(bounds->second)};
     for (const auto& row :
-         run(text, {std::to_string(bounds->first), std::to_string(bounds->second)})) {
+         is_prepared() ? connection_.run_prepared(text, params) : connection_.run(text, params)) {
       ids.push_back(row[0].as<Mark>());
     }
     return ids;

@@ -19,6 +19,7 @@ struct Range {
   std::optional<Position> after;  ///< the cursor
   Mark settled = mark_max;        ///< strictly below; mark_max: no bound
   std::optional<Mark> floor;      ///< at or above: no row of ours waits below
+  bool operator==(const Range&) const = default;
 };
 
 /// The number of a row in id order.
@@ -35,7 +36,12 @@ class RowReader {
     std::optional<Round::Unreadable> unreadable;  ///< the row after them
     bool complete = false;                        ///< nothing else in the range was waiting
   };
-  Batch read(const Range& range, unsigned rows_max);
+  /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
+  /// one is made into records; where it is not, `let_go` soon.
+  Batch read(const Range& range, unsigned rows_max, bool more = false);
+  /// The range the server was asked for, where it is for that place; else that is dropped.
+  std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
+  void let_go();
 
   /// This row alone, where it stands in the range.
   Batch read_one(const Range& range, const std::string& id);
@@ -67,21 +73,22 @@ class RowReader {
 
   using Bytes = std::pair<std::size_t, std::size_t>;
 
-  pqxx::result query(const Range& range, unsigned rows_max, BatchBound bound);
-  pqxx::result query_one(const Range& range, const std::string& id);
+  Answer query(const Range& range, unsigned rows_max, BatchBound bound);
+  Answer query_share(const Range& range, unsigned rows_max);
+  void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
+  Answer query_one(const Range& range, const std::string& id);
   [[nodiscard]] std::optional<Params> params_of(
       const Range& range, const Bytes& bytes,
       const std::optional<std::string>& only_id = std::nullopt) const;
   const std::string& statement(const Shape& shape);
-  pqxx::result run(const std::string& text, const Params& params);
+  Answer run(const std::string& text, const Params& params);
   [[nodiscard]] bool is_prepared() const;
-  Batch read_quickly(const Range& range, unsigned rows_max);
-  Batch read_within_share(const Range& range, unsigned rows_max);
+  Batch read_within_share(const Range& range, unsigned rows_max, bool more);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
-  Batch exact(const pqxx::result& rows, unsigned rows_max) const;
+  Batch exact(const Answer& rows, unsigned rows_max) const;
   [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
   [[nodiscard]] Bytes limits_of(BatchBound bound, unsigned rows_max) const;
 
@@ -89,8 +96,13 @@ class RowReader {
   SourceConfig config_;
   Table table_;
   LaneId lane_;
-  bool large_rows_ = false;  ///< the last batch held one over its share
-  bool few_ = false;         ///< it was a small part of what it might have been
+  struct Asked {
+    Range range;
+    unsigned rows_max;
+    bool operator==(const Asked&) const = default;
+  };
+  std::optional<Asked> asked_;  ///< of the server, within shares
+  bool large_rows_ = false;     ///< the last batch held one over its share
   std::map<Shape, std::string> statements_;
   std::string first_row_;
   std::string unstamped_;

@@ -1,5 +1,6 @@
 #include "postgres/row_records.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -12,42 +13,41 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// As the statements give them.
+/// As the statements give them; rows_within_share.sql ends with `unsent`.
 enum Column : std::size_t {
   id,
   created_at,
-  payload_is_binary,
-  late,
-  payload_bytes,  ///< NULL where the row was sent
-  other_bytes,
   key,
   event_type,
   headers,
   payload,
+  unsent,  ///< why; NULL where the row was sent
+  payload_bytes,
+  other_bytes,
+  late,
+  found,
   columns
 };
 
 using Cell = std::optional<std::string_view>;
 using Cells = std::array<Cell, columns>;
 
-/// In one walk along the row: each `row[column]` takes hold of the result and lets go of it again.
-Cells cells_of(const pqxx::row& row) {
+Cells cells_of(const Answer& rows, std::size_t row) {
   Cells cells;
-  auto field = row.begin();
-  for (auto& cell : cells) {
-    if (!field->is_null()) cell = std::string_view(field->c_str(), field->size());
-    ++field;
-  }
+  const auto answered = std::min<std::size_t>(rows.columns(), columns);
+  for (std::size_t column = 0; column < answered; ++column) cells[column] = rows.cell(row, column);
   return cells;
 }
 
 bool is_true(const Cell& cell) {
-  return cell == "t";
+  return cell && !cell->empty() && cell->front() != 0;
 }
 
-std::size_t number(const Cell& cell) {
-  std::size_t n = 0;
-  if (cell) std::from_chars(cell->data(), cell->data() + cell->size(), n);
+/// The network's order of bytes.
+std::uint64_t number(const Cell& cell) {
+  std::uint64_t n = 0;
+  if (!cell) return n;
+  for (const char byte : *cell) n = n << 8 | static_cast<unsigned char>(byte);
   return n;
 }
 
@@ -64,15 +64,12 @@ std::string from_hex(std::string_view digits) {
   return bytes;
 }
 
-/// What timestamptz_send gives, as \x and 16 digits: microseconds since 2000 (PostgreSQL:
-/// datatype/timestamp.h), infinity at both ends. Nothing where it is no moment of our 64 bits.
+/// Microseconds since 2000 (PostgreSQL: datatype/timestamp.h), infinity at both ends. Nothing where
+/// it is no moment of our 64 bits.
 std::optional<Mark> mark_from(const Cell& cell) {
   constexpr std::int64_t epochs_apart = 946'684'800'000'000;  // 1970 to 2000
   if (!cell) return std::nullopt;
-  const auto digits = cell->substr(2);
-  std::uint64_t bits = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
-  const auto since_2000 = static_cast<std::int64_t>(bits);
+  const auto since_2000 = static_cast<std::int64_t>(number(cell));
   if (since_2000 == mark_min || since_2000 > mark_max - epochs_apart) return std::nullopt;
   return since_2000 + epochs_apart;
 }
@@ -127,27 +124,41 @@ std::size_t bytes_of(const Record& record) {
   return bytes;
 }
 
-RowRecords::RowRecords(const pqxx::result& rows, bool binary, std::size_t payload_max) {
-  if (!rows.empty() && is_true(cells_of(rows[0])[payload_is_binary]) != binary) {
-    throw SessionLost("the type of the payload changed: the table is looked at anew");
+std::optional<Position> end_of(const Answer& rows) {
+  if (rows.empty()) return std::nullopt;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows.cell(row, unsent) || !rows.cell(row, id)) return std::nullopt;
   }
-  records.reserve(static_cast<std::size_t>(rows.size()));
-  for (const auto& answered : rows) {
-    const auto row = cells_of(answered);
+  const auto last = rows.size() - 1;
+  const auto created = mark_from(rows.cell(last, created_at));
+  if (!created) return std::nullopt;
+  return Position{*created, std::string(*rows.cell(last, id))};
+}
+
+std::size_t found_in(const Answer& rows) {
+  return rows.empty() ? 0 : number(rows.cell(0, found));
+}
+
+RowRecords::RowRecords(const Answer& rows, bool binary, std::size_t payload_max) {
+  records.reserve(rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const auto row = cells_of(rows, at);
+    if (row[unsent] == "retyped") {
+      throw SessionLost("the type of the payload changed: the table is looked at anew");
+    }
     const auto bad = [&](std::string why) {
       return Round::Unreadable{std::string(row[id].value_or("")), HaltReason::bad_payload,
                                std::move(why)};
     };
     const auto created = mark_from(row[created_at]);
-    const bool sent = !row[payload_bytes];
     if (!row[id]) {
       unreadable = bad("its id is NULL");
     } else if (!created) {
       unreadable = bad("its created_at is NULL or infinite");
-    } else if (!sent) {
+    } else if (row[unsent]) {
       unreadable = too_large(row, binary, payload_max);
     }
-    whole = sent && !unreadable;
+    whole = !row[unsent] && !unreadable;
     if (!whole) return;
     records.push_back(record_from(row, *created, binary));
   }

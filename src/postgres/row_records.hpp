@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <pqxx/pqxx>
 #include <vector>
 
+#include "postgres/answer.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
@@ -16,8 +16,14 @@ struct RowRecords {
   bool whole = true;                            ///< every row of the answer became a record
 
   /// Throws SessionLost where the type of the payload is not what it was.
-  RowRecords(const pqxx::result& rows, bool binary, std::size_t payload_max);
+  RowRecords(const Answer& rows, bool binary, std::size_t payload_max);
 };
+
+/// The place of the last row, where every row of the answer will become a record; else nothing.
+[[nodiscard]] std::optional<Position> end_of(const Answer& rows);
+
+/// How many rows the range had; rows_within_bytes.sql.
+[[nodiscard]] std::size_t found_in(const Answer& rows);
 
 /// What a row's own strings hold.
 [[nodiscard]] std::size_t bytes_of(const Record& record);

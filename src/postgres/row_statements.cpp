@@ -6,14 +6,30 @@ namespace seriatim::postgres {
 
 namespace {
 
+/// A condition of the user's, or of a lane, hangs on the values: planned without a look at them the
+/// statement may come to be for reading all rows behind the cursor and sorting them.
+bool hides_values(const Table& table, const LaneId& lane) {
+  return !table.filtered && lane.lanes == 1;
+}
+
 std::string compose(const Table& table, const LaneId& lane, OrderBy order, BatchBound bound,
                     bool from_the_start, unsigned rows_max, std::string_view alone) {
   const bool by_id = order == OrderBy::id;
-  const auto after =
-      statement_for(from_the_start ? sql::from_the_start : sql::after_cursor, table, lane);
-  const auto range = statement_for(
-      by_id ? sql::range_by_id : sql::range_by_created_at, table, lane,
-      {{"after_cursor", after}, {"alone", alone}, {"rows_max", std::to_string(rows_max)}});
+  const auto form = hides_values(table, lane) ? sql::hidden_value : sql::value;
+  const auto value = [&](const char* parameter, std::string_view type) {
+    return fill(form, {{"parameter", parameter}, {"type", type}});
+  };
+  const auto after = statement_for(
+      from_the_start ? sql::from_the_start : sql::after_cursor, table, lane,
+      {{"after_at", value("$3", "timestamptz")}, {"after_id", value("$4", table.id_type)}});
+  const auto range = statement_for(by_id ? sql::range_by_id : sql::range_by_created_at, table, lane,
+                                   {{"after_cursor", after},
+                                    {"settled", value("$5", "timestamptz")},
+                                    {"floor", value("$6", "timestamptz")},
+                                    {"first", value("$3", "bigint")},
+                                    {"last", value("$4", "bigint")},
+                                    {"alone", alone},
+                                    {"rows_max", std::to_string(rows_max)}});
   return fill(bound == BatchBound::share ? sql::rows_within_share : sql::rows_within_bytes,
               {{"range", range}, {"place", by_id ? "place" : "place, tie"}});
 }

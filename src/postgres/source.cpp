@@ -35,24 +35,25 @@ Connection::Options connection_options(const LaneId& lane, const ProcessConfig& 
           lock_timeout, config.handler_deadline + core::Lane::lock_slack};
 }
 
-/// A poll on a connection of its own, to the same server as `other`.
-ReadAhead::Poll poll_beside(const std::string& url, const LaneId& lane, const ProcessConfig& config,
-                            const SourceConfig& source, int other, const std::string& other_began) {
-  struct Reader {
-    Reader(const std::string& reader_url, const LaneId& id, const ProcessConfig& process,
-           const SourceConfig& table)
-        : connection(reader_url, connection_options(id, process)),
-          poll(connection, resolve_table(connection, table), table, id) {}
-    Connection connection;
-    PollSource poll;
-  };
-  auto reader = std::make_shared<Reader>(url, lane, config, source);
-  const auto same = reader->connection.run(sql::same_server, {std::to_string(other), other_began});
-  if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
-  return [reader](const Position& after, unsigned rows_max) {
-    return reader->poll.poll(after, rows_max);
-  };
-}
+/// Polls on a connection of its own, to the same server as `other`.
+class ReaderBeside final : public ReadAhead::Reader {
+ public:
+  ReaderBeside(const std::string& url, const LaneId& lane, const ProcessConfig& config,
+               const SourceConfig& source, int other, const std::string& other_began)
+      : connection_(url, connection_options(lane, config)),
+        poll_(connection_, resolve_table(connection_, source), source, lane) {
+    const auto same = connection_.run(sql::same_server, {std::to_string(other), other_began});
+    if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
+  }
+  Round read(const Position& after, unsigned rows_max, bool more) override {
+    return poll_.poll_on(after, rows_max, more);
+  }
+  void let_go() override { poll_.let_go(); }
+
+ private:
+  Connection connection_;
+  PollSource poll_;
+};
 
 /// A lane's session: one connection, and the parts that share it.
 class PostgresSession final : public LaneSession {
@@ -78,7 +79,7 @@ class PostgresSession final : public LaneSession {
     const auto began = connection_.run(sql::own_backend)[0][0].as<std::string>();
     read_ahead_ = std::make_unique<ReadAhead>(
         [=, pid = connection_.backend_pid()] {
-          return poll_beside(url, lane, config, source, pid, began);
+          return std::make_unique<ReaderBeside>(url, lane, config, source, pid, began);
         },
         ReadAhead::Limits{source.batch_bytes});
   }

@@ -187,6 +187,7 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                       {"event_type", table.event_type},
                       {"raw_payload", table.payload},
                       {"payload_text", payload},
+                      {"payload_is_binary", table.payload_is_binary ? "true" : "false"},
                       {"raw_headers", table.headers},
                       {"header_pairs", headers},
                       {"where", table.where},

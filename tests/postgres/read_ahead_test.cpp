@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 
 #include "postgres/desk.hpp"
 #include "seriatim/relay.hpp"
@@ -23,6 +24,7 @@ Round round_of(const std::string& id) {
 }
 
 const Position ten{1, "10"};
+constexpr int never = std::numeric_limits<int>::max();
 constexpr ReadAhead::Limits plenty{1'000'000, std::chrono::hours{1}};
 
 bool soon(const std::function<bool()>& fact) {
@@ -38,10 +40,34 @@ Position at(int number) {
   return {1, std::to_string(number)};
 }
 
+/// What is polled, and whether the reader is left with rows the server was asked for.
+struct Reading final : ReadAhead::Reader {
+  using Poll = std::function<Round(const Position& after, unsigned rows_max)>;
+
+  explicit Reading(
+      Poll reads, std::function<void(bool)> owes = [](bool) {})
+      : poll(std::move(reads)), owed(std::move(owes)) {}
+  Round read(const Position& after, unsigned rows_max, bool more) override {
+    owed(false);
+    auto round = poll(after, rows_max);
+    owed(more && round.records.size() == rows_max);
+    return round;
+  }
+  void let_go() override { owed(false); }
+  Poll poll;
+  std::function<void(bool)> owed;
+};
+
+ReadAhead::Open opens(Reading::Poll poll) {
+  return [poll = std::move(poll)] { return std::make_unique<Reading>(poll); };
+}
+
 /// A backlog of batches of one row, ten bytes each, and a lane that has taken one of them before it
 /// was read.
 struct Hurried {
-  explicit Hurried(ReadAhead::Limits limits) : ahead([this] { return poll(); }, limits) {
+  explicit Hurried(ReadAhead::Limits limits)
+      : ahead([this] { return std::make_unique<Reading>(poll(), [this](bool is) { owe(is); }); },
+              limits) {
     wait_until("more is read than was asked for", [this] {
       ahead.forget();
       ahead.begin(at(++taken), 1);
@@ -49,9 +75,10 @@ struct Hurried {
       return soon([this] { return read > taken + 1; });
     });
   }
-  ReadAhead::Poll poll() {
+  Reading::Poll poll() {
     return [this](const Position& after, unsigned) {
-      polls += 1;
+      const int number = ++polls;
+      for (int held = held_at; number >= held; held = held_at) held_at.wait(held);
       read = std::stoi(after.id) + 1;
       if (read > last) return nothing();
       auto round = round_of(std::to_string(read));
@@ -71,11 +98,23 @@ struct Hurried {
   void await_read(int number) {
     wait_until("it is read", [&] { return read == number; });
   }
+  void owe(bool is) {
+    owed = is;
+    asked_on += is ? 1 : 0;
+  }
+  /// The poll of this number, and those after it, wait.
+  void hold_at(int poll) {
+    held_at = poll;
+    held_at.notify_all();
+  }
   int taken = 10;
+  std::atomic<int> held_at = never;
   std::atomic<int> last = 1'000'000;  ///< of the backlog
   std::function<Round()> nothing = [] { return Round{}; };
   std::atomic<int> polls = 0;
   std::atomic<int> read = 0;
+  std::atomic<bool> owed = false;  ///< the server was asked for more than was read
+  std::atomic<int> asked_on = 0;   ///< so many times
   ReadAhead ahead;
 };
 
@@ -131,9 +170,8 @@ struct RefusesOne final : Handler {
 
 TEST_SUITE("reading ahead") {
   TEST_CASE("what was begun for a place is taken for that place, once") {
-    ReadAhead ahead(
-        [] { return [](const Position& after, unsigned) { return round_of(after.id + "+"); }; },
-        plenty);
+    ReadAhead ahead(opens([](const Position& after, unsigned) { return round_of(after.id + "+"); }),
+                    plenty);
     CHECK_FALSE(ahead.take(ten, 5));
     ahead.begin(ten, 5);
     CHECK_FALSE(ahead.take(Position{1, "11"}, 5));
@@ -146,14 +184,11 @@ TEST_SUITE("reading ahead") {
 
   TEST_CASE("what was forgotten is not taken, though it was still being read") {
     std::atomic<bool> go_on = false;
-    ReadAhead ahead(
-        [&] {
-          return [&](const Position& after, unsigned) {
-            go_on.wait(false);
-            return round_of(after.id);
-          };
-        },
-        plenty);
+    ReadAhead ahead(opens([&](const Position& after, unsigned) {
+                      go_on.wait(false);
+                      return round_of(after.id);
+                    }),
+                    plenty);
     ahead.begin(ten, 5);
     ahead.forget();
     go_on = true;
@@ -162,12 +197,14 @@ TEST_SUITE("reading ahead") {
   }
 
   TEST_CASE("a poll that fails, or brings no row, leaves nothing to take") {
-    ReadAhead failing([]() -> ReadAhead::Poll { throw Error("too many connections"); }, plenty);
+    ReadAhead failing(
+        []() -> std::unique_ptr<ReadAhead::Reader> { throw Error("too many connections"); },
+        plenty);
     failing.begin(ten, 5);
     CHECK_FALSE(failing.take(ten, 5));
     failing.begin(ten, 5);  // and no second connection is asked for so soon
     CHECK_FALSE(failing.take(ten, 5));
-    ReadAhead empty([] { return [](const Position&, unsigned) { return Round{}; }; }, plenty);
+    ReadAhead empty(opens([](const Position&, unsigned) { return Round{}; }), plenty);
     empty.begin(ten, 5);
     CHECK_FALSE(empty.take(ten, 5));
   }
@@ -195,6 +232,23 @@ TEST_SUITE("reading ahead") {
     wait_until("it lies", [&] { return std::chrono::steady_clock::now() > long_after; });
     for (int i = 0; i < 3; ++i) lane.take();
     CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
+  }
+
+  TEST_CASE("no reader is left with rows the server was asked for") {
+    Hurried lane(plenty);
+    lane.await_read(lane.taken + 4);
+    const int before = lane.polls;
+    lane.hold_at(before + 1);
+    for (int i = 0; i < 3; ++i) lane.take();
+    lane.hold_at(before + 2);
+    lane.await_polls(before + 2);  // behind one batch that lies ready, and with more to read
+    SUBCASE("forgotten while they were read") {
+      lane.ahead.forget();
+    }
+    SUBCASE("where enough lies ready") {}
+    const int asked_on = lane.asked_on;
+    lane.hold_at(never);
+    wait_until("nothing is owed", [&] { return lane.asked_on > asked_on && !lane.owed; });
   }
 
   TEST_CASE("behind the end, and behind a poll that failed, there is one poll a batch taken") {
