@@ -6,6 +6,13 @@
 
 namespace seriatim::postgres {
 
+std::vector<const char*> pointers_to(const std::vector<std::optional<std::string>>& params) {
+  std::vector<const char*> values;
+  values.reserve(params.size());
+  for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
+  return values;
+}
+
 void Answer::Clear::operator()(pg_result* result) const {
   PQclear(result);
 }

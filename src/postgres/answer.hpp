@@ -5,11 +5,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct pg_conn;  // libpq's: its header stays out of ours
 struct pg_result;
 
 namespace seriatim::postgres {
+
+/// As libpq takes them; valid for as long as they are.
+[[nodiscard]] std::vector<const char*> pointers_to(
+    const std::vector<std::optional<std::string>>& params);
 
 /// What a statement sent through libpq itself answered: libpqxx 6 knows neither pipelines nor
 /// binary rows.

@@ -25,6 +25,8 @@ namespace seriatim::postgres {
 
 namespace {
 
+constexpr unsigned uses_max = 250;  ///< of one prepared statement
+
 // A half-open connection is noticed within 10 + 3·5 s, unanswered data within 15 s.
 constexpr std::array<std::string_view, 6> network_bounds{
     "connect_timeout=10",    "keepalives=1",       "keepalives_idle=10",
@@ -105,6 +107,7 @@ pqxx::result with_values(const auto& params, auto&& send) {
 
 pqxx::result Connection::execute(std::string_view sql, const auto& params) {
   const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+  refuse_while_asked();
   pqxx::nontransaction work(*connection_);
   if (params.empty()) return work.exec(std::string(sql));
   return with_values(
@@ -120,13 +123,27 @@ pqxx::result Connection::execute_prepared(std::string_view sql, const auto& para
 
 /// A plan made when a table was small, and is not analysed since, must not outlive that for long.
 const std::string& Connection::prepared(std::string_view sql) {
-  constexpr unsigned uses_max = 250;
-  auto known = prepared_.find(sql);
+  refuse_while_asked();
+  const auto known = prepared_.find(sql);
   if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_) {
     connection_->unprepare(known->second.name);
     prepared_.erase(known);
   }
   return name_of(sql);
+}
+
+/// PostgreSQL keeps no plan before the sixth use (plancache.c: choose_custom_plan).
+void Connection::plan_anew(std::string_view sql) {
+  constexpr unsigned planned_each_time = 5;
+  const auto known = prepared_.find(sql);
+  if (known != prepared_.end() && known->second.uses >= planned_each_time) {
+    known->second.uses = uses_max;
+  }
+}
+
+/// libpq would take the rows that are owed for the answer, or drop them.
+void Connection::refuse_while_asked() const {
+  if (asked_) throw SessionLost("a statement met rows that were asked for and not read");
 }
 
 const std::string& Connection::name_of(std::string_view sql) {
@@ -155,6 +172,7 @@ Answer Connection::fetch(std::string_view sql, const Params& params) {
   OneBackend scope(*this);
   auto answer = guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    refuse_while_asked();
     return Fetch::text(connection_->raw(), std::string(sql), params).receive();
   });
   scope.end();
@@ -163,21 +181,32 @@ Answer Connection::fetch(std::string_view sql, const Params& params) {
 
 Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
   if (!asked_) ask(sql, params);
+  return receive_asked();
+}
+
+void Connection::ask(std::string_view sql, const Params& params) {
+  guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const auto& name = prepared(sql);
+    asked_ = Fetch::prepared(connection_->raw(), name, params);
+    return 0;
+  });
+}
+
+Answer Connection::receive_asked() {
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
     return std::exchange(asked_, std::nullopt)->receive();
   });
 }
 
-void Connection::ask(std::string_view sql, const Params& params) {
-  guarded([&] {
-    asked_ = Fetch::prepared(connection_->raw(), prepared(sql), params);
-    return 0;
-  });
-}
-
+/// Rows nobody wants any more: neither does anybody ask why they cannot be read.
 void Connection::drop_asked() {
-  if (asked_) (void)fetch_prepared({}, {});
+  if (!asked_) return;
+  try {
+    (void)receive_asked();
+  } catch (const SourceBroken&) {
+  }
 }
 
 std::variant<pqxx::result, Connection::Refusal> Connection::attempt(std::string_view sql,

@@ -71,6 +71,8 @@ class Connection {
   void ask(std::string_view sql, const Params& params);
   /// Waits for the rows asked for, and drops them.
   void drop_asked();
+  /// Has a prepared statement planned for the table as it is now, where its plan may be kept.
+  void plan_anew(std::string_view sql);
 
   /// The same in the open transaction, where a refusal is the caller's to deal with: the
   /// transaction stays open, in error until it is rolled back to a savepoint.
@@ -150,6 +152,7 @@ class Connection {
     unsigned uses = 0;
   };
   const std::string& prepared(std::string_view sql);
+  void refuse_while_asked() const;
   const std::string& name_of(std::string_view sql);
   struct Step {
     std::string name;
@@ -170,6 +173,7 @@ class Connection {
   std::vector<std::pair<std::string, std::string>> notifications_;
   std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
   std::uint64_t prepared_count_ = 0;
+  Answer receive_asked();
   std::optional<Fetch> asked_;
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;

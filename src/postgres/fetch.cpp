@@ -3,19 +3,13 @@
 #include <libpq-fe.h>
 
 #include <pqxx/except>
+#include <utility>
 
 namespace seriatim::postgres {
 
 namespace {
 
 constexpr int binary = 1;
-
-std::vector<const char*> values_of(const Fetch::Params& params) {
-  std::vector<const char*> values;
-  values.reserve(params.size());
-  for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
-  return values;
-}
 
 }  // namespace
 
@@ -24,22 +18,26 @@ Fetch::Fetch(pg_conn* connection, int sent) : connection_(connection) {
 }
 
 Fetch Fetch::prepared(pg_conn* connection, const std::string& name, const Params& params) {
-  const auto values = values_of(params);
+  const auto values = pointers_to(params);
   return {connection, PQsendQueryPrepared(connection, name.c_str(), static_cast<int>(values.size()),
                                           values.data(), nullptr, nullptr, binary)};
 }
 
 Fetch Fetch::text(pg_conn* connection, const std::string& sql, const Params& params) {
-  const auto values = values_of(params);
+  const auto values = pointers_to(params);
   return {connection, PQsendQueryParams(connection, sql.c_str(), static_cast<int>(values.size()),
                                         nullptr, values.data(), nullptr, nullptr, binary)};
 }
 
 Answer Fetch::receive() const {
   Answer rows(PQgetResult(connection_));
-  while (!Answer(PQgetResult(connection_)).none()) {
+  Answer refusal;  // of the transaction's end, perhaps, behind all rows
+  for (Answer next(PQgetResult(connection_)); !next.none();
+       next = Answer(PQgetResult(connection_))) {
+    refusal = std::move(next);
   }
   if (rows.refused()) rows.throw_refusal(connection_);
+  if (!refusal.none() && refusal.refused()) refusal.throw_refusal(connection_);
   return rows;
 }
 

@@ -16,9 +16,7 @@ Pipeline::~Pipeline() {
 
 void Pipeline::send(const std::string& prepared,
                     const std::vector<std::optional<std::string>>& params) {
-  std::vector<const char*> values;
-  values.reserve(params.size());
-  for (const auto& param : params) values.push_back(param ? param->c_str() : nullptr);
+  const auto values = pointers_to(params);
   if (PQsendQueryPrepared(connection_, prepared.c_str(), static_cast<int>(values.size()),
                           values.data(), nullptr, nullptr, 0) != 1) {
     lost();

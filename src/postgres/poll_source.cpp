@@ -32,7 +32,7 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       reader_(connection_, table_, config_, lane),
       writers_(connection_, table_),
       newest_by_id_(statement_for(sql::newest_by_id, table_, lane)),
-      whole_table_(!table_.filtered && lane.lanes == 1) {}
+      whole_table_(table_.is_whole_for(lane)) {}
 
 Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
   const bool by_id = config_.order_by == OrderBy::id;
@@ -161,6 +161,7 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
       return {std::move(batch.records), false, {}, {}};
     }
   }
+  reader_.let_go();
   const auto candidates = reader_.candidates(unbounded, rows_max);
   if (candidates.empty()) return {};
   const Mark last = candidates.back();

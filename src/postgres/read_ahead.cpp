@@ -122,7 +122,8 @@ void ReadAhead::run(const std::stop_token& stop) {
       if (!reader) reader = open_();
       batch = read(*reader, asked, more);
     });
-    if (forgotten == forgotten_) keep(std::move(batch), more);
+    if (forgotten == forgotten_) keep(std::move(batch));
+    changed_.notify_all();
     if (reader && more && !asked_) unlocked([&] { reader->let_go(); });
     reading_ = false;
     changed_.notify_all();
@@ -130,14 +131,11 @@ void ReadAhead::run(const std::stop_token& stop) {
 }
 
 /// Without a batch: not again for the same place before the lane is there.
-void ReadAhead::keep(std::optional<Batch> batch, bool more) {
+void ReadAhead::keep(std::optional<Batch> batch) {
   asked_.reset();
   if (!batch) return;
   last_bytes_ = batch->bytes;
   read_.push_back(std::move(*batch));
-  const auto& [asked, round, bytes, read_at] = read_.back();
-  const bool full = round.records.size() == asked.rows_max;
-  if (more && full) asked_ = Asked{round.records.back().position, asked.rows_max};
   read_on();
 }
 

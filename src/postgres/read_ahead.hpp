@@ -70,7 +70,7 @@ class ReadAhead {
 
   void run(const std::stop_token& stop);
   std::optional<Batch> read(Reader& reader, const Asked& asked, bool more);
-  void keep(std::optional<Batch> batch, bool more);
+  void keep(std::optional<Batch> batch);
   [[nodiscard]] const Asked* next() const;
   [[nodiscard]] bool more_after(std::size_t batches, std::size_t bytes) const;
   void read_on();

@@ -75,6 +75,7 @@ class RowReader {
 
   Answer query(const Range& range, unsigned rows_max, BatchBound bound);
   Answer query_share(const Range& range, unsigned rows_max);
+  void plan_anew_for_many(bool full, const Shape& shape);
   void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
   Answer query_one(const Range& range, const std::string& id);
   [[nodiscard]] std::optional<Params> params_of(
@@ -102,6 +103,7 @@ class RowReader {
     bool operator==(const Asked&) const = default;
   };
   std::optional<Asked> asked_;  ///< of the server, within shares
+  bool was_full_ = false;       ///< the last batch
   bool large_rows_ = false;     ///< the last batch held one over its share
   std::map<Shape, std::string> statements_;
   std::string first_row_;

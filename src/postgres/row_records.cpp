@@ -125,14 +125,13 @@ std::size_t bytes_of(const Record& record) {
 }
 
 std::optional<Position> end_of(const Answer& rows) {
-  if (rows.empty()) return std::nullopt;
+  std::optional<Mark> created;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (rows.cell(row, unsent) || !rows.cell(row, id)) return std::nullopt;
+    created = mark_from(rows.cell(row, created_at));
+    if (!created || rows.cell(row, unsent) || !rows.cell(row, id)) return std::nullopt;
   }
-  const auto last = rows.size() - 1;
-  const auto created = mark_from(rows.cell(last, created_at));
   if (!created) return std::nullopt;
-  return Position{*created, std::string(*rows.cell(last, id))};
+  return Position{*created, std::string(*rows.cell(rows.size() - 1, id))};
 }
 
 std::size_t found_in(const Answer& rows) {

@@ -6,10 +6,11 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// A condition of the user's, or of a lane, hangs on the values: planned without a look at them the
-/// statement may come to be for reading all rows behind the cursor and sorting them.
+/// Not where planning with the values in sight is worth its time: it leaves partitions out, and it
+/// keeps a statement with a condition of the user's, or of a lane, from reading all rows behind the
+/// cursor and sorting them.
 bool hides_values(const Table& table, const LaneId& lane) {
-  return !table.filtered && lane.lanes == 1;
+  return table.is_whole_for(lane) && !table.partitioned;
 }
 
 std::string compose(const Table& table, const LaneId& lane, OrderBy order, BatchBound bound,

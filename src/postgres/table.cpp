@@ -80,6 +80,7 @@ void resolve_identity(Connection& connection, const SourceConfig& config, Table&
   table.oid = found[0]["oid"].as<std::string>();
   table.name = found[0]["name"].as<std::string>();
   table.hinted = found[0]["hinted"].as<bool>();
+  table.partitioned = found[0]["partitioned"].as<bool>();
 }
 
 void resolve_id(const Columns& columns, const SourceConfig& config, Table& table) {

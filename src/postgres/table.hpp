@@ -30,8 +30,11 @@ struct Table {
   bool hinted = false;             ///< inserts notify channel `seriatim`
   bool policed = false;            ///< row-level security is active, and shows us every row
   bool filtered = false;           ///< `where` leaves rows out
+  bool partitioned = false;
 
   [[nodiscard]] bool integer_id() const;
+  /// Every row is this lane's.
+  [[nodiscard]] bool is_whole_for(const LaneId& lane) const { return !filtered && lane.lanes == 1; }
 };
 
 /// Throws SourceBroken where the table, a column or an expression is not as configured.

@@ -180,3 +180,27 @@ TEST_CASE("columns of many rows arrive as they are, in their order") {
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->sqlstate == "22021");
 }
+
+TEST_CASE("while rows are owed nobody else uses the connection, and then everybody may") {
+  TestDatabase database;
+  Connection connection(database.url(), {});
+  connection.ask("SELECT 1", {});
+  CHECK_THROWS_AS(connection.run("SELECT 2"), SessionLost);
+  CHECK_THROWS_AS(connection.run_prepared("SELECT 2", {}), SessionLost);
+  CHECK_THROWS_AS(connection.fetch("SELECT 2", {}), SessionLost);
+  CHECK(connection.fetch_prepared("SELECT 1", {}).size() == 1);
+  connection.ask("SELECT 1 / $1::int", {"0"});
+  connection.drop_asked();
+  CHECK(connection.run("SELECT 2")[0][0].as<int>() == 2);
+}
+
+TEST_CASE("rows whose transaction is refused at its end are refused") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE seen (n int UNIQUE DEFERRABLE INITIALLY DEFERRED);"
+      "CREATE FUNCTION see(n int) RETURNS int LANGUAGE sql AS "
+      "$$ INSERT INTO seen VALUES (n) RETURNING n $$");
+  Connection connection(database.url(), {});
+  CHECK(connection.fetch_prepared("SELECT see(1)", {}).size() == 1);
+  CHECK_THROWS_AS(connection.fetch_prepared("SELECT see(1)", {}), SourceBroken);
+}

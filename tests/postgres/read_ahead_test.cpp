@@ -82,7 +82,7 @@ struct Hurried {
       read = std::stoi(after.id) + 1;
       if (read > last) return nothing();
       auto round = round_of(std::to_string(read));
-      round.records[0].payload = std::string(10, 'x');
+      round.records[0].payload = std::string(row_bytes, 'x');
       return round;
     };
   }
@@ -109,6 +109,7 @@ struct Hurried {
   }
   int taken = 10;
   std::atomic<int> held_at = never;
+  std::atomic<std::size_t> row_bytes = 10;
   std::atomic<int> last = 1'000'000;  ///< of the backlog
   std::function<Round()> nothing = [] { return Round{}; };
   std::atomic<int> polls = 0;
@@ -245,7 +246,9 @@ TEST_SUITE("reading ahead") {
     SUBCASE("forgotten while they were read") {
       lane.ahead.forget();
     }
-    SUBCASE("where enough lies ready") {}
+    SUBCASE("where they turn out to be large") {
+      lane.row_bytes = 1'000'000;
+    }
     const int asked_on = lane.asked_on;
     lane.hold_at(never);
     wait_until("nothing is owed", [&] { return lane.asked_on > asked_on && !lane.owed; });

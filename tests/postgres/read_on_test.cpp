@@ -1,9 +1,11 @@
 // What a reader is given while the server reads on is what a poll would have brought.
 #include <doctest/doctest.h>
+#include <poll.h>
 
 #include "postgres/lane_fixture.hpp"
 #include "postgres/poll_source.hpp"
 #include "seriatim/error.hpp"
+#include "support/process.hpp"
 
 using namespace seriatim;
 using namespace seriatim::postgres;
@@ -35,6 +37,21 @@ struct Desk {
         "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM t WHERE id = " + id);
     return {std::stoll(stamp), id};
   }
+  /// The server has read what it was asked for.
+  void await_rows() {
+    wait_until("rows are there", [&] {
+      pollfd there{connection->socket(), POLLIN, 0};
+      return ::poll(&there, 1, 0) == 1;
+    });
+  }
+  /// Of the statement that reads rows; another one is another plan.
+  std::string prepared() {
+    return connection
+        ->run(
+            "SELECT string_agg(name, ' ') FROM pg_prepared_statements "
+            "WHERE statement LIKE '-- The rows of a range%'")[0][0]
+        .as<std::string>("");
+  }
   Ids read_on(const std::string& after, bool more = true) {
     return ids_of(source->poll_on(place(after), 2, more));
   }
@@ -62,6 +79,51 @@ TEST_CASE("batches read on follow one another to the end") {
   CHECK(desk.read_on("6").empty());
   desk.insert(3);
   CHECK(desk.read_on("6") == Ids{"7", "8"});
+}
+
+TEST_CASE("the server reads the next batch before it is polled for") {
+  BOTH_ORDERS
+  Desk desk(order, 6);
+  CHECK(desk.read_on("1") == Ids{"2", "3"});
+  desk.await_rows();
+  desk.database.run("DELETE FROM t WHERE id = 4");
+  CHECK(desk.read_on("3") == Ids{"4", "5"});
+}
+
+TEST_CASE("by created_at the fence is asked again after 100 ms") {
+  Desk desk(OrderBy::created_at, 9);
+  CHECK(desk.read_on("1") == Ids{"2", "3"});
+  desk.await_rows();
+  const auto later = std::chrono::steady_clock::now() + milliseconds{101};
+  wait_until("the bound is old", [&] { return std::chrono::steady_clock::now() > later; });
+  CHECK(desk.read_on("3") == Ids{"4", "5"});
+  desk.database.run("DELETE FROM t WHERE id = 6");
+  CHECK(desk.read_on("5") == Ids{"7", "8"});
+}
+
+TEST_CASE("a plan made for an empty table is not kept for many rows") {
+  BOTH_ORDERS
+  Desk desk(order, 1);
+  desk.database.run("ALTER TABLE t SET (autovacuum_enabled = off)");
+  for (int i = 0; i < 8; ++i) CHECK(desk.read_on("1").empty());
+  const auto plan = desk.prepared();
+  desk.insert(7);
+  CHECK(desk.read_on("1", false) == Ids{"2", "3"});
+  CHECK(desk.read_on("3", false) == Ids{"4", "5"});
+  const auto another = desk.prepared();
+  CHECK(another != plan);
+  CHECK(desk.read_on("5", false) == Ids{"6", "7"});
+  CHECK(desk.prepared() == another);
+}
+
+TEST_CASE("a row without a place ends the batch before it, and is named") {
+  Desk desk(OrderBy::id, 8);
+  desk.database.run("UPDATE t SET created_at = 'infinity' WHERE id = 4");
+  CHECK(desk.read_on("1") == Ids{"2", "3"});
+  const auto round = desk.source->poll_on(desk.place("3"), 2, true);
+  CHECK(round.records.empty());
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "4");
 }
 
 TEST_CASE("another place than the one asked for, a hole, and a batch let go bring no wrong row") {
