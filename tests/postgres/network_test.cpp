@@ -124,6 +124,33 @@ TEST_SUITE("the network of a session") {
     CHECK(loss() != "none");
   }
 
+  TEST_CASE(
+      "nor do rows in binary form, asked for at once or ahead, and the preparing before them") {
+    const auto loss = [](const auto& work) {
+      try {
+        work();
+      } catch (const SessionLost& lost) {
+        return std::string(lost.what());
+      }
+      return std::string("none");
+    };
+    for (const bool prepared : {false, true}) {
+      for (const bool ahead : {false, true}) {
+        CAPTURE(prepared);
+        CAPTURE(ahead);
+        Line line;
+        auto& connection = line.connection;
+        if (prepared) REQUIRE(connection.fetch_prepared("SELECT 1", {}).size() == 1);
+        line.proxy.set({{}, {.swallow = true}}, seriatim::torture::Connections::existing);
+        const auto said = loss([&] {
+          if (ahead) connection.ask("SELECT 1", {});
+          (void)connection.fetch_prepared("SELECT 1", {});
+        });
+        CHECK(said.find("did not answer in time") != std::string::npos);
+      }
+    }
+  }
+
   TEST_CASE("an answer that trickles in is no silence") {
     Line line;
     using seriatim::torture::Connections;
