@@ -1,5 +1,9 @@
 #include "postgres/lane_rows.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "postgres/cursor_repository.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -7,6 +11,12 @@
 namespace seriatim::postgres {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds waited_least{1};      ///< for a lock that somebody held
+constexpr milliseconds on_the_way_max{100};  ///< a statement that was sent already
+constexpr int turns_given = 3;
 
 std::string of_process(std::string_view statement, const std::string& process) {
   return fill(statement, {{"process", quote_literal(process)}});
@@ -26,6 +36,18 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
   return lanes;
 }
 
+/// Its next statement is on the way already, in the message that let the lock go; so it is busy.
+bool holder_waits(Connection& connection, const std::string& process) {
+  const auto end = Clock::now() + on_the_way_max;
+  do {
+    const auto holders = connection.run(sql::holders_that_wait, {process})[0];
+    if (holders["waits"].as<bool>()) return true;
+    if (!holders["busy"].as<bool>()) return false;
+    std::this_thread::sleep_for(milliseconds{2});
+  } while (Clock::now() < end);
+  return false;
+}
+
 [[noreturn]] void refuse_unknown(Connection& connection, const std::string& process) {
   std::string known;
   for (const auto& row : connection.run(sql::process_names)) {
@@ -41,12 +63,19 @@ std::vector<LaneRow> read_lanes(Connection& connection, const std::string& proce
   return lanes_from(process, connection.run(of_process(sql::lane_rows, process)));
 }
 
+/// A holder that takes back a move it sent ahead lets its lock go for an instant, with rows
+/// delivered that are not committed; an act that came in between would have them delivered again.
 std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process) {
   try {
-    connection.begin(of_process(sql::lock_lanes, process));
-    auto lanes = read_lanes(connection, process);
-    if (lanes.empty()) refuse_unknown(connection, process);
-    return lanes;
+    for (int turn = 1;; ++turn) {
+      const auto asked = Clock::now();
+      connection.begin(of_process(sql::lock_lanes, process));
+      const bool waited = Clock::now() - asked >= waited_least;
+      auto lanes = read_lanes(connection, process);
+      if (lanes.empty()) refuse_unknown(connection, process);
+      if (!waited || turn == turns_given || !holder_waits(connection, process)) return lanes;
+      connection.rollback();
+    }
   } catch (const SessionLost& e) {
     if (e.sqlstate() != "55P03") throw;  // lock_not_available
     throw Error("a call of process \"" + process +

@@ -229,6 +229,27 @@ TEST_CASE("an act waits for the call in hand, and gives up with nothing changed 
   CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
 }
 
+TEST_CASE("an act that got the lock while a holder begins anew gives way to what was delivered") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  desk.target.process.handler_deadline = milliseconds{20'000};
+  auto holder = desk.database.connect("holder");
+  holder.run("UPDATE seriatim.cursor SET holder_pid = pg_backend_pid()");
+  holder.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
+  auto pausing =
+      std::async(std::launch::async, [&] { return desk.admin.pause(desk.target, alice); });
+  REQUIRE(desk.database.becomes_true(
+      "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
+      "wait_event_type = 'Lock'"));
+  // One message, with time enough for the act in its midst.
+  holder.run(
+      "ROLLBACK; DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP END LOOP; "
+      "END $$; UPDATE seriatim.cursor SET sequence = 1, position_id = '1', position_at = "
+      "(SELECT created_at FROM bookings WHERE id = 1)");
+  CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
+}
+
 TEST_CASE("an act wakes the relay by a notification") {
   Desk desk;
   auto relay = desk.relay();
