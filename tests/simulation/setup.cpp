@@ -32,7 +32,8 @@ void draw_config(Setup& setup, Random& random) {
 void draw_producers(Setup& setup, Random& random) {
   setup.clock_tick = random.chance(0.5) ? 1 : random.chance(0.5) ? 1'000 : 20'000;
   setup.insert_latency = random.chance(0.3) ? 5 * millisecond : 0;
-  setup.clock_step = setup.insert_latency;
+  // A coarse clock that goes back at all goes back a tick.
+  setup.clock_step = setup.clock_tick > setup.insert_latency ? 0 : setup.insert_latency;
   setup.scan_gap_max = random.chance(0.5) ? 100 : 4 * millisecond;
   setup.think_max = random.between(1, 30) * millisecond;
   setup.long_transaction = sometimes(random, 0.4);
