@@ -80,6 +80,10 @@ struct Advance {
   bool next_started = false;  ///< the row after them counts as attempted once
   bool starts_next = false;   ///< … and is the first of the round read ahead: `start` it too
   bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
+  bool sent = false;          ///< it is what `send_ahead` was given, but for `goes_on` and `next`
+  /// The move after the call that comes then: `send_ahead` it in the same message as the lock.
+  /// Valid as long as this is.
+  const Advance* next = nullptr;
 };
 
 /// A failed row to be set aside.
@@ -128,10 +132,10 @@ class LaneSession {
   /// for may start it. Never waits.
   virtual bool next_read() { return false; }
 
-  /// Count a started attempt at the row after the cursor, durably: when this returns true every
-  /// row the last poll saw survives a crash of the server (promise P7). False: the lane is not
-  /// ours at `epoch`, or an operator changed its state.
-  /// `again`: the attempt counted last was never made, so this start is it and counts no other.
+  /// Count a started attempt at the row after the cursor: when this returns true every row the last
+  /// poll saw survives a crash of the server (promise P7). The count itself may not, where no plan
+  /// is kept and no row is parked. False: the lane is not ours at `epoch`, or an operator changed
+  /// it. `again`: the attempt counted last was never made, so this start is it and counts no other.
   /// `lock` comes next, at the cursor of the last poll: it may be taken in the same message
   /// already.
   virtual bool start(std::uint64_t epoch, bool again = false) = 0;
@@ -141,8 +145,14 @@ class LaneSession {
   /// active state.
   virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
 
-  /// The transaction `lock` opened, lent to the handler; null where there is none to lend.
+  /// The transaction that holds the lock, lent to the handler; null where there is none to lend.
+  /// Its first use takes back what `send_ahead` sent.
   virtual Transaction* transaction() { return nullptr; }
+
+  /// Begin the move that follows where the call about to be made is done whole, and do not wait:
+  /// the server works at it meanwhile. `advance` commits it where it says `sent`; whatever else
+  /// comes next takes it back. False: nothing was begun.
+  virtual bool send_ahead(std::uint64_t /*epoch*/, const Advance& /*advance*/) { return false; }
 
   /// In the lock's transaction: move to the last row that the poll did not call late (late rows
   /// count, but move nothing), set aside those that queue, and commit it. False: refused, nothing

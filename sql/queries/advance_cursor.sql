@@ -1,5 +1,6 @@
--- What is left of the transaction has no time limit: the rows were delivered, and giving up on a mark
--- (mark_rows.sql) because a row is locked by others would deliver them again.
+-- What is left of the transaction has no time limit: the rows are delivered, or being delivered (then it is sent
+-- ahead, and taken back unless they all are), and giving up on a mark (mark_rows.sql) because a row is locked by
+-- others would deliver them again.
 -- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next;
 -- $10: lease in ms; $11: ids for the open bucket; $12: of the rows, how many are set aside; $13: rows the
 -- next call may take. Where a plan is kept: $14: the last row done; $15: 1 for a row that was parked

@@ -29,12 +29,17 @@ struct LockCursor {  ///< → Locked; ends any transaction left open first
   std::uint64_t epoch = 0;
   std::optional<Position> expected;
 };
-struct CallHandler {                ///< → Called, or CallExpired when begun after `not_after`
+struct CallHandler {  ///< → Called, or CallExpired when begun after `not_after`
+  std::uint64_t epoch = 0;
   std::span<const Record> records;  ///< owned by the lane, valid until the next event
   Time not_after;                   ///< past this the lock may be gone: do not start
   Time deadline;
   Time yield_at;
   std::optional<PollSource> then;  ///< what is polled next where all goes well
+  /// What `AdvanceCursor` will say where all is done, what `then` asks for is there, and nothing
+  /// else comes in between; null where that cannot be told. Owned by the lane, valid until the next
+  /// event.
+  const Advance* foreseen = nullptr;
 };
 struct AdvanceCursor {  ///< → Advanced
   std::uint64_t epoch = 0;

@@ -40,6 +40,7 @@ struct Locked {
 struct Called {
   BatchOutcome outcome;
   bool next_read = false;  ///< what CallHandler::then asks for is there
+  bool sent = false;       ///< CallHandler::foreseen was sent ahead
 };
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
 struct Advanced {

@@ -155,8 +155,8 @@ Action Lane::start(const Moment& moment) {
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
   lock_asked_at_ = locked_alone_at_ = moment.now;  // in the same message, where the session can
-  calling_ = rows_to_call();
-  return StartBatch{cursor_.epoch, again, poll_after_call()};
+  calling_ = rows_to_call(next_);
+  return StartBatch{cursor_.epoch, again, poll_after(next_ + calling_)};
 }
 
 Action Lane::nothing_to_do(const Moment& moment) {
@@ -235,22 +235,27 @@ Action Lane::handle(Locked& event, const Moment& moment) {
 Action Lane::call(const Moment& moment) {
   if (!more_rows()) return advance(0, moment);  // rows that queue, and nothing else
   ensure(!failure_, "nothing overtakes a failure");
-  calling_ = rows_to_call();
+  calling_ = rows_to_call(next_);
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
-  return CallHandler{std::span(round_.records).subspan(next_, calling_),
-                     lock_asked_at_ + call_begin_max, moment.now + config_.handler_deadline,
-                     moment.now + config_.max_hold, poll_after_call()};
+  foreseen_ = worth_sending() ? foresee(next_, cursor_.position, moment) : std::nullopt;
+  return CallHandler{cursor_.epoch,
+                     std::span(round_.records).subspan(next_, calling_),
+                     lock_asked_at_ + call_begin_max,
+                     moment.now + config_.handler_deadline,
+                     moment.now + config_.max_hold,
+                     poll_after(next_ + calling_),
+                     foreseen_ ? &*foreseen_ : nullptr};
 }
 
-std::size_t Lane::rows_to_call() const {
+std::size_t Lane::rows_to_call(std::size_t first) const {
   if (solo_rows_ > 0) return 1;
-  return std::min<std::size_t>(config_.commit_every, round_.records.size() - next_);
+  return std::min<std::size_t>(config_.commit_every, round_.records.size() - first);
 }
 
 /// Known where the call is the last one of a full batch: more rows are waiting then.
-std::optional<PollSource> Lane::poll_after_call() const {
+std::optional<PollSource> Lane::poll_after(std::size_t end) const {
   const auto& [records, queued] = std::tie(round_.records, round_.queued);
-  const bool last = next_ + calling_ == records.size();
+  const bool last = end == records.size();
   const bool full = records.size() + queued.size() >= config_.batch_rows;
   if (!config_.read_ahead || !last || !full || solo_rows_ > 0) return std::nullopt;
   const bool queued_last = !queued.empty() && queued.back().before == records.size();
@@ -275,6 +280,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
   uncalled_.reset();
   failure_ = std::move(next);
   next_read_ = event.next_read;
+  sent_ = event.sent;
   if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return stand_aside(moment);
   if (done == 0 && !failure_ && !moment.stopping) {
     failure_ = Outcome::retry_later("the handler did nothing");
@@ -282,40 +288,6 @@ Action Lane::handle(Called& event, const Moment& moment) {
   calling_ = done;
   if (done == 0 && queued_before(next_) == next_queued_) return go_on(moment);
   return advance(done, moment);
-}
-
-/// Over the records that are done, and the rows that queue up to the next one.
-Action Lane::advance(std::size_t done, const Moment& moment) {
-  calling_ = done;
-  const auto end = next_ + done;
-  AdvanceCursor action{cursor_.epoch, {cursor_.position, {}, {}, false}};
-  for (std::size_t i = next_; i < end; ++i) {
-    action.advance.done.push_back(round_.records[i].position);
-  }
-  for (auto i = next_queued_; i < queued_before(end); ++i) {
-    auto row = round_.queued[i];
-    row.before -= next_;
-    action.advance.queued.push_back(std::move(row));
-  }
-  const bool last = end == round_.records.size();
-  const bool starts_next = last && done > 0 && next_read_ && !round_.redriven;
-  const bool go_on = !failure_ && (!last || starts_next) && !going(moment) && !renewal_due(moment);
-  if (go_on) uncalled_ = cursor_.sequence + done + action.advance.queued.size() + 1;
-  lock_asked_ = go_on && moment.now < locked_alone_at_ + lock_ahead_max;
-  if (lock_asked_) lock_asked_at_ = moment.now;
-  action.advance.goes_on = lock_asked_;
-  action.advance.next_started = failure_ || go_on;
-  action.advance.starts_next = go_on && starts_next;
-  cursor_.attempts = action.advance.next_started ? 1 : 0;
-  return action;
-}
-
-/// How many of the rows that queue stand before this record.
-std::size_t Lane::queued_before(std::size_t record) const {
-  const auto& queued = round_.queued;
-  const auto end = std::find_if(queued.begin(), queued.end(),
-                                [&](const QueuedRow& row) { return row.before > record; });
-  return static_cast<std::size_t>(end - queued.begin());
 }
 
 Action Lane::handle(Advanced& event, const Moment& moment) {

@@ -77,10 +77,27 @@ class Lane {
   Action call(const Moment&);
   Action start(const Moment&);
   Action lock_as_asked(const Moment&);
-  [[nodiscard]] std::size_t rows_to_call() const;
-  [[nodiscard]] std::optional<PollSource> poll_after_call() const;
+  [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
+  [[nodiscard]] std::optional<PollSource> poll_after(std::size_t end) const;
   Action go_on(const Moment&);
   Action advance(std::size_t done, const Moment&);
+  /// What comes after a move: another call in hand, and whether it is of the next round.
+  struct Onward {
+    bool go_on = false;
+    bool starts = false;
+  };
+  struct Span {  ///< of round_.records
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  [[nodiscard]] Onward onward(const Span& call, bool next_read, const Moment&) const;
+  [[nodiscard]] Advance move_over(const Span& done, const std::optional<Position>& from,
+                                  const Onward&) const;
+  [[nodiscard]] std::optional<Advance> foresee(std::size_t first,
+                                               const std::optional<Position>& from,
+                                               const Moment&) const;
+  bool foresee_unread(std::size_t first, const Position& from, const Moment&);
+  [[nodiscard]] bool worth_sending() const;
   Action fail(const Outcome&, const Moment&);
   Action poison(const std::string& detail);
   Action halt(HaltReason, std::string row_id, std::string detail);
@@ -111,10 +128,13 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;         ///< first record of round_ not yet delivered
-  std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
-  std::size_t calling_ = 0;      ///< records in the call or advance in hand
-  bool next_read_ = false;       ///< the round after this one, at the end of the last call
+  std::size_t next_ = 0;             ///< first record of round_ not yet delivered
+  std::size_t next_queued_ = 0;      ///< first row of round_.queued not yet set aside
+  std::size_t calling_ = 0;          ///< records in the call or advance in hand
+  bool next_read_ = false;           ///< the round after this one, at the end of the last call
+  std::optional<Advance> foreseen_;  ///< the move after the call in hand, where nothing fails
+  bool sent_ = false;                ///< … and it was sent ahead
+  bool next_sent_ = false;           ///< … with the advance before
   /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
   std::optional<std::uint64_t> uncalled_;
   std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "postgres/guarded.hpp"
+#include "postgres/network_bounds.hpp"
 #include "postgres/open_connection.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/silence_watch.hpp"
@@ -27,50 +29,9 @@ namespace {
 
 constexpr unsigned uses_max = 250;  ///< of one prepared statement
 
-// A half-open connection is noticed within 10 + 3·5 s, unanswered data within 15 s.
-constexpr std::array<std::string_view, 6> network_bounds{
-    "connect_timeout=10",    "keepalives=1",       "keepalives_idle=10",
-    "keepalives_interval=5", "keepalives_count=3", "tcp_user_timeout=15000"};
-
-/// Our bounds first: libpq lets what comes later win, so what the user wrote does.
-std::string with_network_bounds(const std::string& url) {
-  const bool uri = url.rfind("postgres://", 0) == 0 || url.rfind("postgresql://", 0) == 0;
-  const auto query = uri ? url.find('?') : std::string::npos;
-  std::string out = uri ? url.substr(0, query) : std::string();
-  char separator = '?';
-  for (const auto bound : network_bounds) {
-    if (uri) out += std::exchange(separator, '&');
-    out += bound;
-    if (!uri) out += ' ';
-  }
-  if (!uri) return out + url;
-  return query == std::string::npos ? out : out + '&' + url.substr(query + 1);
-}
-
 }  // namespace
 
 // --- one statement ------------------------------------------------------------------------------
-
-template <class F>
-auto Connection::guarded(F&& work) {
-  try {
-    return work();
-  } catch (...) {
-    try {
-      if (watch_ && watch_->ended_it()) {
-        throw SessionLost(
-            "the database did not answer in time, though the network is up: what is "
-            "between us and it, or the server itself, has stopped");
-      }
-      rethrow_translated();
-    } catch (const SessionLost&) {
-      throw;
-    } catch (...) {
-      rollback();
-      throw;
-    }
-  }
-}
 
 namespace {
 
@@ -106,8 +67,7 @@ pqxx::result with_values(const auto& params, auto&& send) {
 }  // namespace
 
 pqxx::result Connection::execute(std::string_view sql, const auto& params) {
-  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-  refuse_while_asked();
+  const auto expectation = alone();
   pqxx::nontransaction work(*connection_);
   if (params.empty()) return work.exec(std::string(sql));
   return with_values(
@@ -115,7 +75,7 @@ pqxx::result Connection::execute(std::string_view sql, const auto& params) {
 }
 
 pqxx::result Connection::execute_prepared(std::string_view sql, const auto& params) {
-  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+  const auto expectation = alone();
   const auto& name = prepared(sql);
   pqxx::nontransaction work(*connection_);
   return with_values(params, [&](const auto& values) { return work.exec_prepared(name, values); });
@@ -141,14 +101,36 @@ void Connection::plan_anew(std::string_view sql) {
   }
 }
 
-/// libpq would take the rows that are owed for the answer, or drop them.
+/// What the server owes for something else libpq would take for the answer, or drop.
 void Connection::refuse_while_asked() const {
   if (asked_) throw SessionLost("a statement met rows that were asked for and not read");
+}
+
+void Connection::refuse_while_owed() const {
+  refuse_while_asked();
+  if (sent_) throw SessionLost("a statement met another that was sent ahead and not answered");
+}
+
+void Connection::prepare(std::string_view sql) {
+  guarded([&] {
+    const auto expectation = alone();
+    return name_of(sql).size();
+  });
+}
+
+SilenceWatch::Expectation Connection::alone() const {
+  refuse_while_owed();
+  return SilenceWatch::Expectation(*watch_, silence_max_);
+}
+
+bool Connection::is_known(std::string_view sql) const {
+  return prepared_.find(sql) != prepared_.end();
 }
 
 const std::string& Connection::name_of(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
+    refuse_while_owed();
     const auto name = "seriatim_" + std::to_string(++prepared_count_);
     connection_->prepare_now(name, std::string(sql));
     known = prepared_.emplace(sql, Prepared{name}).first;
@@ -171,8 +153,7 @@ pqxx::result Connection::run_prepared(std::string_view sql, const Params& params
 Answer Connection::fetch(std::string_view sql, const Params& params) {
   OneBackend scope(*this);
   auto answer = guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    refuse_while_asked();
+    const auto expectation = alone();
     return Fetch::text(connection_->raw(), std::string(sql), params).receive();
   });
   scope.end();
@@ -186,7 +167,7 @@ Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
 
 void Connection::ask(std::string_view sql, const Params& params) {
   guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const auto expectation = alone();
     const auto& name = prepared(sql);
     asked_ = Fetch::prepared(connection_->raw(), name, params);
     return 0;
@@ -248,16 +229,6 @@ pqxx::result Connection::begin(std::string_view first_statement) {
   });
 }
 
-bool Connection::begin_prepared(std::string_view first_statement, const Params& params) {
-  rollback();
-  return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    const std::vector<Step> steps{control(begin_), step(first_statement, params)};
-    in_transaction_ = true;
-    return !last_answer(steps).empty();
-  });
-}
-
 Connection::OneBackend::OneBackend(Connection& connection)
     : connection_(connection), opened_(!connection.direct_ && !connection.in_transaction_) {
   if (opened_) connection_.begin("");
@@ -280,68 +251,8 @@ void Connection::commit() {
   in_transaction_ = false;
 }
 
-/// As one text with literals, EXECUTE parsed anew each time, it takes the server a sixth more
-/// (bench/profiles.md).
-bool Connection::commit_with(std::string_view last_statement, const Params& params,
-                             std::string_view next_statement, const Params& next_params) {
-  return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    std::vector<Step> steps;
-    if (!in_transaction_) steps.push_back(control(begin_));
-    steps.push_back(step(last_statement, params));
-    steps.push_back(control("COMMIT"));
-    steps.push_back(control(begin_));
-    steps.push_back(step(next_statement, next_params));
-    in_transaction_ = true;
-    return !last_answer(steps).empty();
-  });
-}
-
-void Connection::rollback() {
-  if (!in_transaction_) return;
-  in_transaction_ = false;
-  guarded([&] { return execute("ROLLBACK", Params{}); });
-}
-
 void Connection::run_script(std::string_view script) {
   run(script);
-}
-
-// --- statements in one round trip ---------------------------------------------------------------
-
-Connection::Both Connection::run_both(std::string_view first, const Params& first_params,
-                                      std::string_view second, const Params& second_params,
-                                      const std::function<void()>& between) {
-  return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    const std::array steps{step(first, first_params), step(second, second_params)};
-    Pipeline pipeline(connection_->raw());
-    pipeline.send(steps[0].name, steps[0].params);
-    if (between) {
-      auto answer = pipeline.answer_now();
-      between();
-      pipeline.send(steps[1].name, steps[1].params);
-      return Both{std::move(answer), std::move(pipeline.answers().front())};
-    }
-    pipeline.send(steps[1].name, steps[1].params);
-    auto answers = pipeline.answers();
-    return Both{std::move(answers[0]), std::move(answers[1])};
-  });
-}
-
-Answer Connection::last_answer(const std::vector<Step>& steps) {
-  Pipeline pipeline(connection_->raw());
-  for (const auto& step : steps) pipeline.send(step.name, step.params);
-  return std::move(pipeline.answers().back());
-}
-
-Connection::Step Connection::step(std::string_view sql, const Params& params) {
-  return {prepared(sql), params};
-}
-
-/// BEGIN and COMMIT: what has no plan need not be planned again.
-Connection::Step Connection::control(std::string_view sql) {
-  return {name_of(sql), {}};
 }
 
 // --- opening ------------------------------------------------------------------------------------
@@ -357,7 +268,12 @@ Connection::Connection(const std::string& url, const Options& options) {
   watch_silence(url, options);
 }
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+  try {
+    if (sent_) rollback();
+  } catch (const std::exception&) {  // lost, and with it what was sent
+  }
+}
 
 void Connection::apply_settings(const Options& options) {
   const auto ms = [](milliseconds m) { return std::to_string(m.count()); };

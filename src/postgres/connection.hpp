@@ -14,6 +14,7 @@
 
 #include "postgres/fetch.hpp"
 #include "postgres/pipeline.hpp"
+#include "postgres/silence_watch.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
@@ -21,7 +22,6 @@ namespace seriatim::postgres {
 using std::chrono::milliseconds;
 
 class OpenConnection;
-class SilenceWatch;
 
 /// Parameters of a statement in text form; absent: NULL.
 using Params = std::vector<std::optional<std::string>>;
@@ -71,6 +71,8 @@ class Connection {
   void ask(std::string_view sql, const Params& params);
   /// Waits for the rows asked for, and drops them.
   void drop_asked();
+  /// Has the server parse a statement that is to need no round trip for it later. Directly only.
+  void prepare(std::string_view sql);
   /// Has a prepared statement planned for the table as it is now, where its plan may be kept.
   void plan_anew(std::string_view sql);
 
@@ -87,7 +89,8 @@ class Connection {
   /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
-  /// The same for a statement as run_prepared takes it; whether it found a row. Directly only.
+  /// The same for a statement as run_prepared takes it; whether it found a row. The ROLLBACK of a
+  /// transaction left open goes in the same message. Directly only.
   bool begin_prepared(std::string_view first_statement, const Params& params);
 
   /// Two statements as run_prepared takes them, in one round trip. `between`: called when the first
@@ -117,11 +120,27 @@ class Connection {
 
   /// SessionLost from here means: in doubt.
   void commit();
-  /// In one round trip, of which only the last answer is told: a statement as run_prepared takes
-  /// it, in the open transaction or one of its own, COMMIT, and `begin_prepared` with the next
-  /// transaction's first statement. Directly only.
-  bool commit_with(std::string_view last_statement, const Params& params,
-                   std::string_view next_statement, const Params& next_params);
+  /// A transaction's last statement, as run_prepared takes it, and the first of the transaction
+  /// after it, as begin_prepared does.
+  struct Change {
+    std::string_view last;
+    Params last_params;
+    std::string_view next;
+    Params next_params;
+  };
+  /// In one round trip, of which only the last answer is told, the last statement, in the open
+  /// transaction (in a new one where something was sent ahead in that) or one of its own, COMMIT,
+  /// and begin_prepared with the next. Directly only. `ahead`: sent in the same message, as
+  /// `send_ahead` does.
+  bool commit_with(const Change& change, const Change* ahead = nullptr);
+  /// The same in two parts. Sends the last statement and does not wait: the server works at it
+  /// meanwhile. `rollback` and `begin_prepared` take it back; the connection is of no other use.
+  void send_ahead(const Change& change);
+  /// COMMIT and the next statement in one message, the rest as `commit_with`.
+  bool commit_sent(const Change* ahead = nullptr);
+  /// COMMIT alone; whether the statement sent ahead found a row.
+  bool end_sent();
+  [[nodiscard]] bool sent_ahead() const { return sent_ != nullptr; }
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -152,15 +171,21 @@ class Connection {
     unsigned uses = 0;
   };
   const std::string& prepared(std::string_view sql);
-  void refuse_while_asked() const;
   const std::string& name_of(std::string_view sql);
+  [[nodiscard]] bool is_known(std::string_view sql) const;
   struct Step {
     std::string name;
     Params params;
   };
   Step step(std::string_view sql, const Params& params);
   Step control(std::string_view sql);
-  Answer last_answer(const std::vector<Step>& steps);
+  Answer last_answer(const std::vector<Step>& steps, const Change* ahead = nullptr);
+  std::vector<Answer> answers_to(const std::vector<Step>& steps, const Change* ahead = nullptr);
+  /// What stands between us and a transaction of our own, where one is open.
+  std::vector<Step> steps_back();
+  void refuse_while_asked() const;
+  void refuse_while_owed() const;
+  [[nodiscard]] SilenceWatch::Expectation alone() const;
   void apply_settings(const Options& options);
   void tell_network_bounds();
   void watch_silence(const std::string& url, const Options& options);
@@ -175,6 +200,8 @@ class Connection {
   std::uint64_t prepared_count_ = 0;
   Answer receive_asked();
   std::optional<Fetch> asked_;
+  std::unique_ptr<Pipeline> sent_;  ///< holds the answer to what was sent ahead
+  std::optional<Step> sent_next_;   ///< the first statement after it and its COMMIT
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

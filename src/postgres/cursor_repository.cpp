@@ -83,6 +83,8 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table, L
       lease_(lease),
       keeps_plan_(keeps_plan) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
+  start_ = fill(sql::start_attempt, {{"known", sql::rows_in_doubt}});
+  start_unwaited_ = fill(sql::start_attempt, {{"known", sql::rows_are_durable}});
   lock_ = fill(sql::lock_cursor, {{"process", "$1"},
                                   {"lane", "$2"},
                                   {"epoch", "$3"},
@@ -178,18 +180,27 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_r
                              const std::optional<Plan>& plan) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
-  return !connection_.run_prepared(sql::start_attempt, start_params(epoch, again, next_rows, plan))
-              .empty();
+  return !connection_.run_prepared(start_, start_params(epoch, again, next_rows, plan)).empty();
+}
+
+const std::string& CursorRepository::start_statement(bool may_be_lost) {
+  if (!may_be_lost) return start_;
+  if (!knows_flushed_) {
+    const auto answer = connection_.attempt(sql::tells_what_is_flushed, {});
+    const auto* told = std::get_if<pqxx::result>(&answer);
+    knows_flushed_ = told != nullptr && (*told)[0][0].as<bool>();
+  }
+  return *knows_flushed_ ? start_unwaited_ : start_;
 }
 
 bool CursorRepository::start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
-                                      const std::optional<Position>& position) {
+                                      const std::optional<Position>& position, bool may_be_lost) {
   if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
     return start(epoch, again, next_rows, std::nullopt);
   }
   connection_.rollback();
   const auto params = start_params(epoch, again, next_rows, std::nullopt);
-  const auto stands = commit_and_lock(sql::start_attempt, params, epoch, position);
+  const auto stands = commit_and_lock(start_statement(may_be_lost), params, epoch, position);
   return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 
@@ -208,6 +219,7 @@ bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Pos
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
+  if (!connection_.sent_ahead()) sent_.reset();
   const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
   if (held && connection_.in_transaction()) return true;
   if (begin_locked(epoch, position)) return true;
@@ -215,40 +227,132 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   return false;
 }
 
-bool CursorRepository::advance(std::uint64_t epoch, const Move& move) try {
-  if (!connection_.in_transaction() || move.ids.empty()) return false;
-  auto params = lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
-                          std::to_string(move.ids.size()), move.next_started ? "1" : "0",
-                          lease_text(), array_text(move.open_ids), std::to_string(move.queued),
-                          std::to_string(move.next_rows)});
+/// Nothing beside the cursor row changes, and a prepared statement can do it.
+bool CursorRepository::is_plain(const Move& move) const {
   const bool planned = keeps_plan_ || move.redriven;
-  const bool with_lock = move.goes_on && !planned && mark_rows_.empty() && connection_.direct();
+  const bool asks_more = core::mutant(core::Mutant::no_epoch);  // expected()
+  return !planned && mark_rows_.empty() && connection_.direct() && !asks_more;
+}
+
+Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) const {
+  return lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
+                   std::to_string(move.ids.size()), move.next_started ? "1" : "0", lease_text(),
+                   array_text(move.open_ids), std::to_string(move.queued),
+                   std::to_string(move.next_rows)});
+}
+
+Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
+  auto params = advance_params(epoch, move);
+  if (move.starts_next) params.emplace_back("1");
+  return {move.starts_next ? advance_sure_ : advance_, std::move(params), lock_,
+          lane_and({expected(epoch), at(move.to), id(move.to)})};
+}
+
+bool CursorRepository::send_ahead(std::uint64_t epoch, const Move& move) {
+  if (connection_.sent_ahead()) return sent_ == as_sent(epoch, move);
+  if (!connection_.in_transaction() || !is_plain(move)) return false;
+  prepare_to_take_back();
+  connection_.send_ahead(change_for(epoch, move));
+  remember_sent(epoch, move);
+  return true;
+}
+
+void CursorRepository::remember_sent(std::uint64_t epoch, const std::optional<Move>& move) {
+  if (move && connection_.sent_ahead()) sent_ = as_sent(epoch, *move);
+}
+
+CursorRepository::Sent CursorRepository::as_sent(std::uint64_t epoch, const Move& move) {
+  return {epoch,          move.from,         move.to,         move.ids.size(),
+          move.next_rows, move.next_started, move.starts_next};
+}
+
+/// Taking back and what comes instead are to go in one message, so that the lock is not free for
+/// longer than that takes.
+void CursorRepository::prepare_to_take_back() {
+  if (std::exchange(may_be_taken_back_, true)) return;
+  for (const std::string_view statement :
+       {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(advance_),
+        std::string_view(advance_sure_), sql::note_retry, sql::halt_lane}) {
+    connection_.prepare(statement);
+  }
+}
+
+bool CursorRepository::advance_sent(bool goes_on, const std::optional<Move>& next) {
+  const auto sent = std::exchange(sent_, std::nullopt).value();
+  const auto epoch = sent.epoch;
+  try {
+    core::crash_point("updated");
+    const auto ahead = next ? std::optional(change_for(epoch, *next)) : std::nullopt;
+    const bool moved =
+        goes_on ? connection_.commit_sent(ahead ? &*ahead : nullptr) : connection_.end_sent();
+    core::crash_point("committed");
+    if (!goes_on) return moved;
+    if (moved) {
+      locked_.emplace(epoch, sent.to);
+      remember_sent(epoch, next);
+      return true;
+    }
+    const auto stands = look();
+    return stands.epoch == epoch && stands.position == sent.to;
+  } catch (const SourceBroken& refused) {
+    if (!changed_hands(refused, epoch, sent.from)) throw;
+    return false;
+  }
+}
+
+void CursorRepository::take_back() {
+  if (!sent_) return;
+  if (connection_.sent_ahead() && begin_locked(sent_->epoch, sent_->from)) return sent_.reset();
+  connection_.rollback();
+  throw SessionLost("the lane was taken, or changed, before its handler began to write");
+}
+
+/// Where another move was sent ahead it is taken back in the same message, so that nobody who waits
+/// for the lock gets it in between.
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
+                               const std::optional<Move>& next) try {
+  if (!connection_.in_transaction() || move.ids.empty()) return false;
+  auto params = advance_params(epoch, move);
+  const bool planned = keeps_plan_ || move.redriven;
+  const bool with_lock = move.goes_on && is_plain(move);
   const bool surely = move.starts_next || (with_lock && move.with_others);
   core::ensure(!surely || !planned, "no batch that was planned starts with a commit");
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
-  if (with_lock) return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move);
+  if (with_lock) {
+    if (next && !connection_.sent_ahead()) prepare_to_take_back();
+    return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move, next);
+  }
   if (planned) {
     params.push_back(move.ids.back());
     params.emplace_back(move.redriven ? "1" : "0");
   }
   const auto& statement = planned ? advance_plan_ : surely ? advance_sure_ : advance_;
-  const bool moved = !connection_.run_prepared(statement, params).empty();
+  const bool moved = connection_.sent_ahead()
+                         ? connection_.begin_prepared(statement, params)
+                         : !connection_.run_prepared(statement, params).empty();
   if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
   core::crash_point("updated");
   if (!end(moved)) return false;
   core::crash_point("committed");
   return true;
 } catch (const SourceBroken& refused) {
-  if (refused.sqlstate() != "22012") throw;  // advance_surely.sql; or a trigger of the user's
-  const auto stands = look();
-  if (stands.epoch == epoch && stands.position == move.from && is_active(stands.state)) throw;
+  if (!changed_hands(refused, epoch, move.from)) throw;
   return false;
 }
 
+/// What advance_surely.sql fails with, where it was not a trigger of the user's.
+bool CursorRepository::changed_hands(const SourceBroken& refused, std::uint64_t epoch,
+                                     const std::optional<Position>& from) {
+  if (refused.sqlstate() != "22012") return false;
+  const auto stands = look();
+  return stands.epoch != epoch || stands.position != from || !is_active(stands.state);
+}
+
 bool CursorRepository::advance_and_lock(const std::string& statement, const Params& params,
-                                        std::uint64_t epoch, const Move& move) {
+                                        std::uint64_t epoch, const Move& move,
+                                        const std::optional<Move>& next) {
   core::crash_point("updated");
-  const auto stands = commit_and_lock(statement, params, epoch, move.to);
+  const auto stands = commit_and_lock(statement, params, epoch, move.to, next);
   core::crash_point("committed");
   return !stands || (stands->epoch == epoch && stands->position == move.to);
 }
@@ -257,11 +361,15 @@ bool CursorRepository::advance_and_lock(const std::string& statement, const Para
 /// or that was done, and then the lane paused, or locked by an operator's act.
 std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
                                                         const Params& params, std::uint64_t epoch,
-                                                        const std::optional<Position>& position) {
+                                                        const std::optional<Position>& position,
+                                                        const std::optional<Move>& next) {
+  const auto ahead = next ? std::optional(change_for(epoch, *next)) : std::nullopt;
   const bool locked = connection_.commit_with(
-      statement, params, lock_, lane_and({expected(epoch), at(position), id(position)}));
+      {statement, params, lock_, lane_and({expected(epoch), at(position), id(position)})},
+      ahead ? &*ahead : nullptr);
   if (!locked) return look();
   locked_.emplace(epoch, position);
+  remember_sent(epoch, next);
   return std::nullopt;
 }
 
@@ -276,6 +384,7 @@ bool CursorRepository::end(bool ours) {
 
 /// In the lock's transaction where there is one, else in one of its own.
 bool CursorRepository::change(std::string_view sql, const Params& params) {
+  if (connection_.sent_ahead()) return end(connection_.begin_prepared(sql, params));
   const bool ours = !connection_.run(sql, params).empty();
   return connection_.in_transaction() ? end(ours) : ours;
 }

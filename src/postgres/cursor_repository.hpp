@@ -35,8 +35,10 @@ class CursorRepository {
   bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
              const std::optional<Plan>& plan);
   /// Without a plan; where the backend is our own, `lock` at `position` in the same message.
+  /// `may_be_lost`: by a crash of the server, so where the rows read are durable already nobody
+  /// waits for it.
   bool start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
-                      const std::optional<Position>& position);
+                      const std::optional<Position>& position, bool may_be_lost);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
@@ -52,7 +54,14 @@ class CursorRepository {
     bool starts_next = false;   ///< `start` too: of a round that is read already
     bool with_others = false;   ///< the lock's transaction holds the writes of a handler
   };
-  bool advance(std::uint64_t epoch, const Move& move);
+  /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`
+  /// commits it, anything else takes it back. False: not sent.
+  bool send_ahead(std::uint64_t epoch, const Move& move);
+  /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this in the same message.
+  bool advance_sent(bool goes_on, const std::optional<Move>& next);
+  /// The lock's transaction as it was before `send_ahead`.
+  void take_back();
+  bool advance(std::uint64_t epoch, const Move& move, const std::optional<Move>& next);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
   bool end(bool ours);
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
@@ -64,15 +73,23 @@ class CursorRepository {
   [[nodiscard]] std::string lease_text() const;
   [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
+  [[nodiscard]] Params advance_params(std::uint64_t epoch, const Move& move) const;
+  [[nodiscard]] bool is_plain(const Move& move) const;
+  [[nodiscard]] bool changed_hands(const SourceBroken& refused, std::uint64_t epoch,
+                                   const std::optional<Position>& from);
   [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
                                     const std::optional<Plan>& plan) const;
   bool advance_and_lock(const std::string& statement, const Params& params, std::uint64_t epoch,
-                        const Move& move);
+                        const Move& move, const std::optional<Move>& next);
   /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
   /// message, did not end in the lock.
   std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
                                         std::uint64_t epoch,
-                                        const std::optional<Position>& position);
+                                        const std::optional<Position>& position,
+                                        const std::optional<Move>& next = std::nullopt);
+  [[nodiscard]] Connection::Change change_for(std::uint64_t epoch, const Move& move) const;
+  void remember_sent(std::uint64_t epoch, const std::optional<Move>& move);
+  const std::string& start_statement(bool may_be_lost);
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();
@@ -82,11 +99,29 @@ class CursorRepository {
   std::string holder_;
   milliseconds lease_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
+  std::string start_;
+  std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it
+  std::optional<bool> knows_flushed_;  ///< the server tells whether they do
   std::string lock_;
   std::string advance_;
   std::string advance_plan_;  ///< … and the batch that was planned
   std::string advance_sure_;  ///< … or fails
   bool keeps_plan_;
+  struct Sent {
+    std::uint64_t epoch = 0;
+    std::optional<Position> from;
+    std::optional<Position> to;
+    std::size_t rows = 0;
+    std::size_t next_rows = 0;
+    bool next_started = false;
+    bool starts_next = false;
+
+    friend bool operator==(const Sent&, const Sent&) = default;
+  };
+  [[nodiscard]] static Sent as_sent(std::uint64_t epoch, const Move& move);
+  void prepare_to_take_back();
+  std::optional<Sent> sent_;        ///< ahead of `advance_sent`
+  bool may_be_taken_back_ = false;  ///< what that takes is prepared
   std::optional<std::pair<std::uint64_t, std::optional<Position>>> locked_;  ///< ahead of `lock`
 };
 

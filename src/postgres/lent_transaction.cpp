@@ -31,20 +31,25 @@ Transaction::Answer answer_from(const Said& said) {
 
 }  // namespace
 
+void LentTransaction::use() {
+  if (!ever_used_ && before_first_) before_first_();
+  used_ = ever_used_ = true;
+}
+
 void LentTransaction::mark(std::chrono::milliseconds time_max) {
-  used_ = true;
+  use();
   const auto left = std::max<std::int64_t>(1, time_max.count());  // 0 would be no bound
   connection_.run(fill(sql::mark, {{"time_max_ms", std::to_string(left)}}));
 }
 
 Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
-  used_ = true;
+  use();
   return answer_from(connection_.attempt(statement, params));
 }
 
 Transaction::Answer LentTransaction::run_over(const std::string& statement,
                                               const std::vector<Column>& columns) {
-  used_ = true;
+  use();
   BinaryParams params;
   for (const auto& column : columns) params.push_back(binary_array(column));
   return answer_from(connection_.attempt_binary(statement, params));

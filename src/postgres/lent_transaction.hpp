@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "postgres/connection.hpp"
 #include "seriatim/transaction.hpp"
 
@@ -10,7 +13,9 @@ namespace seriatim::postgres {
 /// Lifetime: that of the connection, which must have the transaction open. Threads: one.
 class LentTransaction final : public Transaction {
  public:
-  explicit LentTransaction(Connection& connection) : connection_(connection) {}
+  /// `before_first`: called before the first statement a handler ever runs here.
+  explicit LentTransaction(Connection& connection, std::function<void()> before_first = {})
+      : connection_(connection), before_first_(std::move(before_first)) {}
 
   void mark(std::chrono::milliseconds time_max) override;
   Answer run(const std::string& statement, const Params& params) override;
@@ -20,10 +25,15 @@ class LentTransaction final : public Transaction {
   void begin() { used_ = false; }
   /// Something of the handler's may be in it.
   [[nodiscard]] bool used() const { return used_; }
+  [[nodiscard]] bool ever_used() const { return ever_used_; }
 
  private:
+  void use();
+
   bool used_ = false;
+  bool ever_used_ = false;
   Connection& connection_;
+  std::function<void()> before_first_;
 };
 
 }  // namespace seriatim::postgres

@@ -2,7 +2,9 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <pqxx/except>
+#include <utility>
 
 namespace seriatim::postgres {
 
@@ -24,23 +26,38 @@ void Pipeline::send(const std::string& prepared,
   ++owed_;
 }
 
-Answer Pipeline::answer_now() {
+void Pipeline::flush() {
+  if (PQpipelineSync(connection_) != 1) lost();
+  ++syncs_;
+}
+
+void Pipeline::ask_now() {
   if (PQsendFlushRequest(connection_) != 1) lost();
-  return answer();
+}
+
+std::vector<Answer> Pipeline::answers_now(std::size_t count) {
+  std::vector<Answer> told;
+  while (count-- > 0) {
+    const bool wanted = unwanted_ == 0;
+    auto next = answer();
+    if (wanted) told.push_back(std::move(next));
+  }
+  return told;
 }
 
 std::vector<Answer> Pipeline::answers() {
-  if (PQpipelineSync(connection_) != 1) lost();
-  synced_ = true;
-  std::vector<Answer> told;
-  while (owed_ > 0) told.push_back(answer());
+  flush();
+  auto told = answers_now(owed_);
   if (!leave()) lost();
   return told;
 }
 
 Answer Pipeline::answer() {
   Answer told(PQgetResult(connection_));
-  if (told.refused()) {
+  for (; told.ends_pipeline(); told = Answer(PQgetResult(connection_))) --syncs_;
+  const bool unwanted =
+      std::exchange(unwanted_, unwanted_ - std::min<std::size_t>(unwanted_, 1)) > 0;
+  if (told.refused() && !unwanted) {
     if (!leave()) lost();
     told.throw_refusal(connection_);
   }
@@ -52,11 +69,11 @@ Answer Pipeline::answer() {
 /// Whatever is still to come is read first. False where it does not come.
 bool Pipeline::leave() {
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) return true;
-  if (!synced_ && PQpipelineSync(connection_) == 1) synced_ = true;
+  if (syncs_ == 0 && PQpipelineSync(connection_) == 1) syncs_ = 1;
   // Two nulls in a row: nothing will follow.
-  for (int nulls = 0; nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
+  for (int nulls = 0; syncs_ > 0 && nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
     const Answer dropped(PQgetResult(connection_));
-    if (dropped.ends_pipeline()) break;
+    if (dropped.ends_pipeline()) --syncs_;
     nulls = dropped.none() ? nulls + 1 : 0;
   }
   return PQexitPipelineMode(connection_) == 1;

@@ -24,9 +24,17 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   void send(const std::string& prepared, const std::vector<std::optional<std::string>>& params);
-  /// Of the first statement that has not been answered, before others are sent.
-  Answer answer_now();
-  /// Of all the others, in their order.
+  /// Has the server run what was sent, as a message of its own: what is refused there keeps nothing
+  /// behind it from being run.
+  void flush();
+  /// Has it answer what was sent so far before it goes on.
+  void ask_now();
+  /// Of the first statements that have not been answered, before others are sent.
+  std::vector<Answer> answers_now(std::size_t count);
+  [[nodiscard]] std::size_t owed() const { return owed_; }
+  /// Nobody asks any more what the server says to what was sent so far.
+  void forget_answers() { unwanted_ = owed_; }
+  /// Of all that were not forgotten, in their order.
   std::vector<Answer> answers();
 
  private:
@@ -36,7 +44,8 @@ class Pipeline {
 
   pg_conn* connection_;
   std::size_t owed_ = 0;
-  bool synced_ = false;
+  std::size_t unwanted_ = 0;  ///< of these, the first
+  std::size_t syncs_ = 0;     ///< messages that were sent and not yet answered to their end
 };
 
 }  // namespace seriatim::postgres

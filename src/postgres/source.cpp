@@ -63,6 +63,7 @@ class PostgresSession final : public LaneSession {
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
+        guard_(source.guard),
         insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
         commit_every_(config.commit_every),
         cursor_(connection_, table_, lane, holder, config.lease,
@@ -123,7 +124,12 @@ class PostgresSession final : public LaneSession {
   }
   bool start(std::uint64_t epoch, bool again) override {
     if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
-    if (!late_look_) return cursor_.start_and_lock(epoch, again, next_rows(), polled_after_);
+    if (!late_look_) {
+      // A parked row that asks for the next number must know how many a receiver may have seen; and
+      // of a lookalike nobody knows what it means by flushed.
+      const bool may_be_lost = !parked_.any() && guard_ == Guard::fence;
+      return cursor_.start_and_lock(epoch, again, next_rows(), polled_after_, may_be_lost);
+    }
     return cursor_.start(epoch, again, next_rows(), late_look_->planned());
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
@@ -131,46 +137,18 @@ class PostgresSession final : public LaneSession {
     return cursor_.lock(epoch, expected);
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
+  bool send_ahead(std::uint64_t epoch, const Advance& advance) override {
+    const auto move = plain_move(advance, records_after(advance));
+    return move && cursor_.send_ahead(epoch, *move);
+  }
   bool advance(std::uint64_t epoch, const Advance& advance) override {
-    CursorRepository::Move move{.from = advance.from,
-                                .to = advance.from,
-                                .ids = {},
-                                .open_ids = {},
-                                .queued = advance.queued.size(),
-                                .redriven = parked_.redriving(),
-                                .next_started = advance.next_started};
-    std::vector<Position> late;
-    const auto pass = [&](const Position& position, bool is_late) {
-      move.ids.push_back(position.id);
-      if (is_late) return late.push_back(position);
-      move.to = position;
-      move.open_ids.push_back(position.id);
-    };
-    auto queued = advance.queued.begin();
-    for (std::size_t i = 0; i <= advance.done.size(); ++i) {
-      for (; queued != advance.queued.end() && queued->before == i; ++queued) {
-        pass(queued->position, queued->late);
-      }
-      if (i == advance.done.size()) break;
-      const auto& done = advance.done[i];
-      pass(done, move.redriven || (late_look_ && late_look_->is_late(done.id)));
-    }
-    if (!connection_.in_transaction()) return false;
-    if (move.redriven) {
-      parked_.take();
-    } else if (!late.empty()) {
-      for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
-    }
-    parked_.queue(advance.queued);
-    records_left_ -= std::min(records_left_, advance.done.size());
+    const bool sent = advance.sent && connection_.sent_ahead();
+    records_left_ = records_after(advance);
     queued_left_ -= std::min(queued_left_, advance.queued.size());
-    if (advance.starts_next) records_left_ = read_ahead_->ready(*hand_end_);
-    if (advance.next_started) move.next_rows = next_rows();
-    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
-    move.starts_next = advance.starts_next;
-    move.with_others = lent_.used();
-    const bool moved = cursor_.advance(epoch, move);
-    if (moved && late_look_) late_look_->advanced(move.ids);
+    const auto next =
+        advance.next ? plain_move(*advance.next, records_after(*advance.next)) : std::nullopt;
+    const bool moved =
+        sent ? cursor_.advance_sent(advance.goes_on, next) : send_and_wait(epoch, advance, next);
     next_starts_ = moved && advance.starts_next;
     return moved;
   }
@@ -247,9 +225,71 @@ class PostgresSession final : public LaneSession {
     poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
     return Round{{}, false, {}, std::move(late), {}};
   }
+  /// Where nothing but the cursor row changes with it.
+  [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Advance& advance,
+                                                                 std::size_t records_left) const {
+    if (late_look_ || parked_.redriving() || lent_.ever_used()) return std::nullopt;
+    CursorRepository::Move move{.from = advance.from,
+                                .to = advance.done.back(),
+                                .ids = {},
+                                .open_ids = {},
+                                .next_started = advance.next_started,
+                                .starts_next = advance.starts_next};
+    move.ids.reserve(advance.done.size());
+    for (const auto& position : advance.done) move.ids.push_back(position.id);
+    move.open_ids = move.ids;
+    if (advance.next_started) move.next_rows = rows_of_call(records_left);
+    return move;
+  }
+  bool send_and_wait(std::uint64_t epoch, const Advance& advance,
+                     const std::optional<CursorRepository::Move>& next) {
+    CursorRepository::Move move{.from = advance.from,
+                                .to = advance.from,
+                                .ids = {},
+                                .open_ids = {},
+                                .queued = advance.queued.size(),
+                                .redriven = parked_.redriving(),
+                                .next_started = advance.next_started};
+    std::vector<Position> late;
+    const auto pass = [&](const Position& position, bool is_late) {
+      move.ids.push_back(position.id);
+      if (is_late) return late.push_back(position);
+      move.to = position;
+      move.open_ids.push_back(position.id);
+    };
+    auto queued = advance.queued.begin();
+    for (std::size_t i = 0; i <= advance.done.size(); ++i) {
+      for (; queued != advance.queued.end() && queued->before == i; ++queued) {
+        pass(queued->position, queued->late);
+      }
+      if (i == advance.done.size()) break;
+      const auto& done = advance.done[i];
+      pass(done, move.redriven || (late_look_ && late_look_->is_late(done.id)));
+    }
+    if (!connection_.in_transaction()) return false;
+    if (move.redriven) {
+      parked_.take();
+    } else if (!late.empty()) {
+      for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
+    }
+    parked_.queue(advance.queued);
+    if (advance.next_started) move.next_rows = next_rows();
+    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
+    move.starts_next = advance.starts_next;
+    move.with_others = lent_.used();
+    const bool moved = cursor_.advance(epoch, move, next);
+    if (moved && late_look_) late_look_->advanced(move.ids);
+    return moved;
+  }
+  /// Of the round in hand, or of the next one where that is started with this.
+  [[nodiscard]] std::size_t records_after(const Advance& advance) const {
+    if (advance.starts_next) return read_ahead_->ready(*hand_end_);
+    return records_left_ - std::min(records_left_, advance.done.size());
+  }
   /// How many rows of the round in hand the next call may take, with those that queue among them.
-  [[nodiscard]] std::size_t next_rows() const {
-    return std::min<std::size_t>(commit_every_, records_left_) + queued_left_;
+  [[nodiscard]] std::size_t next_rows() const { return rows_of_call(records_left_); }
+  [[nodiscard]] std::size_t rows_of_call(std::size_t records_left) const {
+    return std::min<std::size_t>(commit_every_, records_left) + queued_left_;
   }
   Round settled_rows(const std::optional<Position>& after, unsigned rows_max) {
     if (read_ahead_) {
@@ -275,9 +315,10 @@ class PostgresSession final : public LaneSession {
   }
 
   Connection connection_;
-  LentTransaction lent_{connection_};
+  LentTransaction lent_{connection_, [this] { cursor_.take_back(); }};
   Table table_;
   OrderBy order_;
+  Guard guard_;
   milliseconds insert_latency_;  ///< none in id order
   unsigned commit_every_;
   std::size_t records_left_ = 0;  ///< of the round in hand

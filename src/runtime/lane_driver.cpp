@@ -105,13 +105,20 @@ core::Event LaneDriver::carry_out(const core::LockCursor& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::CallHandler& action) {
-  if (Clock::now() > action.not_after) return core::CallExpired{};
   read_ahead(action.then);
+  const bool sent = send_ahead(action);
   const auto began = Clock::now();
+  if (began > action.not_after) return core::CallExpired{};
   auto outcome = call(action);
   const auto kind = outcome.next ? outcome.next->kind : Outcome::Kind::done;
   tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
-  return core::Called{std::move(outcome), action.then && session_->next_read()};
+  return core::Called{std::move(outcome), action.then && (sent || session_->next_read()), sent};
+}
+
+/// What is read is there until the cursor moves: what holds now holds after the call.
+bool LaneDriver::send_ahead(const core::CallHandler& action) {
+  if (!action.foreseen || (action.then && !session_->next_read())) return false;
+  return session_->send_ahead(action.epoch, *action.foreseen);
 }
 
 void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {

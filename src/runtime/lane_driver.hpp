@@ -62,6 +62,7 @@ class LaneDriver {
 
   BatchOutcome call(const core::CallHandler& action);
   void read_ahead(const std::optional<core::PollSource>& then);
+  bool send_ahead(const core::CallHandler& action);
   void tell(const std::function<void(Observer&)>& what) noexcept;
   void tell_changes();
 

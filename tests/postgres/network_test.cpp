@@ -112,7 +112,7 @@ TEST_SUITE("the network of a session") {
     Line line;
     const auto loss = [&] {
       try {
-        line.connection.commit_with("SELECT $1::int", {"1"}, "SELECT $1::text", {"a"});
+        line.connection.commit_with({"SELECT $1::int", {"1"}, "SELECT $1::text", {"a"}});
       } catch (const SessionLost& lost) {
         return std::string(lost.what());
       }

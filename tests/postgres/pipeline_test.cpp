@@ -26,7 +26,7 @@ struct Line {
   std::string commit(const std::string& statement, const Params& params,
                      const std::string& next = found, const Params& next_params = {"1"}) {
     try {
-      return connection.commit_with(statement, params, next, next_params) ? "found" : "not found";
+      return connection.commit_with({statement, params, next, next_params}) ? "found" : "not found";
     } catch (const SessionLost& lost) {
       return "LOST " + lost.sqlstate();
     } catch (const SourceBroken& broken) {
@@ -194,7 +194,8 @@ TEST_SUITE("statements in one round trip") {
     {
       Pipeline pipeline(connection.raw());
       pipeline.send("one", {});
-      pipeline.answer_now();
+      pipeline.ask_now();
+      (void)pipeline.answers_now(1);
       CHECK(
           database.becomes_true("SELECT state = 'active' AND wait_event = 'ClientRead' FROM "
                                 "pg_stat_activity WHERE pid = " +

@@ -40,6 +40,7 @@ Claim CursorStore::claim(const BackendPtr& by) {
   if (holder_ != by->holder) take_over(by);
   holder_backend_ = by;
   lease_until_ = stage_.now() + micros(stage_.setup.config.lease);
+  unwaited_.reset();
   return {true, row(), holder_, !parked_.rows().empty()};
 }
 
@@ -78,6 +79,7 @@ void CursorStore::release(const Backend& by, std::uint64_t epoch, bool untouched
   if (cursor_.epoch != epoch || holder_ != by.holder || locked_by_ != nullptr) return;
   if (untouched && cursor_.attempts > 0) cursor_.attempts -= 1;
   holder_.clear();
+  unwaited_.reset();
   stage_.evidence.releases.push_back(stage_.now());
 }
 
@@ -96,7 +98,7 @@ bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
       (by.sequence_before == cursor_.sequence && by.planned_before == planned_ &&
        (!by.redriven || by.handed_to_before == handed_to_));
   if (!is_ours(by, epoch) || !as_planned) return false;
-  table_.wal.commit(!stage_.sabotaged(Sabotage::no_durability_commit));
+  commit_start(by);
   if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
   const bool kept =
@@ -106,6 +108,28 @@ bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
   hand_over(by);
   by.locked_ahead = !by.plans && lock(by, epoch, by.polled_after);
   return true;
+}
+
+/// Waited for where a row read may still be lost, and where what it writes must not be.
+void CursorStore::commit_start(const Backend& by) {
+  const bool parked = by.any_parked && !stage_.sabotaged(Sabotage::start_forgets_parked);
+  const bool may_be_lost = !by.plans && !parked;
+  const bool rows_durable =
+      table_.wal.all_flushed() || stage_.sabotaged(Sabotage::no_durability_commit);
+  const bool waits = !may_be_lost || !rows_durable;
+  Before before{0, cursor_, handed_to_, retry_at_};
+  before.lsn = table_.wal.commit(waits);
+  if (unwaited_ && unwaited_->lsn <= table_.wal.flushed) unwaited_.reset();
+  if (!waits && !unwaited_) unwaited_ = std::move(before);
+}
+
+void CursorStore::server_crashed() {
+  const auto before = std::exchange(unwaited_, std::nullopt);
+  if (!before || before->lsn <= table_.wal.flushed) return;
+  cursor_ = before->cursor;
+  handed_to_ = before->handed_to;
+  retry_at_ = before->retry_at;
+  stage_.trace(stage_.now(), "cursor", [&] { return std::string("a start is undone"); });
 }
 
 bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected) {
@@ -158,9 +182,16 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advan
   if (advance.starts_next) by.records_left = by.ahead->round.records.size();
   if (advance.next_started) hand_over(by);
   table_.wal.commit(!advance.starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
+  unwaited_.reset();
   by.next_starts = advance.starts_next;
   by.locked_ahead = advance.goes_on && lock(by, epoch, cursor_.position);
   return true;
+}
+
+void CursorStore::take_back(Backend& by) {
+  const auto sent = std::exchange(by.sent, std::nullopt);
+  if (stage_.sabotaged(Sabotage::sent_not_taken_back)) advance(by, cursor_.epoch, *sent);
+  unlock(by);
 }
 
 /// The next call of the round in hand begins.
@@ -373,6 +404,7 @@ void CursorStore::backend_ended(const Backend& backend) {
 void CursorStore::set_state(Cursor::State state) {
   cursor_.state = state;
   cursor_.crashes = 0;
+  unwaited_.reset();
 }
 
 // --- acts on rows: whatever a holder was about to do is refused ----------------------------------
@@ -432,39 +464,6 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
   table_.wal.commit(true);
   if (by == Evidence::Move::By::rewind && stage_.sabotaged(Sabotage::rewind_keeps_epoch)) return;
   new_epoch();
-}
-
-// --- late rows, delivered ------------------------------------------------------------------------
-
-CursorStore::Window CursorStore::window(Backend& by, const std::optional<Position>& cursor) const {
-  by.planned_before = planned_;
-  by.sequence_before = cursor_.sequence;
-  if (!cursor) return {planned_, mark_min};
-  const Mark here = cursor->created_at_us;
-  Mark looked_at = std::max(looked_at_.value_or(mark_min), by.looked_at.value_or(mark_min));
-  if (looked_at == mark_min || stage_.sabotaged(Sabotage::window_from_cursor)) looked_at = here;
-  if (!stage_.sabotaged(Sabotage::window_past_cursor)) looked_at = std::min(looked_at, here);
-  by.looked_at = looked_at;
-  return {planned_, looked_at - stage_.setup.lookback};
-}
-
-// --- the audit -----------------------------------------------------------------------------------
-
-std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned rows_max) const {
-  std::vector<Table::Row> late;
-  for (const auto& row : table_.rows_between(range.after, range.up_to)) {
-    const auto id = std::to_string(row.id);
-    if (!range.ids.contains(id) && !ledger_.has(id)) late.push_back(row);
-    if (late.size() == rows_max) break;
-  }
-  return late;
-}
-
-std::optional<Table::Row> CursorStore::late_row(const std::string& id) const {
-  const auto row = table_.row(id);
-  if (!row || !cursor_.position || ledger_.has(id)) return std::nullopt;
-  const bool ahead = core::comes_after(position_of(*row), *cursor_.position, stage_.setup.order);
-  return ahead ? std::nullopt : row;
 }
 
 }  // namespace seriatim::simulation

@@ -27,6 +27,7 @@ struct Backend {
   bool alive = true;
   unsigned locks_taken = 0;              ///< tells one lock transaction from the next
   bool locked_ahead = false;             ///< with the last commit or start, for the next call
+  std::optional<Advance> sent;           ///< ahead of its call, not committed
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
 
   // Kept by the client, lives as long as the session:
@@ -63,7 +64,8 @@ struct Backend {
 using BackendPtr = std::shared_ptr<Backend>;
 
 /// The cursor row with the statements of LaneSession (seriatim/source.hpp), each done in one
-/// instant. What the row says is never lost: all its commits are synchronous.
+/// instant. What the row says is never lost, for its commits are waited for; but a start's, where
+/// it need not be, until the row's next one.
 class CursorStore {
  public:
   CursorStore(Stage& stage, Table& table)
@@ -73,6 +75,8 @@ class CursorStore {
   bool start(Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
   bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
+  /// What was sent ahead, in the transaction that holds the lock.
+  void take_back(Backend& by);
   bool park(Backend& by, std::uint64_t epoch, const Parking& parking);
   bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
                   milliseconds delay);
@@ -80,6 +84,8 @@ class CursorStore {
   void release(const Backend& by, std::uint64_t epoch, bool untouched);
   Cursor look(const Backend& by);
 
+  /// The server is about to recover from its log.
+  void server_crashed();
   /// The lock goes with the backend that held it.
   void backend_ended(const Backend& backend);
   [[nodiscard]] bool is_locked_by(const Backend& backend) const { return locked_by_ == &backend; }
@@ -138,6 +144,7 @@ class CursorStore {
   [[nodiscard]] bool is_ours(const Backend& by, std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
+  void commit_start(const Backend& by);
   bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
   void note(const std::vector<Passed>& done);
   void go_on(Backend& session, const std::vector<Passed>& done);
@@ -156,6 +163,14 @@ class CursorStore {
   std::vector<std::string> planned_;
   std::optional<Mark> looked_at_;
   Cursor cursor_;
+  /// What a start not waited for changed, as it was.
+  struct Before {
+    std::uint64_t lsn = 0;
+    Cursor cursor;
+    std::uint64_t handed_to = 0;
+    Micros retry_at = 0;
+  };
+  std::optional<Before> unwaited_;
   std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
   std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;

@@ -64,13 +64,17 @@ void hold_in_all(const Setup& setup) {
 }
 
 /// Two rows a call in one order, row by row in the other; and each row a batch, the next one read
-/// ahead, so that it may start with the commit before it.
+/// ahead, so that it may start with the commit before it. Moves are sent ahead of the calls in the
+/// first and the last.
 void hold(Setup setup) {
   setup.order = OrderBy::created_at;
+  setup.sends_ahead = true;
   hold_in_all(setup);
   setup.order = OrderBy::id;
   setup.config.commit_every = 1;
+  setup.sends_ahead = false;
   hold_in_all(setup);
+  setup.sends_ahead = true;
   setup.config.batch_rows = 1;
   setup.config.read_ahead = true;
   hold_in_all(setup);
@@ -109,6 +113,11 @@ Setup operators_that_act(unsigned troubles) {
   return setup;
 }
 
+Setup sent_ahead(Setup setup) {
+  setup.sends_ahead = true;
+  return setup;
+}
+
 /// Rows 1 and 3 are of one key, row 2 of another; people redrive and discard as well as skip.
 Setup rows_that_are_parked(unsigned troubles) {
   auto setup = three_rows(troubles);
@@ -141,6 +150,7 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
     must_be_caught(relays_that_die(1), Sabotage::advance_before_delivery, "P6");
     must_be_caught(answers_that_are_lost(1), Sabotage::cursor_not_reread, "P3 P6");
     must_be_caught(operators_that_act(1), Sabotage::failure_overtaken, "P4");
+    must_be_caught(sent_ahead(operators_that_act(1)), Sabotage::sent_not_taken_back, "P1 P4 P6");
     must_be_caught(rows_that_are_parked(1), Sabotage::queue_not_written, "P1 P6");
     must_be_caught(rows_that_are_parked(2), Sabotage::keys_not_reloaded, "P4 P6");
   }

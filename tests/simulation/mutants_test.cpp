@@ -70,11 +70,26 @@ void rows_lost_often(Setup& setup) {
   setup.crash_in_call = 0.05;
 }
 
+/// Rows that are safe, starts that are not, and parked rows asked for again and again.
+void starts_undone_often(Setup& setup) {
+  setup.config.batch_rows = setup.config.commit_every = 4;
+  setup.async_commit = 0;
+  setup.crash_in_call = 0.05;
+}
+
 /// … and sessions, between the start of a batch and its call.
 void sessions_lost_too(Setup& setup) {
   rows_lost_often(setup);
   setup.config.batch_rows = setup.config.commit_every = 12;
   setup.answer_lost = 0.05;
+}
+
+/// Batches that fail in their midst, and whose moves are sent before.
+void sent_ahead(Setup& setup) {
+  setup.sends_ahead = true;
+  setup.config.commit_every = 5;
+  setup.config.batch_rows = 20;
+  setup.retry_later = 0.05;
 }
 
 void late_rows_delivered(Setup& setup) {
@@ -152,6 +167,10 @@ TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("without the durability commit a crash takes back a row already sent") {
     must_be_caught({.sabotage = Sabotage::no_durability_commit}, Profile::everything, 3'000, "P7");
   }
+  TEST_CASE("a start that is undone though rows are parked gives its number to another row") {
+    must_be_caught({.sabotage = Sabotage::start_forgets_parked}, Profile::parking, 3'000, "P3",
+                   starts_undone_often);
+  }
   TEST_CASE("a batch that starts with the commit before it needs that commit on disk") {
     must_be_caught({.sabotage = Sabotage::next_not_durable}, Profile::everything, 3'000, "P7",
                    rows_lost_often);
@@ -159,6 +178,14 @@ TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("a batch whose attempt is counted has not started by that") {
     must_be_caught({.mutant = Mutant::start_passed_over}, Profile::everything, 3'000, "P7",
                    sessions_lost_too);
+  }
+  TEST_CASE("a move foreseen counts for nothing unless all of it was delivered") {
+    must_be_caught({.mutant = Mutant::foreseen_blindly}, Profile::everything, 1'000, "P1 P4 P6",
+                   sent_ahead);
+  }
+  TEST_CASE("a move sent ahead is taken back unless all of it was delivered") {
+    must_be_caught({.sabotage = Sabotage::sent_not_taken_back}, Profile::everything, 1'000,
+                   "P1 P4 P6", sent_ahead);
   }
   TEST_CASE("a call begun after its time is sent without a lock") {
     must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");

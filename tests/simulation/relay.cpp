@@ -1,6 +1,7 @@
 #include "simulation/relay.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace seriatim::simulation {
@@ -10,6 +11,8 @@ struct Relay::CallInHand {
   core::Time not_after;
   core::Time yield_at;
   std::optional<core::PollSource> then;
+  std::optional<Advance> foreseen;
+  bool sent = false;
   std::size_t number = 0;
   std::size_t place = 0;
   std::optional<BatchOutcome> answer;
@@ -219,8 +222,13 @@ void Relay::perform(const core::AdvanceCursor& a) {
     remembered_->position = a.advance.from;
     remembered_->sequence = lane_->status().sequence;
   }
-  execute([this, a](const BackendPtr& b) {
-    const bool ours = server_.cursors().advance(*b, a.epoch, a.advance);
+  auto advance = a.advance.sent ? *std::exchange(backend_->sent, std::nullopt) : a.advance;
+  advance.goes_on = a.advance.goes_on;
+  std::optional<Advance> next;
+  if (a.advance.next && stage_.setup.sends_ahead) next = *a.advance.next;
+  execute([this, epoch = a.epoch, advance = std::move(advance), next](const BackendPtr& b) {
+    const bool ours = server_.cursors().advance(*b, epoch, advance);
+    if (b->locked_ahead) b->sent = next;
     if (b->locked_ahead) server_.watch_idle_transaction(b);
     return core::Advanced{ours};
   });
@@ -296,11 +304,20 @@ void Relay::execute(Statement statement) {
                            if (!backend->alive)
                              return reply(life, core::SessionEnded{"statement failed"});
                            backend->locked_ahead = false;  // whatever it is, it ends that lock
-                           auto event = run(backend);
-                           if (fate == answered) return reply(life, std::move(event));
-                           server_.end(backend, "answer lost");
-                           reply(life, core::SessionEnded{"answer lost"});
+                           run_at_server(backend, [this, life, backend, fate, run] {
+                             auto event = run(backend);
+                             if (fate == answered) return reply(life, std::move(event));
+                             server_.end(backend, "answer lost");
+                             reply(life, core::SessionEnded{"answer lost"});
+                           });
                          });
+}
+
+/// What was sent ahead is taken back first, and whoever waits for the lock may get it then.
+void Relay::run_at_server(const BackendPtr& backend, const Step& step) {
+  if (!backend->sent) return step();
+  server_.cursors().take_back(*backend);
+  stage_.scheduler.after(stage_.random.between(1, 100), step);
 }
 
 void Relay::reply(unsigned life, core::Event event) {
@@ -327,6 +344,7 @@ void Relay::perform(const core::CallHandler& a) {
   call->not_after = a.not_after;
   call->yield_at = a.yield_at;
   call->then = a.then;
+  if (a.foreseen) call->foreseen = *a.foreseen;
   if (stage_.sabotaged(Sabotage::advance_before_delivery)) advance_early(call);
   later(stage_.random.between(1, 50), [this, call] { begin_call(call); });
 }
@@ -336,9 +354,24 @@ void Relay::begin_call(const CallPtr& call) {
     return tell(core::CallExpired{});
   }
   read_ahead(call->then);
-  if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{});
+  call->sent = send_ahead(*call);
+  if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{{}, false, call->sent});
   call->number = receiver_.begin_call(number_, call->records.front().epoch);
   send_row(call);
+}
+
+/// As src/runtime/lane_driver.cpp and the session do it.
+bool Relay::send_ahead(const CallInHand& call) {
+  const auto& backend = *backend_;
+  const bool plain = !backend.plans && !backend.redriven && call.foreseen;
+  if (!stage_.setup.sends_ahead || !plain || (call.then && !next_read())) return false;
+  if (backend.sent) {
+    const auto& [sent, now] = std::tie(*backend.sent, *call.foreseen);
+    return sent.from == now.from && sent.done == now.done &&
+           sent.next_started == now.next_started && sent.starts_next == now.starts_next;
+  }
+  backend_->sent = call.foreseen;
+  return true;
 }
 
 void Relay::send_row(const CallPtr& call) {
@@ -357,7 +390,7 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
   const bool yields = stopping_ || time() >= call->yield_at || stage_.strikes(stage_.setup.partial);
   if (!failed && !last && !yields) return send_row(call);
   tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt}),
-                    call->then && next_read()});
+                    call->then && (call->sent || next_read()), call->sent});
 }
 
 /// Sabotage: the rows of the call are called done before they are.

@@ -73,6 +73,7 @@ class Relay {
 
   // Statements happen at the server, whatever becomes of us meanwhile.
   void execute(Statement statement);
+  void run_at_server(const BackendPtr& backend, const Step& step);
   void reply(unsigned life, core::Event event);
   void load_parked(core::Event claimed);
   void session_ended();
@@ -105,6 +106,7 @@ class Relay {
   Round settled_rows(const Look& look) const;
 
   void begin_call(const CallPtr& call);
+  bool send_ahead(const CallInHand& call);
   void send_row(const CallPtr& call);
   void row_answered(const CallPtr& call, const Receiver::Answer& answer);
   void advance_early(const CallPtr& call);

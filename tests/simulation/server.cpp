@@ -100,6 +100,7 @@ void Server::crash() {
   if (!up_) return;
   stage_.fault(std::nullopt, "server crashes");
   for (const auto& backend : backends_) end(backend, "backend dies with the server");
+  cursors_.server_crashed();
   table_.crash();
   up_ = false;
   stage_.scheduler.after(stage_.random.between(1, 500) * millisecond, [this] { up_ = true; });

@@ -28,7 +28,9 @@ enum class Sabotage {
   no_epoch_check,            ///< the store does not compare epochs
   advance_before_delivery,   ///< the cursor moves, then the handler is called
   no_durability_commit,      ///< the first call does not wait for the producers' commits to be safe
+  start_forgets_parked,      ///< … nor, though rows are parked, for its own start
   next_not_durable,          ///< … nor that of a batch which starts with the commit before
+  sent_not_taken_back,       ///< a move sent ahead stays though not all was delivered
   late_call,                 ///< the driver begins a call after `not_after`
   no_lock,                   ///< the cursor row is not locked during a call
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
@@ -135,6 +137,7 @@ struct Setup {
 
   bool rewinds = false;            ///< operators rewind too
   bool on_poison_changes = false;  ///< … or configure now dead_letter, now park_key
+  bool sends_ahead = false;        ///< a move is sent before its call is made
   bool faults = false;             ///< relays, receivers or the server fail: rows may be repeated
 };
 

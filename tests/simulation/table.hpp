@@ -19,6 +19,7 @@ struct Wal {
     if (synchronous) flush();
     return written;
   }
+  [[nodiscard]] bool all_flushed() const { return flushed == written; }
   void flush() { flushed = written; }
 };
 

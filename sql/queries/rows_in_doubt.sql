@@ -1,0 +1,2 @@
+-- Nobody asks whether the rows seen are durable.
+SELECT false

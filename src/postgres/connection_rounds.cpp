@@ -1,0 +1,138 @@
+// Several statements in one round trip, and one that is sent before it is needed.
+#include "postgres/guarded.hpp"
+#include "postgres/open_connection.hpp"
+
+namespace seriatim::postgres {
+
+Connection::Both Connection::run_both(std::string_view first, const Params& first_params,
+                                      std::string_view second, const Params& second_params,
+                                      const std::function<void()>& between) {
+  return guarded([&] {
+    const auto expectation = alone();
+    const std::array steps{step(first, first_params), step(second, second_params)};
+    Pipeline pipeline(connection_->raw());
+    pipeline.send(steps[0].name, steps[0].params);
+    if (between) {
+      pipeline.ask_now();
+      auto answer = std::move(pipeline.answers_now(1).front());
+      between();
+      pipeline.send(steps[1].name, steps[1].params);
+      return Both{std::move(answer), std::move(pipeline.answers().front())};
+    }
+    pipeline.send(steps[1].name, steps[1].params);
+    auto answers = pipeline.answers();
+    return Both{std::move(answers[0]), std::move(answers[1])};
+  });
+}
+
+bool Connection::begin_prepared(std::string_view first_statement, const Params& params) {
+  if (in_transaction_ && !(is_known("ROLLBACK") && is_known(first_statement))) rollback();
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    auto steps = steps_back();
+    steps.push_back(control(begin_));
+    steps.push_back(step(first_statement, params));
+    in_transaction_ = true;
+    return !last_answer(steps).empty();
+  });
+}
+
+/// As one text with literals, EXECUTE parsed anew each time, it takes the server a sixth more
+/// (bench/profiles.md).
+bool Connection::commit_with(const Change& change, const Change* ahead) {
+  if (sent_ && !is_known(change.last)) rollback();
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    auto steps = sent_ ? steps_back() : std::vector<Step>{};
+    if (!in_transaction_ || sent_) steps.push_back(control(begin_));
+    steps.push_back(step(change.last, change.last_params));
+    steps.push_back(control("COMMIT"));
+    steps.push_back(control(begin_));
+    steps.push_back(step(change.next, change.next_params));
+    in_transaction_ = true;
+    return !last_answer(steps, ahead).empty();
+  });
+}
+
+void Connection::send_ahead(const Change& change) {
+  guarded([&] {
+    const auto expectation = alone();
+    for (const auto* sql : {"COMMIT", "ROLLBACK"}) control(sql);
+    const auto last = step(change.last, change.last_params);
+    sent_next_ = step(change.next, change.next_params);
+    sent_ = std::make_unique<Pipeline>(connection_->raw());
+    sent_->send(last.name, last.params);
+    sent_->flush();
+    return 0;
+  });
+}
+
+bool Connection::commit_sent(const Change* ahead) {
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const std::vector<Step> steps{control("COMMIT"), control(begin_),
+                                  *std::exchange(sent_next_, std::nullopt)};
+    return !last_answer(steps, ahead).empty();
+  });
+}
+
+bool Connection::end_sent() {
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    const bool found = !answers_to({control("COMMIT")}).front().empty();
+    in_transaction_ = false;
+    return found;
+  });
+}
+
+void Connection::rollback() {
+  if (!in_transaction_) return;
+  const auto steps = sent_ ? steps_back() : std::vector<Step>{};
+  in_transaction_ = false;
+  guarded([&] {
+    if (steps.empty()) return execute("ROLLBACK", Params{}).size();
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    return static_cast<pqxx::result::size_type>(answers_to(steps).size());
+  });
+}
+
+// --- small parts --------------------------------------------------------------------------------
+
+/// Before them that to what was sent ahead, unless it was forgotten.
+std::vector<Answer> Connection::answers_to(const std::vector<Step>& steps, const Change* ahead) {
+  auto pipeline = sent_ ? std::move(sent_) : std::make_unique<Pipeline>(connection_->raw());
+  for (const auto& step : steps) pipeline->send(step.name, step.params);
+  const bool known = is_known("ROLLBACK") && ahead && is_known(ahead->last);
+  if (!known) return pipeline->answers();
+  const auto owed = pipeline->owed();
+  pipeline->ask_now();
+  const auto last = step(ahead->last, ahead->last_params);
+  pipeline->send(last.name, last.params);
+  pipeline->flush();
+  auto answers = pipeline->answers_now(owed);
+  sent_next_ = step(ahead->next, ahead->next_params);
+  sent_ = std::move(pipeline);
+  return answers;
+}
+
+Answer Connection::last_answer(const std::vector<Step>& steps, const Change* ahead) {
+  return std::move(answers_to(steps, ahead).back());
+}
+
+std::vector<Connection::Step> Connection::steps_back() {
+  if (sent_) sent_->forget_answers();
+  std::vector<Step> steps;
+  if (in_transaction_) steps.push_back(control("ROLLBACK"));
+  return steps;
+}
+
+Connection::Step Connection::step(std::string_view sql, const Params& params) {
+  return {prepared(sql), params};
+}
+
+/// BEGIN and COMMIT: what has no plan need not be planned again.
+Connection::Step Connection::control(std::string_view sql) {
+  return {name_of(sql), {}};
+}
+
+}  // namespace seriatim::postgres

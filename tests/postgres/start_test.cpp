@@ -1,0 +1,173 @@
+// Whether the start of a batch waits for the disk: only where a row of it may still be lost, or
+// what it writes itself must not be.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <functional>
+#include <future>
+
+#include "postgres/desk.hpp"
+#include "postgres/embedded_server.hpp"
+#include "postgres/migrate.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+using postgres::EmbeddedServer;
+
+namespace {
+
+/// A session on a table of a server that flushes nothing of its own accord, or seldom.
+struct Beginner {
+  Desk desk{OrderBy::id};
+  TestLane lane;
+
+  explicit Beginner(Guard guard = Guard::fence) : lane(as(guard)) { REQUIRE(lane.claim()); }
+
+  TestLane as(Guard guard) {
+    desk.target.source.guard = guard;
+    return desk.relay();
+  }
+  std::string written() { return desk.database.value("SELECT pg_current_wal_insert_lsn()"); }
+  bool flushed_behind(const std::string& place) {
+    return desk.database.value("SELECT pg_current_wal_flush_lsn() > '" + place + "'") == "t";
+  }
+  /// A batch of one row begins; whether anything of that was flushed.
+  bool start_waits() {
+    REQUIRE(lane.poll(1).records.size() == 1);
+    const auto before = written();
+    REQUIRE(lane.session->start(lane.cursor.epoch));
+    return flushed_behind(before);
+  }
+  /// So often that not all were flushed for a reason of the server's own (the WAL writer is woken
+  /// where a page of it is full).
+  bool every_start_waits(const std::function<void()>& before_each) {
+    for (int n = 1; n <= 5; ++n) {
+      before_each();
+      if (!start_waits()) return false;
+    }
+    return true;
+  }
+  void park_next() {
+    const auto row = lane.poll(1).records.at(0).position;
+    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.session->park(lane.cursor.epoch,
+                               {lane.cursor.position, row, std::nullopt, false, false, 1, "no"}));
+    lane.cursor = lane.session->look();
+  }
+};
+
+/// Whoever waits for commits then waits for a standby that is not there.
+struct StandbyAsked {
+  explicit StandbyAsked(TestDatabase& on) : database(on) {
+    database.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    database.run("SELECT pg_reload_conf()");
+  }
+  ~StandbyAsked() { let_go(); }
+  void let_go() {
+    database.run("ALTER SYSTEM RESET synchronous_standby_names");
+    database.run("SELECT pg_reload_conf()");
+  }
+  TestDatabase& database;
+};
+
+struct OwnServer {
+  std::filesystem::path folder = shared_server().log_file().parent_path().parent_path() / "crashes";
+  EmbeddedServer server{{folder,
+                         {"fsync=off", "wal_writer_delay=10s", "wal_writer_flush_after=1GB",
+                          "bgwriter_lru_maxpages=0", "autovacuum=off"},
+                         {}}};
+  ~OwnServer() {
+    server.stop(EmbeddedServer::Stop::fast);
+    std::filesystem::remove_all(folder);
+  }
+};
+
+/// What a receiver is told of the next row, once its attempt is counted.
+struct Told {
+  std::string id;
+  std::uint64_t sequence;
+  unsigned attempts_before;
+};
+
+Told begin_next(TestLane& lane) {
+  const auto round = lane.poll(1);
+  REQUIRE(round.records.size() == 1);
+  REQUIRE(lane.session->start(lane.cursor.epoch));
+  return {round.records[0].id(), lane.cursor.sequence + 1, lane.cursor.attempts};
+}
+
+}  // namespace
+
+TEST_SUITE("start") {
+  TEST_CASE("a start of rows that are durable is counted and locked, and does not wait") {
+    Beginner beginner;
+    REQUIRE_FALSE(beginner.every_start_waits([&] { beginner.desk.insert(1); }));
+    CHECK(beginner.desk.cursor("attempts >= 1, handed_to, sequence") == "t|1|0");
+    CHECK(beginner.lane.session->lock(beginner.lane.cursor.epoch, std::nullopt));
+  }
+
+  TEST_CASE("a start waits for rows whose producer did not wait for their commits") {
+    Beginner beginner;
+    auto producer = beginner.desk.database.connect("producer");
+    producer.run("SET synchronous_commit = off");
+    CHECK(beginner.every_start_waits(
+        [&] { producer.run("INSERT INTO bookings (payload) VALUES ('{}')"); }));
+  }
+
+  TEST_CASE("while a standby has to confirm commits, a start waits for it") {
+    Beginner beginner;
+    REQUIRE(beginner.lane.poll(1).records.size() == 1);
+    auto& database = beginner.desk.database;
+    StandbyAsked asked(database);
+    // The backends hear of it in their own time.
+    const bool heard =
+        database.becomes_true("SELECT current_setting('synchronous_standby_names') <> ''");
+    auto started = std::async(std::launch::async, [&] {
+      return beginner.lane.session->start(beginner.lane.cursor.epoch);
+    });
+    const bool waits = database.becomes_true(
+        "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
+        "AND application_name = 'seriatim/process/0' AND datname = current_database()");
+    asked.let_go();
+    CHECK(heard);
+    CHECK(waits);
+    CHECK(started.get());
+  }
+
+  TEST_CASE("where rows are parked, a start waits: what was handed over must not be forgotten") {
+    Beginner beginner;
+    beginner.park_next();
+    CHECK(beginner.every_start_waits([&] { beginner.desk.insert(1); }));
+  }
+
+  TEST_CASE("on a server that is no PostgreSQL a start waits, whatever it says is flushed") {
+    Beginner beginner(Guard::latency);
+    CHECK(beginner.every_start_waits([&] { beginner.desk.insert(1); }));
+  }
+
+  TEST_CASE("a start undone by a crash of the server begins the same row under the same number") {
+    OwnServer own;
+    const auto url = own.server.url();
+    postgres::migrate(url);
+    SqlSession(url).run(std::string(bookings) + "INSERT INTO bookings (payload) VALUES ('{}')");
+    bool undone = false;
+    for (int n = 1; n <= 5 && !undone; ++n) {
+      TestLane lane(url, table("bookings", OrderBy::id), "relay " + std::to_string(n));
+      REQUIRE(lane.claim());
+      const auto crashes = lane.cursor.crashes;
+      const auto first = begin_next(lane);
+      own.server.stop(EmbeddedServer::Stop::immediate);
+      own.server.start();
+      lane.session.reset();
+      lane.open();
+      REQUIRE(lane.claim());
+      CHECK(lane.cursor.crashes == crashes);
+      undone = lane.cursor.attempts == first.attempts_before;
+      const auto again = begin_next(lane);
+      CHECK(again.id == first.id);
+      CHECK(again.sequence == first.sequence);
+      lane.session->release(lane.cursor.epoch, false);
+    }
+    CHECK(undone);
+  }
+}
