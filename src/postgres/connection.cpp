@@ -29,6 +29,11 @@ namespace {
 
 constexpr unsigned uses_max = 250;  ///< of one prepared statement
 
+[[noreturn]] void refuse(const char* met) {
+  throw SessionLost(std::string("a fault of seriatim: a statement met ") + met +
+                    "; the session is opened anew and nothing is lost, please report it");
+}
+
 }  // namespace
 
 // --- one statement ------------------------------------------------------------------------------
@@ -103,12 +108,12 @@ void Connection::plan_anew(std::string_view sql) {
 
 /// What the server owes for something else libpq would take for the answer, or drop.
 void Connection::refuse_while_asked() const {
-  if (asked_) throw SessionLost("a statement met rows that were asked for and not read");
+  if (asked_) refuse("rows that were asked for and not read");
 }
 
 void Connection::refuse_while_owed() const {
   refuse_while_asked();
-  if (sent_) throw SessionLost("a statement met another that was sent ahead and not answered");
+  if (sent_) refuse("another that was sent ahead and not answered");
 }
 
 void Connection::prepare(std::string_view sql) {

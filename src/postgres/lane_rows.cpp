@@ -40,6 +40,7 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
 bool holder_waits(Connection& connection, const std::string& process) {
   const auto end = Clock::now() + on_the_way_max;
   do {
+    connection.run(sql::look_at_activity_anew);
     const auto holders = connection.run(sql::holders_that_wait, {process})[0];
     if (holders["waits"].as<bool>()) return true;
     if (!holders["busy"].as<bool>()) return false;
