@@ -57,8 +57,10 @@ struct QueuedRow {
 /// One look at the table.
 struct Round {
   std::vector<Record>
-      records;          ///< settled rows after the cursor, in order; lane fields not yet set
-  bool fenced = false;  ///< committed rows wait behind a transaction that may still insert
+      records;  ///< settled rows after the cursor, in order; lane fields not yet set
+  /// Committed rows wait behind a transaction that may still insert; told where no record is
+  /// brought.
+  bool fenced = false;
   std::vector<Blocker> blockers;
   /// The row after `records` that cannot be read, so the lane halts once it is reached.
   struct Unreadable {

@@ -140,6 +140,9 @@ class Connection {
   bool commit_sent(const Change* ahead = nullptr);
   /// COMMIT alone; whether the statement sent ahead found a row.
   bool end_sent();
+  /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
+  /// nothing is lost should it find none. Directly only.
+  bool commit_after(std::string_view last, const Params& params);
   [[nodiscard]] bool sent_ahead() const { return sent_ != nullptr; }
   /// Does nothing where no transaction is open.
   void rollback();
@@ -181,6 +184,7 @@ class Connection {
   Step control(std::string_view sql);
   Answer last_answer(const std::vector<Step>& steps, const Change* ahead = nullptr);
   std::vector<Answer> answers_to(const std::vector<Step>& steps, const Change* ahead = nullptr);
+  bool commit_found(const std::vector<Step>& steps);
   /// What stands between us and a transaction of our own, where one is open.
   std::vector<Step> steps_back();
   void refuse_while_asked() const;

@@ -77,11 +77,13 @@ bool Connection::commit_sent(const Change* ahead) {
 }
 
 bool Connection::end_sent() {
+  return guarded([&] { return commit_found({control("COMMIT")}); });
+}
+
+bool Connection::commit_after(std::string_view last, const Params& params) {
   return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    const bool found = !answers_to({control("COMMIT")}).front().empty();
-    in_transaction_ = false;
-    return found;
+    refuse_while_owed();
+    return commit_found({step(last, params), control("COMMIT")});
   });
 }
 
@@ -113,6 +115,14 @@ std::vector<Answer> Connection::answers_to(const std::vector<Step>& steps, const
   sent_next_ = step(ahead->next, ahead->next_params);
   sent_ = std::move(pipeline);
   return answers;
+}
+
+/// Of the last statement before the COMMIT that `steps` end with.
+bool Connection::commit_found(const std::vector<Step>& steps) {
+  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+  const bool found = !answers_to(steps).front().empty();
+  in_transaction_ = false;
+  return found;
 }
 
 Answer Connection::last_answer(const std::vector<Step>& steps, const Change* ahead) {

@@ -327,6 +327,13 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
     params.emplace_back(move.redriven ? "1" : "0");
   }
   const auto& statement = planned ? advance_plan_ : surely ? advance_sure_ : advance_;
+  const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
+  if (alone && !connection_.sent_ahead()) {
+    core::crash_point("updated");
+    const bool moved = connection_.commit_after(statement, params);
+    core::crash_point("committed");
+    return moved;
+  }
   const bool moved = connection_.sent_ahead()
                          ? connection_.begin_prepared(statement, params)
                          : !connection_.run_prepared(statement, params).empty();

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds waited_least{1};      ///< for a lock that somebody held
-constexpr milliseconds on_the_way_max{100};  ///< a statement that was sent already
+constexpr milliseconds on_the_way_max{500};  ///< a statement that was sent already
 constexpr int turns_given = 3;
 
 std::string of_process(std::string_view statement, const std::string& process) {

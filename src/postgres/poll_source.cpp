@@ -81,8 +81,7 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
     const Mark f = clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, holders), floor_for(after)};
     auto round = read_settled(range, rows_max, more);
-    const bool asked_for_more = round.records.size() < rows_max && !round.unreadable;
-    if (!asked_for_more || (holders.empty() && !round.records.empty())) return round;
+    if (!round.records.empty() || round.unreadable) return round;
 
     const auto waiting = reader_.first_unsettled(range);
     if (!waiting) return round;
@@ -169,12 +168,10 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
       config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
   const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
   auto round = read_settled({after, settled, unbounded.floor}, rows_max, false);
-  const bool held_back = round.records.size() < std::min<std::size_t>(rows_max, candidates.size());
-  if (held_back && !round.unreadable && settled <= last) {
-    const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
-    round.fenced = true;
-    round.blockers = blockers_of(*waiting, holders);
-  }
+  if (!round.records.empty() || round.unreadable || settled > last) return round;
+  const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
+  round.fenced = true;
+  round.blockers = blockers_of(*waiting, holders);
   return round;
 }
 

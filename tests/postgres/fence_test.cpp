@@ -213,6 +213,27 @@ TEST_CASE("readers, writers of other tables and lockers without writes hold noth
   CHECK(stage.deliver() == Ids{"1"});
 }
 
+TEST_CASE("who holds up what is behind the rows that go out is told when they are gone") {
+  BOTH_ORDERS
+  Stage stage(order);
+  stage.insert("B");
+  stage.insert("B");
+  auto& lane = stage.relay();
+  REQUIRE(lane.deliver(1) == Ids{"1"});
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  stage.insert("B");
+  auto round = lane.poll();
+  CHECK(ids_of(round) == Ids{"2"});
+  CHECK_FALSE(round.fenced);
+  CHECK(round.blockers.empty());
+  REQUIRE(lane.advance(round));
+  round = lane.poll();
+  CHECK(round.records.empty());
+  CHECK(round.fenced);
+  CHECK(round.blockers.size() == 1);
+}
+
 TEST_CASE("a transaction prepared before the first look holds what comes after it") {  // FAULTS 3
   BOTH_ORDERS
   Stage stage(order);

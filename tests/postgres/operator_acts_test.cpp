@@ -235,6 +235,7 @@ TEST_CASE("an act that got the lock while a holder begins anew gives way to what
   REQUIRE(relay.claim());
   desk.target.process.handler_deadline = milliseconds{20'000};
   auto holder = desk.database.connect("holder");
+  holder.run("DO $$ BEGIN END $$");  // the language is loaded by then
   holder.run("UPDATE seriatim.cursor SET holder_pid = pg_backend_pid()");
   holder.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
   auto pausing =

@@ -83,6 +83,22 @@ TEST_SUITE("statements in one round trip") {
     CHECK_FALSE(line.connection.begin_prepared(found, {"2"}));
   }
 
+  TEST_CASE("a last statement takes its COMMIT along: what it found is told") {
+    Line line;
+    const auto* const moves = "UPDATE t SET n = n + $1::int WHERE n = 0 RETURNING n";
+    line.connection.begin("INSERT INTO t VALUES (0)");
+    CHECK(line.connection.commit_after(moves, {"1"}));
+    CHECK_FALSE(line.connection.in_transaction());
+    CHECK(line.database.value("SELECT n FROM t") == "1");
+    line.connection.begin("SELECT 1");
+    CHECK_FALSE(line.connection.commit_after(moves, {"1"}));
+    CHECK_FALSE(line.connection.in_transaction());
+    line.connection.begin("INSERT INTO t VALUES (5)");
+    CHECK_THROWS_AS((void)line.connection.commit_after(insert, {"0"}), SourceBroken);
+    CHECK(line.rows() == "1");
+    CHECK(line.usable());
+  }
+
   TEST_CASE("the first is refused: nothing is committed, and the connection is usable") {
     Line line;
     for (const bool in_transaction : {false, true}) {
