@@ -183,24 +183,25 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_r
   return !connection_.run_prepared(start_, start_params(epoch, again, next_rows, plan)).empty();
 }
 
-const std::string& CursorRepository::start_statement(bool may_be_lost) {
-  if (!may_be_lost) return start_;
+bool CursorRepository::asks_what_is_flushed() {
   if (!knows_flushed_) {
     const auto answer = connection_.attempt(sql::tells_what_is_flushed, {});
     const auto* told = std::get_if<pqxx::result>(&answer);
     knows_flushed_ = told != nullptr && (*told)[0][0].as<bool>();
   }
-  return *knows_flushed_ ? start_unwaited_ : start_;
+  return *knows_flushed_;
 }
 
-bool CursorRepository::start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
-                                      const std::optional<Position>& position, bool may_be_lost) {
+bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
   if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
-    return start(epoch, again, next_rows, std::nullopt);
+    return this->start(epoch, start.again, start.next_rows, std::nullopt);
   }
   connection_.rollback();
-  const auto params = start_params(epoch, again, next_rows, std::nullopt);
-  const auto stands = commit_and_lock(start_statement(may_be_lost), params, epoch, position);
+  auto params = start_params(epoch, start.again, start.next_rows, std::nullopt);
+  const bool unwaited = start.may_be_lost && asks_what_is_flushed();
+  if (unwaited) params.push_back(start.written);
+  const auto stands =
+      commit_and_lock(unwaited ? start_unwaited_ : start_, params, epoch, start.position);
   return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 

@@ -34,11 +34,18 @@ class CursorRepository {
   /// `next_rows`: so many the first call may take.
   bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
              const std::optional<Plan>& plan);
+  struct Start {
+    bool again = false;
+    std::size_t next_rows = 0;
+    std::optional<Position> position;
+    /// By a crash of the server, so where the rows are durable already nobody waits for it.
+    bool may_be_lost = false;
+    std::optional<std::string> written;  ///< to there, when the rows were read; absent: not known
+  };
   /// Without a plan; where the backend is our own, `lock` at `position` in the same message.
-  /// `may_be_lost`: by a crash of the server, so where the rows read are durable already nobody
-  /// waits for it.
-  bool start_and_lock(std::uint64_t epoch, bool again, std::size_t next_rows,
-                      const std::optional<Position>& position, bool may_be_lost);
+  bool start_and_lock(std::uint64_t epoch, const Start& start);
+  /// Known once a start asked for it: the server tells to where its log is written and flushed.
+  [[nodiscard]] bool knows_flushed() const { return knows_flushed_.value_or(false); }
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
@@ -89,7 +96,7 @@ class CursorRepository {
                                         const std::optional<Move>& next = std::nullopt);
   [[nodiscard]] Connection::Change change_for(std::uint64_t epoch, const Move& move) const;
   void remember_sent(std::uint64_t epoch, const std::optional<Move>& move);
-  const std::string& start_statement(bool may_be_lost);
+  bool asks_what_is_flushed();
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
   void refuse_other_lane_count();

@@ -49,6 +49,17 @@ bool holder_waits(Connection& connection, const std::string& process) {
   return false;
 }
 
+/// Waits for what the holder had to do. Asking at once may get the row before it has woken up.
+void let_go_before(Connection& connection, const std::string& process) {
+  const auto version = [&] { return connection.run(sql::cursor_versions, {process})[0][0]; };
+  const auto before = version().as<std::string>("");
+  connection.rollback();
+  const auto end = Clock::now() + on_the_way_max;
+  while (version().as<std::string>("") == before && Clock::now() < end) {
+    std::this_thread::sleep_for(milliseconds{2});
+  }
+}
+
 [[noreturn]] void refuse_unknown(Connection& connection, const std::string& process) {
   std::string known;
   for (const auto& row : connection.run(sql::process_names)) {
@@ -75,7 +86,7 @@ std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& proce
       auto lanes = read_lanes(connection, process);
       if (lanes.empty()) refuse_unknown(connection, process);
       if (!waited || turn == turns_given || !holder_waits(connection, process)) return lanes;
-      connection.rollback();
+      let_go_before(connection, process);
     }
   } catch (const SessionLost& e) {
     if (e.sqlstate() != "55P03") throw;  // lock_not_available

@@ -23,6 +23,9 @@ class PollSource {
   /// rows, or lets go.
   Round poll_on(const Position& after, unsigned rows_max, bool more);
   void let_go() { reader_.let_go(); }
+  /// What the server's log was written to when the rows of a round were read: RowReader.
+  void tell_written() { reader_.tell_written(); }
+  [[nodiscard]] const std::optional<std::string>& written() const { return reader_.written(); }
   /// Something may have come that a poll does not show.
   void prompt() { seldom_.prompt(); }
 

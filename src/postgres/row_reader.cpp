@@ -78,12 +78,15 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
       first_row_(statement_for(sql::first_row_by_created_at, table, lane)),
       unstamped_(statement_for(sql::unstamped_row, table, lane)) {}
 
+RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const {
+  return {bound, from_the_start, rows_max, tells_written_ && bound == BatchBound::share};
+}
+
 /// Composed once: the same text is the same prepared statement.
-const std::string& RowReader::statement(const Shape& shape) {
+const std::string& RowReader::statement(const RowShape& shape) {
   auto& text = statements_[shape];
   if (text.empty()) {
-    text = rows_in_range(table_, lane_, config_.order_by, shape.bound, shape.from_the_start,
-                         shape.rows_max);
+    text = rows_in_range(table_, lane_, config_.order_by, shape);
   }
   return text;
 }
@@ -103,7 +106,7 @@ RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const
 
 Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
   auto params = params_of(range, limits_of(bound, rows_max));
-  return params ? run(statement({bound, !range.after, rows_max}), *params) : Answer();
+  return params ? run(statement(shape_of(bound, !range.after, rows_max)), *params) : Answer();
 }
 
 Answer RowReader::query_share(const Range& range, unsigned rows_max) {
@@ -120,7 +123,7 @@ std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsi
 
 /// A plan made while the table was empty and is kept sorts all its rows for each batch, once there
 /// are many (838 ms for 400 000): the first full batch has it made again.
-void RowReader::plan_anew_for_many(bool full, const Shape& shape) {
+void RowReader::plan_anew_for_many(bool full, const RowShape& shape) {
   if (full && !was_full_ && is_prepared()) connection_.plan_anew(statement(shape));
   was_full_ = full;
 }
@@ -134,7 +137,7 @@ void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows
   const Range next{std::move(end), range.settled, std::nullopt};
   const auto params = params_of(next, limits_of(BatchBound::share, rows_max));
   if (!params) return;
-  connection_.ask(statement({BatchBound::share, false, rows_max}), *params);
+  connection_.ask(statement(shape_of(BatchBound::share, false, rows_max)), *params);
   asked_ = Asked{next, rows_max};
 }
 
@@ -176,6 +179,7 @@ Answer RowReader::run(const std::string& text, const Params& params) {
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
 /// rows are read one by one until the bad one is the first.
 RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
+  written_.reset();
   try {
     return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
   } catch (const SourceBroken& broken) {
@@ -186,8 +190,10 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool mor
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
 RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
+  const auto shape = shape_of(BatchBound::share, !range.after, rows_max);
   const auto rows = query_share(range, rows_max);
-  plan_anew_for_many(rows.size() == rows_max, {BatchBound::share, !range.after, rows_max});
+  plan_anew_for_many(rows.size() == rows_max, shape);
+  if (shape.tells_written && !rows.empty()) written_ = rows.value(0, "written");
   if (more) ask_on(range, rows_max, rows);
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
@@ -197,6 +203,7 @@ RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_
 }
 
 RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) {
+  written_.reset();
   auto batch = exact(query(range, rows_max, BatchBound::bytes), rows_max);
   const auto share = share_of(rows_max) / bytes_scale(table_.payload_is_binary);
   large_rows_ = std::any_of(batch.records.begin(), batch.records.end(),
@@ -212,6 +219,7 @@ RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
 }
 
 RowReader::Batch RowReader::read_first(const Range& range) {
+  written_.reset();
   const auto id = first_id(range);
   return id ? read_one(range, *id) : Batch{};
 }

@@ -43,6 +43,11 @@ class RowReader {
   std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
   void let_go();
 
+  /// From now on `read` asks how far the server's log was written when the rows were read.
+  void tell_written() { tells_written_ = true; }
+  /// … an LSN, at or behind the commits of all rows of the last `read`; absent: not known.
+  [[nodiscard]] const std::optional<std::string>& written() const { return written_; }
+
   /// This row alone, where it stands in the range.
   Batch read_one(const Range& range, const std::string& id);
 
@@ -64,24 +69,18 @@ class RowReader {
   std::optional<Round::Unreadable> unstamped();
 
  private:
-  struct Shape {
-    BatchBound bound;
-    bool from_the_start;
-    unsigned rows_max;
-    auto operator<=>(const Shape&) const = default;
-  };
-
   using Bytes = std::pair<std::size_t, std::size_t>;
 
   Answer query(const Range& range, unsigned rows_max, BatchBound bound);
   Answer query_share(const Range& range, unsigned rows_max);
-  void plan_anew_for_many(bool full, const Shape& shape);
+  void plan_anew_for_many(bool full, const RowShape& shape);
   void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
   Answer query_one(const Range& range, const std::string& id);
   [[nodiscard]] std::optional<Params> params_of(
       const Range& range, const Bytes& bytes,
       const std::optional<std::string>& only_id = std::nullopt) const;
-  const std::string& statement(const Shape& shape);
+  [[nodiscard]] RowShape shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const;
+  const std::string& statement(const RowShape& shape);
   Answer run(const std::string& text, const Params& params);
   [[nodiscard]] bool is_prepared() const;
   Batch read_within_share(const Range& range, unsigned rows_max, bool more);
@@ -105,7 +104,9 @@ class RowReader {
   std::optional<Asked> asked_;  ///< of the server, within shares
   bool was_full_ = false;       ///< the last batch
   bool large_rows_ = false;     ///< the last batch held one over its share
-  std::map<Shape, std::string> statements_;
+  bool tells_written_ = false;
+  std::optional<std::string> written_;
+  std::map<RowShape, std::string> statements_;
   std::string first_row_;
   std::string unstamped_;
 };

@@ -13,15 +13,15 @@ bool hides_values(const Table& table, const LaneId& lane) {
   return table.is_whole_for(lane) && !table.partitioned;
 }
 
-std::string compose(const Table& table, const LaneId& lane, OrderBy order, BatchBound bound,
-                    bool from_the_start, unsigned rows_max, std::string_view alone) {
+std::string compose(const Table& table, const LaneId& lane, OrderBy order, const RowShape& shape,
+                    std::string_view alone) {
   const bool by_id = order == OrderBy::id;
   const auto form = hides_values(table, lane) ? sql::hidden_value : sql::value;
   const auto value = [&](const char* parameter, std::string_view type) {
     return fill(form, {{"parameter", parameter}, {"type", type}});
   };
   const auto after = statement_for(
-      from_the_start ? sql::from_the_start : sql::after_cursor, table, lane,
+      shape.from_the_start ? sql::from_the_start : sql::after_cursor, table, lane,
       {{"after_at", value("$3", "timestamptz")}, {"after_id", value("$4", table.id_type)}});
   const auto range = statement_for(by_id ? sql::range_by_id : sql::range_by_created_at, table, lane,
                                    {{"after_cursor", after},
@@ -30,21 +30,23 @@ std::string compose(const Table& table, const LaneId& lane, OrderBy order, Batch
                                     {"first", value("$3", "bigint")},
                                     {"last", value("$4", "bigint")},
                                     {"alone", alone},
-                                    {"rows_max", std::to_string(rows_max)}});
-  return fill(bound == BatchBound::share ? sql::rows_within_share : sql::rows_within_bytes,
-              {{"range", range}, {"place", by_id ? "place" : "place, tie"}});
+                                    {"rows_max", std::to_string(shape.rows_max)}});
+  return fill(shape.bound == BatchBound::share ? sql::rows_within_share : sql::rows_within_bytes,
+              {{"range", range},
+               {"place", by_id ? "place" : "place, tie"},
+               {"written", shape.tells_written ? sql::written_when_read : ""}});
 }
 
 }  // namespace
 
-std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order, BatchBound bound,
-                          bool from_the_start, unsigned rows_max) {
-  return compose(table, lane, order, bound, from_the_start, rows_max, "true");
+std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
+                          const RowShape& shape) {
+  return compose(table, lane, order, shape, "true");
 }
 
 std::string row_in_range(const Table& table, const LaneId& lane, OrderBy order,
                          bool from_the_start) {
-  return compose(table, lane, order, BatchBound::bytes, from_the_start, 1,
+  return compose(table, lane, order, {BatchBound::bytes, from_the_start, 1, false},
                  statement_for(sql::this_row_alone, table, lane));
 }
 

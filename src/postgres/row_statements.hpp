@@ -13,10 +13,18 @@ enum class BatchBound {
   bytes   ///< the row that would pass the sum (rows_within_bytes.sql)
 };
 
-/// The statement that reads the rows of a lane in a range. Its text and its plan hang on nothing
-/// but these, so it can be prepared.
+/// What the text and the plan of a statement hang on, for one lane.
+struct RowShape {
+  BatchBound bound;
+  bool from_the_start;
+  unsigned rows_max;
+  bool tells_written;  ///< column `written` (written_when_read.sql), within shares
+  auto operator<=>(const RowShape&) const = default;
+};
+
+/// The statement that reads the rows of a lane in a range. It can be prepared.
 [[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
-                                        BatchBound bound, bool from_the_start, unsigned rows_max);
+                                        const RowShape& shape);
 
 /// The same for one row, where it stands in the range.
 [[nodiscard]] std::string row_in_range(const Table& table, const LaneId& lane, OrderBy order,

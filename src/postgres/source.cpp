@@ -95,6 +95,7 @@ class PostgresSession final : public LaneSession {
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     polled_after_ = after;
+    written_.reset();
     if (std::exchange(next_starts_, false)) {
       if (auto round = read_ahead_->take(after, rows_max)) {
         round->started = true;
@@ -128,7 +129,8 @@ class PostgresSession final : public LaneSession {
       // A parked row that asks for the next number must know how many a receiver may have seen; and
       // of a lookalike nobody knows what it means by flushed.
       const bool may_be_lost = !parked_.any() && guard_ == Guard::fence;
-      return cursor_.start_and_lock(epoch, again, next_rows(), polled_after_, may_be_lost);
+      return cursor_.start_and_lock(epoch,
+                                    {again, next_rows(), polled_after_, may_be_lost, written_});
     }
     return cursor_.start(epoch, again, next_rows(), late_look_->planned());
   }
@@ -295,7 +297,10 @@ class PostgresSession final : public LaneSession {
     if (read_ahead_) {
       if (auto round = read_ahead_->take(after, rows_max)) return std::move(*round);
     }
-    return poll_.poll(after, rows_max, expected_);
+    if (cursor_.knows_flushed()) poll_.tell_written();
+    auto round = poll_.poll(after, rows_max, expected_);
+    written_ = poll_.written();
+    return round;
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
   static void go_before(Round& round, Round late) {
@@ -332,6 +337,7 @@ class PostgresSession final : public LaneSession {
   bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
   std::optional<Position> polled_after_;
+  std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;
   IdentityGuard identity_;
   PollSource poll_;

@@ -103,9 +103,9 @@ TEST_CASE("polls of a million rows use an index in both orders") {
 
   for (const auto bound : {BatchBound::share, BatchBound::bytes}) {
     const auto in_time = [&](bool start) {
-      return rows_in_range(by_time, lane, OrderBy::created_at, bound, start, 100);
+      return rows_in_range(by_time, lane, OrderBy::created_at, {bound, start, 100, false});
     };
-    const auto in_ids = rows_in_range(by_id, lane, OrderBy::id, bound, false, 100);
+    const auto in_ids = rows_in_range(by_id, lane, OrderBy::id, {bound, false, 100, false});
     struct Case {
       const char* what;
       std::string statement;
@@ -156,9 +156,10 @@ TEST_CASE("what is held back at a million rows is found by the index") {
 TEST_CASE("polls of text ids use the index too") {
   MillionRows rows("varchar(20)", "i::text");
   const auto table = resolve_table(rows.connection, source(OrderBy::created_at));
-  check_plan(plan(rows.connection,
-                  rows_in_range(table, lane, OrderBy::created_at, BatchBound::share, false, 100),
-                  {share, bytes, middle, "'500000'", settled, always}));
+  check_plan(
+      plan(rows.connection,
+           rows_in_range(table, lane, OrderBy::created_at, {BatchBound::share, false, 100, false}),
+           {share, bytes, middle, "'500000'", settled, always}));
 }
 
 TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the lane") {
@@ -177,7 +178,7 @@ TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the
   rows.database.run("VACUUM ANALYZE t");
   for (const bool start : {false, true}) {
     const auto statement =
-        rows_in_range(table, one, OrderBy::created_at, BatchBound::share, start, 100);
+        rows_in_range(table, one, OrderBy::created_at, {BatchBound::share, start, 100, false});
     const auto text =
         plan(rows.connection, statement,
              {share, bytes, start ? "NULL" : middle, start ? "NULL" : "500000", settled, always},

@@ -32,18 +32,20 @@ struct Beginner {
     return desk.database.value("SELECT pg_current_wal_flush_lsn() > '" + place + "'") == "t";
   }
   /// A batch of one row begins; whether anything of that was flushed.
-  bool start_waits() {
+  bool start_waits(const std::function<void()>& once_read = [] {}) {
     REQUIRE(lane.poll(1).records.size() == 1);
+    once_read();
     const auto before = written();
     REQUIRE(lane.session->start(lane.cursor.epoch));
     return flushed_behind(before);
   }
   /// So often that not all were flushed for a reason of the server's own (the WAL writer is woken
   /// where a page of it is full).
-  bool every_start_waits(const std::function<void()>& before_each) {
+  bool every_start_waits(
+      const std::function<void()>& before_each, const std::function<void()>& once_read = [] {}) {
     for (int n = 1; n <= 5; ++n) {
       before_each();
-      if (!start_waits()) return false;
+      if (!start_waits(once_read)) return false;
     }
     return true;
   }
@@ -112,6 +114,22 @@ TEST_SUITE("start") {
     producer.run("SET synchronous_commit = off");
     CHECK(beginner.every_start_waits(
         [&] { producer.run("INSERT INTO bookings (payload) VALUES ('{}')"); }));
+  }
+
+  TEST_CASE("a start does not wait for what others wrote since its rows were read") {
+    Beginner beginner;
+    beginner.desk.database.run("CREATE TABLE noise (n int)");
+    auto other = beginner.desk.database.connect("other");
+    other.run("SET synchronous_commit = off");
+    const auto lane_rests = [&] {
+      beginner.lane.session->wait_until({});
+    };  // nothing of it is open
+    CHECK_FALSE(beginner.every_start_waits(
+        [&] {
+          lane_rests();
+          beginner.desk.insert(1);
+        },
+        [&] { other.run("INSERT INTO noise VALUES (1)"); }));
   }
 
   TEST_CASE("while a standby has to confirm commits, a start waits for it") {

@@ -114,8 +114,8 @@ bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
 void CursorStore::commit_start(const Backend& by) {
   const bool parked = by.any_parked && !stage_.sabotaged(Sabotage::start_forgets_parked);
   const bool may_be_lost = !by.plans && !parked;
-  const bool rows_durable =
-      table_.wal.all_flushed() || stage_.sabotaged(Sabotage::no_durability_commit);
+  const bool rows_durable = table_.wal.flushed >= by.written.value_or(table_.wal.written) ||
+                            stage_.sabotaged(Sabotage::no_durability_commit);
   const bool waits = !may_be_lost || !rows_durable;
   Before before{0, cursor_, handed_to_, retry_at_};
   before.lsn = table_.wal.commit(waits);

@@ -29,6 +29,7 @@ struct Backend {
   bool locked_ahead = false;             ///< with the last commit or start, for the next call
   std::optional<Advance> sent;           ///< ahead of its call, not committed
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
+  std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
 
   // Kept by the client, lives as long as the session:
   std::optional<core::Fence> fence;

@@ -47,6 +47,7 @@ void Relay::perform(const core::PollSource& a) {
   look->backend = backend_;
   look->asked = a;
   backend_->polled_after = a.after;
+  backend_->written.reset();
   if (std::exchange(backend_->next_starts, false)) {  // known already, as with locked_ahead
     look->round = std::exchange(backend_->ahead, nullptr)->round;
     look->round.started = true;
@@ -313,6 +314,7 @@ void Relay::read_locks(const LookPtr& look) {
 
 void Relay::read_rows(const LookPtr& look) {
   look->round = settled_rows(*look);
+  if (!look->ahead) look->backend->written = server_.table().wal.written;
   if (look->looked || look->ahead || !nothing_in(look->round)) return answer(look);
   find_late_rows(look, [this, look] { answer(look); });
 }

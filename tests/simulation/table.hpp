@@ -19,7 +19,6 @@ struct Wal {
     if (synchronous) flush();
     return written;
   }
-  [[nodiscard]] bool all_flushed() const { return flushed == written; }
   void flush() { flushed = written; }
 };
 
