@@ -77,12 +77,15 @@ bool Connection::commit_sent(const Change* ahead) {
 }
 
 bool Connection::end_sent() {
-  return guarded([&] { return commit_found({control("COMMIT")}); });
+  return guarded([&] {
+    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
+    return commit_found({control("COMMIT")});
+  });
 }
 
 bool Connection::commit_after(std::string_view last, const Params& params) {
   return guarded([&] {
-    refuse_while_owed();
+    const auto expectation = alone();
     return commit_found({step(last, params), control("COMMIT")});
   });
 }
@@ -119,7 +122,6 @@ std::vector<Answer> Connection::answers_to(const std::vector<Step>& steps, const
 
 /// Of the last statement before the COMMIT that `steps` end with.
 bool Connection::commit_found(const std::vector<Step>& steps) {
-  const SilenceWatch::Expectation expectation(*watch_, silence_max_);
   const bool found = !answers_to(steps).front().empty();
   in_transaction_ = false;
   return found;

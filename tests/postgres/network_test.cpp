@@ -124,6 +124,23 @@ TEST_SUITE("the network of a session") {
     CHECK(loss() != "none");
   }
 
+  TEST_CASE("nor does a last statement with its COMMIT, or the preparing before it") {
+    for (const bool prepared : {false, true}) {
+      CAPTURE(prepared);
+      Line line;
+      const auto commit = [&] { (void)line.connection.commit_after("SELECT $1::int", {"1"}); };
+      if (prepared) commit();
+      line.connection.begin("SELECT 1");
+      line.proxy.set({{}, {.swallow = true}}, seriatim::torture::Connections::existing);
+      try {
+        commit();
+        FAIL("answered");
+      } catch (const SessionLost& lost) {
+        CHECK(std::string(lost.what()).find("did not answer in time") != std::string::npos);
+      }
+    }
+  }
+
   TEST_CASE(
       "nor do rows in binary form, asked for at once or ahead, and the preparing before them") {
     const auto loss = [](const auto& work) {
