@@ -2,6 +2,7 @@
 // what it writes itself must not be.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -58,18 +59,39 @@ struct Beginner {
   }
 };
 
-/// Whoever waits for commits then waits for a standby that is not there.
+/// Whoever waits for commits then waits for a standby that is not there. The server's processes
+/// hear of that in their own time, so a session commits until one of its commits waits.
 struct StandbyAsked {
   explicit StandbyAsked(TestDatabase& on) : database(on) {
+    database.run("CREATE TABLE probe (n int)");
     database.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     database.run("SELECT pg_reload_conf()");
+    probing = std::async(std::launch::async, [this] {
+      while (!heard) probe.run("INSERT INTO probe VALUES (1)");
+    });
+    const bool waits = waits_in("probe");
+    heard = true;
+    if (waits) return;
+    let_go();
+    FAIL("no commit waits for a standby");
   }
   ~StandbyAsked() { let_go(); }
+  bool waits_in(const std::string& application) {
+    return database.becomes_true(
+        "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
+        "AND application_name = '" +
+        application + "' AND datname = current_database()");
+  }
   void let_go() {
+    heard = true;
     database.run("ALTER SYSTEM RESET synchronous_standby_names");
     database.run("SELECT pg_reload_conf()");
+    if (probing.valid()) probing.get();
   }
   TestDatabase& database;
+  SqlSession probe = database.connect("probe");
+  std::atomic<bool> heard = false;
+  std::future<void> probing;
 };
 
 struct OwnServer {
@@ -137,17 +159,11 @@ TEST_SUITE("start") {
     REQUIRE(beginner.lane.poll(1).records.size() == 1);
     auto& database = beginner.desk.database;
     StandbyAsked asked(database);
-    // The backends hear of it in their own time.
-    const bool heard =
-        database.becomes_true("SELECT current_setting('synchronous_standby_names') <> ''");
     auto started = std::async(std::launch::async, [&] {
       return beginner.lane.session->start(beginner.lane.cursor.epoch);
     });
-    const bool waits = database.becomes_true(
-        "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
-        "AND application_name = 'seriatim/process/0' AND datname = current_database()");
+    const bool waits = asked.waits_in("seriatim/process/0");
     asked.let_go();
-    CHECK(heard);
     CHECK(waits);
     CHECK(started.get());
   }
