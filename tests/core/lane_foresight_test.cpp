@@ -25,6 +25,16 @@ Called sent(Called called) {
   return called;
 }
 
+/// The rows are about to be called, and behind them one queues.
+void calls_before_queued(Story& story, const std::vector<std::string>& rows,
+                         const std::string& queued) {
+  auto round = Story::round(rows);
+  round.queued.push_back({{1'000, queued}, "k", rows.size()});
+  story.tell(Polled{std::move(round)});
+  story.tell(Started{});
+  story.tell(Locked{});
+}
+
 using Ids = std::vector<std::string>;
 
 }  // namespace
@@ -158,11 +168,7 @@ TEST_SUITE("lane, foresight") {
   TEST_CASE("nor where rows queue behind a parked one, which are set aside with the move") {
     Story story(rows_a_call(2));
     story.claimed({});
-    auto round = Story::round({"7", "8"});
-    round.queued.push_back({{1'000, "9"}, "k", 2});
-    story.tell(Polled{std::move(round)});
-    story.tell(Started{});
-    story.tell(Locked{});
+    calls_before_queued(story, {"7", "8"}, "9");
     CHECK_FALSE(story.expect<CallHandler>().foreseen);
     story.tell(done(2));
     story.tell(Advanced{});
@@ -180,11 +186,7 @@ TEST_SUITE("lane, foresight") {
     cursor.epoch = cursor.attempts = 1;
     story.tell(Looked{cursor});
     story.expect<PollSource>();
-    auto round = Story::round({"7"});
-    round.queued.push_back({{1'000, "8"}, "k", 1});
-    story.tell(Polled{std::move(round)});
-    story.tell(Started{});
-    story.tell(Locked{});
+    calls_before_queued(story, {"7"}, "8");
     CHECK_FALSE(story.expect<CallHandler>().foreseen);
     story.tell(done(1));
     CHECK_FALSE(story.expect<AdvanceCursor>().advance.sent);

@@ -16,6 +16,8 @@ TestDatabase& with_rows(TestDatabase& database) {
   return database;
 }
 
+const std::string update = "UPDATE seriatim.cursor AS c";
+
 /// Rows 1 to 6 of a table; a lane that is about to be called with the first of them.
 struct Desk {
   explicit Desk(unsigned commit_every = 3) {
@@ -36,6 +38,8 @@ struct Desk {
     return move;
   }
   bool send(const Advance& move) { return lane.session->send_ahead(1, move); }
+  /// The move over the first three rows, once the server is done with it.
+  bool send_and_see_it_run() { return send(over(3)) && has_run(update); }
   bool commit(Advance move, bool goes_on = false) {
     move.sent = true;
     move.goes_on = goes_on;
@@ -68,8 +72,6 @@ struct Desk {
   Round round;
 };
 
-const std::string update = "UPDATE seriatim.cursor AS c";
-
 }  // namespace
 
 TEST_SUITE("a move sent ahead of its call") {
@@ -77,8 +79,7 @@ TEST_SUITE("a move sent ahead of its call") {
     for (const bool goes_on : {false, true}) {
       CAPTURE(goes_on);
       Desk desk;
-      REQUIRE(desk.send(desk.over(3)));
-      CHECK(desk.has_run(update));
+      REQUIRE(desk.send_and_see_it_run());
       CHECK(desk.cursor() == "0|1");  // no position yet
       CHECK(desk.is_locked());
       REQUIRE(desk.commit(desk.over(3), goes_on));
@@ -125,8 +126,7 @@ TEST_SUITE("a move sent ahead of its call") {
     for (const bool goes_on : {false, true}) {
       CAPTURE(goes_on);
       Desk desk;
-      REQUIRE(desk.send(desk.over(3)));
-      REQUIRE(desk.has_run(update));
+      REQUIRE(desk.send_and_see_it_run());
       auto part = desk.over(2);
       part.goes_on = goes_on;
       REQUIRE(desk.lane.session->advance(1, part));
@@ -188,8 +188,7 @@ TEST_SUITE("a move sent ahead of its call") {
 
   TEST_CASE("a session that was ended at the server is told of by the advance") {
     Desk desk;
-    REQUIRE(desk.send(desk.over(3)));
-    REQUIRE(desk.has_run(update));
+    REQUIRE(desk.send_and_see_it_run());
     desk.database.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
         "'seriatim/process/0' AND datname = current_database()");
