@@ -169,7 +169,8 @@ void Permutation::begin(Actor& actor, const std::string& work) {
 }
 
 /// Until every session is done with its work or waits for another. The one that steps comes first,
-/// so that the log says the same each time.
+/// then those that are done with it in the order of the sessions, so that the log says the same
+/// each time.
 void Permutation::settle(std::size_t stepping) {
   const auto deadline = Clock::now() + patience;
   while (is_moving(stepping, true)) refuse_past(deadline);
@@ -178,6 +179,7 @@ void Permutation::settle(std::size_t stepping) {
     moving = false;
     for (std::size_t i = 0; i < places_.size(); ++i) moving = is_moving(i, false) || moving;
   }
+  for (const auto& place : std::exchange(done_, {})) say(place.second);
 }
 
 /// Looks once; answers whether it is worth another look, at this session or at those that waited
@@ -188,8 +190,8 @@ bool Permutation::is_moving(std::size_t session, bool stepping) {
   if (!actor.busy()) return false;
   if (actor.done_within(glance)) {
     const auto answer = actor.answer();
-    if (!stepping) say(place.step + " done");
-    say((answer.empty() ? "" : ": " + answer) + "\n");
+    const auto end = (answer.empty() ? "" : ": " + answer) + "\n";
+    stepping ? say(end) : void(done_[session] = place.step + " done" + end);
     place.waits = false;
     return true;
   }

@@ -69,6 +69,7 @@ class Permutation {
   std::vector<Place> places_;
   std::vector<std::string> steps_;
   std::string log_;
+  std::map<std::size_t, std::string> done_;  ///< by session, and not yet said
 };
 
 struct Verdict {

@@ -42,13 +42,6 @@ constexpr const char* behind =
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("a row with an explicit place behind the cursor is found while the lane is idle") {
   BOTH_ORDERS
   Desk desk(order);

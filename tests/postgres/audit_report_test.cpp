@@ -35,13 +35,6 @@ constexpr const char* behind =
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("the audit proves a lane complete up to its cursor, bucket by bucket") {
   BOTH_ORDERS
   Delivered desk(order);

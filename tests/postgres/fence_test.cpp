@@ -69,13 +69,6 @@ const std::string partitioned =
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("a row committed before an older one waits for it") {  // FAULTS 1
   BOTH_ORDERS
   Stage stage(order);
@@ -422,6 +415,36 @@ TEST_CASE("a row younger than insert_latency is waited for, not reported as none
   CHECK(stage.deliver() == Ids{"1"});
 }
 
+TEST_CASE("many rows behind a writer, and those settled before it, go out in order") {
+  BOTH_ORDERS
+  Stage stage(order);
+  Ids expected;
+  for (int id = 1; id <= 124; ++id) expected.push_back(std::to_string(id));
+  const auto insert = [&](const std::string& rows) {
+    stage["B"].run("INSERT INTO t (payload) SELECT 'x' FROM generate_series(1, " + rows + ")");
+  };
+  Ids delivered;
+  const auto deliver = [&] {
+    for (auto ids = stage.deliver(); !ids.empty(); ids = stage.deliver()) {
+      delivered.insert(delivered.end(), ids.begin(), ids.end());
+    }
+  };
+  insert("3");
+  deliver();
+  insert("20");
+  stage["A"].run("BEGIN");
+  stage.insert("A");
+  for (const auto* rows : {"10", "90"}) {  // few, and more than are read before they are settled
+    insert(rows);
+    deliver();
+    CHECK(delivered.size() <= 23);
+    CHECK(stage.relay().poll().fenced);
+  }
+  stage["A"].run("COMMIT");
+  deliver();
+  CHECK(delivered == expected);
+}
+
 TEST_CASE("a row stamped in the future holds the lane without losing it") {
   Stage stage(OrderBy::created_at);
   stage.insert("B");
@@ -430,65 +453,4 @@ TEST_CASE("a row stamped in the future holds the lane without losing it") {
   const auto round = stage.relay().poll();
   CHECK(round.records.empty());
   CHECK(round.fenced);
-}
-
-// --- the cursor beyond the table's end (FAULTS 7) ------------------------------------------------
-
-namespace {
-
-HaltReason reason_of_poll(TestLane& lane) {
-  try {
-    lane.poll();
-  } catch (const SourceBroken& broken) {
-    return broken.reason();
-  }
-  return HaltReason::slot_lost;
-}
-
-}  // namespace
-
-TEST_CASE("a cursor beyond a table that was emptied and restarted halts") {
-  Stage stage(OrderBy::id);
-  for (int i = 0; i < 3; ++i) stage.insert("B");
-  stage.deliver();
-  stage.database.run("TRUNCATE t RESTART IDENTITY");
-  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
-}
-
-TEST_CASE("a cursor beyond a sequence that was set back halts") {
-  Stage stage(OrderBy::id);
-  for (int i = 0; i < 3; ++i) stage.insert("B");
-  stage.deliver();
-  stage.database.run("SELECT setval(pg_get_serial_sequence('t', 'id'), 1)");
-  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
-}
-
-TEST_CASE("newer rows with lower ids than the cursor halt where there is no sequence to ask") {
-  Stage stage(OrderBy::id,
-              "CREATE TABLE t (id bigint PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT "
-              "clock_timestamp(), payload text)");
-  stage.database.run("INSERT INTO t VALUES (10), (11)");
-  stage.deliver();
-  stage.database.run("TRUNCATE t; INSERT INTO t VALUES (3)");
-  CHECK(reason_of_poll(stage.relay()) == HaltReason::cursor_ahead);
-}
-
-TEST_CASE("a table pruned behind the cursor is no reason to halt") {
-  Stage stage(OrderBy::id);
-  for (int i = 0; i < 3; ++i) stage.insert("B");
-  stage.deliver();
-  stage.database.run("DELETE FROM t");
-  CHECK(stage.relay().poll().records.empty());
-  stage.insert("B");
-  CHECK(stage.deliver() == Ids{"4"});
-}
-
-TEST_CASE("a cursor later than the server's clock halts") {
-  Stage stage(OrderBy::created_at);
-  stage.relay();
-  stage.database.run(
-      "UPDATE seriatim.cursor SET position_at = clock_timestamp() + interval '1 min', "
-      "position_id = '1'");
-  stage.relay().claim();
-  CHECK(reason_of_poll(stage.relay()) == HaltReason::clock_back);
 }

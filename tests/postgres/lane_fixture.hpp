@@ -98,3 +98,11 @@ inline bool contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace seriatim::testing
+
+/// A test case of either order by `order`.
+#define BOTH_ORDERS                    \
+  OrderBy order = OrderBy::created_at; \
+  SUBCASE("created_at order") {}       \
+  SUBCASE("id order") {                \
+    order = OrderBy::id;               \
+  }

@@ -101,13 +101,6 @@ struct Outbox {
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE(
     "partitions below every cursor go as a whole, the rest row by row, and the audit stays "
     "complete") {

@@ -13,13 +13,6 @@ using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::prune;
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("what lies below the cursor goes, the row at it stays, and the audit stays complete") {
   BOTH_ORDERS
   Delivered desk(order);

@@ -63,13 +63,6 @@ struct Desk {
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("batches read on follow one another to the end") {
   BOTH_ORDERS
   Desk desk(order, 6);
