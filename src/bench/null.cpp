@@ -8,7 +8,7 @@ namespace seriatim::bench {
 namespace {
 
 constexpr std::uint64_t rows_default = 200'000;
-constexpr int fence_reads = 30;
+constexpr int fence_reads = 300;
 
 class Null {
  public:

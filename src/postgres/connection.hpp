@@ -28,6 +28,13 @@ using Params = std::vector<std::optional<std::string>>;
 /// … in binary form, as the type's receive function reads it.
 using BinaryParams = std::vector<std::string>;
 
+/// `binary`: rows come in binary form.
+struct Statement {
+  std::string_view sql;
+  Params params;
+  bool binary = false;
+};
+
 /// One connection to the server, never silently reopened. The keepalives and the tcp_user_timeout
 /// of the URL (or ours) hold at both of its ends. A server that says nothing for twice the
 /// tcp_user_timeout is given up, unless it is still at the statement.
@@ -93,14 +100,11 @@ class Connection {
   /// transaction left open goes in the same message. Directly only.
   bool begin_prepared(std::string_view first_statement, const Params& params);
 
-  /// Two statements as run_prepared takes them, in one round trip. `between`: called when the first
-  /// is answered and the second not yet sent, which takes two. Directly only.
-  struct Both {
-    Answer first;
-    Answer second;
-  };
-  Both run_both(std::string_view first, const Params& first_params, std::string_view second,
-                const Params& second_params, const std::function<void()>& between = {});
+  /// Statements as run_prepared takes them, in one round trip, each with a snapshot of its own; the
+  /// answers in their order. `before`: called with the number of each but the first when the one
+  /// before it is answered and it is not yet sent, which takes a round trip each. Directly only.
+  std::vector<Answer> run_together(const std::vector<Statement>& statements,
+                                   const std::function<void(std::size_t)>& before = {});
 
   /// In its scope statements stay on one backend. Through a pooler that takes a transaction (and
   /// saves the statements theirs), directly nothing; each statement has its own snapshot either
@@ -179,6 +183,7 @@ class Connection {
   struct Step {
     std::string name;
     Params params;
+    bool binary = false;
   };
   Step step(std::string_view sql, const Params& params);
   Step control(std::string_view sql);

@@ -4,24 +4,28 @@
 
 namespace seriatim::postgres {
 
-Connection::Both Connection::run_both(std::string_view first, const Params& first_params,
-                                      std::string_view second, const Params& second_params,
-                                      const std::function<void()>& between) {
+std::vector<Answer> Connection::run_together(const std::vector<Statement>& statements,
+                                             const std::function<void(std::size_t)>& before) {
   return guarded([&] {
     const auto expectation = alone();
-    const std::array steps{step(first, first_params), step(second, second_params)};
-    Pipeline pipeline(connection_->raw());
-    pipeline.send(steps[0].name, steps[0].params);
-    if (between) {
-      pipeline.ask_now();
-      auto answer = std::move(pipeline.answers_now(1).front());
-      between();
-      pipeline.send(steps[1].name, steps[1].params);
-      return Both{std::move(answer), std::move(pipeline.answers().front())};
+    std::vector<Step> steps;
+    for (const auto& statement : statements) {
+      steps.push_back(step(statement.sql, statement.params));
+      steps.back().binary = statement.binary;
     }
-    pipeline.send(steps[1].name, steps[1].params);
+    Pipeline pipeline(connection_->raw());
+    std::vector<Answer> first;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i > 0 && before) {
+        pipeline.ask_now();
+        for (auto& answer : pipeline.answers_now(1)) first.push_back(std::move(answer));
+        before(i);
+      }
+      pipeline.send(steps[i].name, steps[i].params, steps[i].binary);
+    }
     auto answers = pipeline.answers();
-    return Both{std::move(answers[0]), std::move(answers[1])};
+    std::move(answers.begin(), answers.end(), std::back_inserter(first));
+    return first;
   });
 }
 

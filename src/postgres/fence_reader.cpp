@@ -85,21 +85,28 @@ std::vector<core::Holder> read_lock_holders(Connection& connection, const Table&
 }
 
 /// A tenth of the wall of a poll is saved by one round trip for both (bench/profiles.md). Where a
-/// poll is stopped between them, for a test, the clock is read by then.
-ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table) {
+/// poll is stopped between them, for a test, the clock is read by then, and the rows are not.
+ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table,
+                                       const std::optional<Statement>& rows) {
   if (!connection.direct()) {
     const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
-    return {clock, read_lock_holders(connection, table)};
+    return {clock, read_lock_holders(connection, table), std::nullopt};
   }
-  std::function<void()> between;
-  if (core::has_crash_points) between = [] { core::crash_point("before", "locks"); };
-  const auto both =
-      connection.run_both(sql::clock, {}, sql::lock_holders, {table.name, table.oid}, between);
-  core::crash_point("after", "locks");
-  ClockAndHolders found{std::stoll(both.first.value(0, "clock_us").value()), {}};
-  for (std::size_t row = 0; row < both.second.size(); ++row) {
-    take(holder_row(both.second, row), table, found.holders);
+  std::vector<Statement> statements{{sql::clock, {}}, {sql::lock_holders, {table.name, table.oid}}};
+  if (rows) statements.push_back(*rows);
+  std::function<void(std::size_t)> before;
+  if (core::has_crash_points) {
+    before = [](std::size_t statement) {
+      statement == 1 ? core::crash_point("before", "locks") : core::crash_point("after", "locks");
+    };
   }
+  auto answers = connection.run_together(statements, before);
+  if (!rows) core::crash_point("after", "locks");
+  ClockAndHolders found{std::stoll(answers[0].value(0, "clock_us").value()), {}, std::nullopt};
+  for (std::size_t row = 0; row < answers[1].size(); ++row) {
+    take(holder_row(answers[1], row), table, found.holders);
+  }
+  if (rows) found.rows = std::move(answers[2]);
   return found;
 }
 

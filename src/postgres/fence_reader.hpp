@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,13 +19,16 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<core::Holder> read_lock_holders(Connection& connection,
                                                           const Table& table);
 
-/// The server's clock, µs since 1970, and then the same ones, in one round trip where no pooler is
-/// between.
+/// The server's clock, µs since 1970, then the same ones, and then what `rows` brings, in one round
+/// trip where no pooler is between; there `rows` must not be given.
 struct ClockAndHolders {
   Mark clock = 0;
   std::vector<core::Holder> holders;
+  std::optional<Answer> rows;
 };
-[[nodiscard]] ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table);
+[[nodiscard]] ClockAndHolders read_clock_and_holders(
+    Connection& connection, const Table& table,
+    const std::optional<Statement>& rows = std::nullopt);
 
 /// The same ones for people.
 struct Writers {

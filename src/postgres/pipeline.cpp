@@ -17,10 +17,10 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::send(const std::string& prepared,
-                    const std::vector<std::optional<std::string>>& params) {
+                    const std::vector<std::optional<std::string>>& params, bool binary) {
   const auto values = pointers_to(params);
   if (PQsendQueryPrepared(connection_, prepared.c_str(), static_cast<int>(values.size()),
-                          values.data(), nullptr, nullptr, 0) != 1) {
+                          values.data(), nullptr, nullptr, binary ? 1 : 0) != 1) {
     lost();
   }
   ++owed_;

@@ -23,7 +23,9 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  void send(const std::string& prepared, const std::vector<std::optional<std::string>>& params);
+  /// `binary`: its rows are to come in binary form.
+  void send(const std::string& prepared, const std::vector<std::optional<std::string>>& params,
+            bool binary = false);
   /// Has the server run what was sent, as a message of its own: what is refused there keeps nothing
   /// behind it from being run.
   void flush();

@@ -16,6 +16,10 @@ using Clock = std::chrono::steady_clock;
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
+/// Rows that came with a look and have to wait: with more of them, rows are asked for when they are
+/// settled.
+constexpr std::ptrdiff_t many = 50;
+
 /// How long batches are read up to one bound of the fence.
 constexpr milliseconds settled_for{100};
 
@@ -74,32 +78,71 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
 
 Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max,
                                      bool more) {
+  const Range all{after, mark_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
     fence_asked_at_ = Clock::now();
-    const auto [clock, holders] = read_clock_and_locks();
-    refuse_clock_back(clock, after);
-    const Mark f = clock - microseconds(config_.insert_latency);
-    const Range range{after, settle(f, after, holders), floor_for(after)};
-    auto round = read_settled(range, rows_max, more);
-    if (!round.records.empty() || round.unreadable) return round;
-
-    const auto waiting = reader_.first_unsettled(range);
-    if (!waiting) return round;
+    const auto look = look_at(all, rows_max, more);
+    refuse_clock_back(look.clock, after);
+    const Mark f = look.clock - microseconds(config_.insert_latency);
+    const Range range{after, settle(f, after, look.holders), all.floor};
+    auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
+    if (!found) found = find_settled(range, rows_max, more);
+    auto& [round, waiting] = *found;
+    if (!waiting) return std::move(round);
     // Without writers F itself was the bound, so what waits is not below it.
-    const bool ripens = !waited && holders.empty() && *waiting - f < microseconds(ripening_max);
+    const bool ripens =
+        !waited && look.holders.empty() && *waiting - f < microseconds(ripening_max);
     if (!ripens) {
       round.fenced = true;
-      round.blockers = blockers_of(*waiting, holders);
-      return round;
+      round.blockers = blockers_of(*waiting, look.holders);
+      return std::move(round);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
   }
 }
 
-/// F first, then the locks; rows are read after this by another statement.
-ClockAndHolders PollSource::read_clock_and_locks() {
-  if (config_.guard != Guard::latency) return read_clock_and_holders(connection_, table_);
-  return {connection_.run_prepared(sql::clock, {})[0][0].as<Mark>(), {}};
+/// F first, then the locks, then rows, each by a statement of its own. The rows come along unasked
+/// whether they are settled: that spares a poll that finds some a round trip, and one that has to
+/// wait two.
+ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool more) {
+  if (config_.guard == Guard::latency) {
+    return {connection_.run_prepared(sql::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
+  }
+  if (!more && !many_wait_) {
+    try {
+      return read_clock_and_holders(connection_, table_, reader_.asking_for(all, rows_max));
+    } catch (const SourceBroken&) {
+      // The rows are refused: why, and whether they are settled at all, the other way tells.
+    }
+  }
+  return read_clock_and_holders(connection_, table_);
+}
+
+/// Of rows that came with the look; nothing where they do not tell.
+std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
+                                                          unsigned rows_max) {
+  auto batch = reader_.made_of(rows, range, rows_max);
+  auto& records = batch.records;
+  const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
+    return !core::is_settled(record.position.created_at_us, range.settled);
+  });
+  many_wait_ = records.end() - first > many;
+  Settled found;
+  if (first == records.begin() && first != records.end()) {
+    found.waiting = first->position.created_at_us;
+  }
+  records.erase(first, records.end());
+  if (records.empty() && !found.waiting && !batch.complete) return std::nullopt;
+  found.round.records = std::move(records);
+  return found;
+}
+
+PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_max, bool more) {
+  Settled found{read_settled(range, rows_max, more), std::nullopt};
+  const auto& round = found.round;
+  if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
+  many_wait_ = many_wait_ && found.waiting;
+  return found;
 }
 
 /// Behind what was stamped already.
@@ -121,8 +164,7 @@ void PollSource::refuse_clock_back(Mark clock, const std::optional<Position>& af
 
 Mark PollSource::settle(Mark f, const std::optional<Position>& after, const Holders& holders) {
   if (config_.guard == Guard::latency) return f;
-  const bool by_id = config_.order_by == OrderBy::id;
-  const Mark cursor = !after ? mark_min : by_id ? id_of(*after) : after->created_at_us;
+  const Mark cursor = after ? mark_of(*after, config_.order_by) : mark_min;
   if (!fence_ || cursor < fence_from_) {
     fence_.emplace(cursor);
     fence_from_ = cursor;

@@ -44,7 +44,14 @@ class PollSource {
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
   Round read_settled(const Range& range, unsigned rows_max, bool more);
 
-  ClockAndHolders read_clock_and_locks();
+  /// What is settled, and where there is none of it the mark of the first row that waits.
+  struct Settled {
+    Round round;
+    std::optional<Mark> waiting;
+  };
+  Settled find_settled(const Range& range, unsigned rows_max, bool more);
+  std::optional<Settled> settled_of(const Answer& rows, const Range& range, unsigned rows_max);
+  ClockAndHolders look_at(const Range& all, unsigned rows_max, bool more);
   void refuse_clock_back(Mark clock, const std::optional<Position>& after);
   Mark settle(Mark f, const std::optional<Position>& after, const Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
@@ -68,6 +75,7 @@ class PollSource {
   std::chrono::steady_clock::time_point fence_asked_at_;
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
+  bool many_wait_ = false;                ///< rows came with a look, most of them for nothing
   Seldom seldom_;                         ///< looks for rows that can never be delivered
 };
 

@@ -69,6 +69,10 @@ Mark id_of(const Position& position) {
                          "\", which is no number: order_by was changed under this process");
 }
 
+Mark mark_of(const Position& position, OrderBy order) {
+  return order == OrderBy::id ? id_of(position) : position.created_at_us;
+}
+
 RowReader::RowReader(Connection& connection, const Table& table, const SourceConfig& config,
                      const LaneId& lane)
     : connection_(connection),
@@ -112,7 +116,40 @@ Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound)
 Answer RowReader::query_share(const Range& range, unsigned rows_max) {
   if (asked_ != Asked{range, rows_max}) let_go();
   asked_.reset();
-  return query(range, rows_max, BatchBound::share);
+  const auto near = within_reach(range);
+  auto rows = query(near, rows_max, BatchBound::share);
+  if (near != range && rows.size() < rows_max) rows = query(range, rows_max, BatchBound::share);
+  note_reach(range, rows, rows_max);
+  return rows;
+}
+
+/// A range that ends soon has few partitions, and those behind it the planner leaves out.
+Range RowReader::within_reach(const Range& range) const {
+  if (!reach_ || !range.after) return range;
+  const Mark from = mark_of(*range.after, config_.order_by);
+  auto near = range;
+  if (from < mark_max - *reach_) near.settled = std::min(range.settled, from + *reach_);
+  return near;
+}
+
+/// Twice as far as the last batch came, if that was full.
+void RowReader::note_reach(const Range& range, const Answer& rows, unsigned rows_max) {
+  reach_.reset();
+  if (!table_.partitioned || !range.after || rows.size() < rows_max) return;
+  const auto end = end_of(rows);
+  if (!end) return;
+  const auto width = static_cast<std::uint64_t>(mark_of(*end, config_.order_by)) -
+                     static_cast<std::uint64_t>(mark_of(*range.after, config_.order_by));
+  if (width < mark_max / 2) reach_ = static_cast<Mark>(2 * width + 1);
+}
+
+std::optional<Statement> RowReader::asking_for(const Range& range, unsigned rows_max) {
+  let_go();
+  if (!is_prepared() || large_rows_) return std::nullopt;
+  auto params = params_of(range, limits_of(BatchBound::share, rows_max));
+  if (!params) return std::nullopt;
+  return Statement{statement(shape_of(BatchBound::share, !range.after, rows_max)),
+                   std::move(*params), true};
 }
 
 std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsigned rows_max) {
@@ -135,7 +172,7 @@ void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows
   auto end = end_of(rows);
   if (!end || (config_.order_by == OrderBy::id && !without_hole(range, *end, rows_max))) return;
   const Range next{std::move(end), range.settled, std::nullopt};
-  const auto params = params_of(next, limits_of(BatchBound::share, rows_max));
+  const auto params = params_of(within_reach(next), limits_of(BatchBound::share, rows_max));
   if (!params) return;
   connection_.ask(statement(shape_of(BatchBound::share, false, rows_max)), *params);
   asked_ = Asked{next, rows_max};
@@ -188,16 +225,22 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool mor
   }
 }
 
-/// Up to the first row that is over its share; that row is for the exact way, which sums up.
 RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
+  auto batch = made_of(query_share(range, rows_max), range, rows_max, more);
+  if (large_rows_ && batch.records.empty()) return read_exactly(range, rows_max);
+  return batch;
+}
+
+/// Up to the first row that is over its share; that row is for the exact way, which sums up.
+RowReader::Batch RowReader::made_of(const Answer& rows, const Range& range, unsigned rows_max,
+                                    bool more) {
   const auto shape = shape_of(BatchBound::share, !range.after, rows_max);
-  const auto rows = query_share(range, rows_max);
   plan_anew_for_many(rows.size() == rows_max, shape);
+  written_.reset();
   if (shape.tells_written && !rows.empty()) written_ = rows.value(0, "written");
   if (more) ask_on(range, rows_max, rows);
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
-  if (large_rows_ && read.records.empty()) return read_exactly(range, rows_max);
   const bool complete = read.whole && read.records.size() < rows_max;
   return {std::move(read.records), std::move(read.unreadable), complete};
 }

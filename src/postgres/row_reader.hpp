@@ -24,6 +24,7 @@ struct Range {
 
 /// The number of a row in id order.
 [[nodiscard]] Mark id_of(const Position& position);
+[[nodiscard]] Mark mark_of(const Position& position, OrderBy order);
 
 /// Reads one lane's rows of one table: statements of sql/queries/ in, records out.
 class RowReader {
@@ -39,6 +40,10 @@ class RowReader {
   /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
   /// one is made into records; where it is not, `let_go` soon.
   Batch read(const Range& range, unsigned rows_max, bool more = false);
+  /// What `read` would send first, for a caller who sends it together with others; `made_of` takes
+  /// the answer. Nothing where `read` would go another way.
+  [[nodiscard]] std::optional<Statement> asking_for(const Range& range, unsigned rows_max);
+  Batch made_of(const Answer& rows, const Range& range, unsigned rows_max, bool more = false);
   /// The range the server was asked for, where it is for that place; else that is dropped.
   std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
   void let_go();
@@ -73,6 +78,8 @@ class RowReader {
 
   Answer query(const Range& range, unsigned rows_max, BatchBound bound);
   Answer query_share(const Range& range, unsigned rows_max);
+  [[nodiscard]] Range within_reach(const Range& range) const;
+  void note_reach(const Range& range, const Answer& rows, unsigned rows_max);
   void plan_anew_for_many(bool full, const RowShape& shape);
   void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
   Answer query_one(const Range& range, const std::string& id);
@@ -103,6 +110,7 @@ class RowReader {
   };
   std::optional<Asked> asked_;  ///< of the server, within shares
   bool was_full_ = false;       ///< the last batch
+  std::optional<Mark> reach_;   ///< so far behind the cursor a full batch may well end
   bool large_rows_ = false;     ///< the last batch held one over its share
   bool tells_written_ = false;
   std::optional<std::string> written_;

@@ -34,13 +34,6 @@ std::optional<Round::Unreadable> first_look(TestDatabase& database, const Source
 
 }  // namespace
 
-#define BOTH_ORDERS                    \
-  OrderBy order = OrderBy::created_at; \
-  SUBCASE("created_at order") {}       \
-  SUBCASE("id order") {                \
-    order = OrderBy::id;               \
-  }
-
 TEST_CASE("rows inserted through the parent, into a leaf and into a new partition come in order") {
   BOTH_ORDERS
   Partitioned database;
@@ -73,6 +66,27 @@ TEST_CASE("a partition that is detached or dropped takes its rows away, and noth
   database.run("DROP TABLE t0");
   CHECK(opened.lane.deliver() == Ids{"13", "14", "15"});
   CHECK_FALSE(first_look(database, table("t", order)));
+}
+
+TEST_CASE("rows that lie further apart than those before them fill a batch all the same") {
+  BOTH_ORDERS
+  Partitioned database;
+  Opened opened(database, table("t", order));
+  database.run("CREATE TABLE t2 PARTITION OF t FOR VALUES FROM (20) TO (1000)");
+  const auto insert = [&](int first, int last, int apart) {
+    database.run("INSERT INTO t SELECT i, '2026-01-01Z'::timestamptz + i * interval '1 ms', 'x' " +
+                 ("FROM generate_series(" + std::to_string(first)) + ", " + std::to_string(last) +
+                 ", " + std::to_string(apart) + ") AS i");
+  };
+  insert(1, 9, 1);
+  insert(110, 900, 100);
+  CHECK(opened.lane.deliver(3) == Ids{"1", "2", "3"});
+  CHECK(opened.lane.deliver(3) == Ids{"4", "5", "6"});
+  CHECK(opened.lane.deliver(2) == Ids{"7", "8"});
+  if (order == OrderBy::id) CHECK(opened.lane.deliver(1) == Ids{"9"});  // up to the hole
+  if (order == OrderBy::created_at) CHECK(opened.lane.deliver(2) == Ids{"9", "110"});
+  CHECK(opened.lane.deliver(3).size() == 3);
+  CHECK(opened.lane.deliver(100).back() == "810");
 }
 
 TEST_CASE("a filled partition attached behind the cursor halts with LATE_ROW") {  // FAULTS 8

@@ -161,7 +161,8 @@ TEST_SUITE("statements in one round trip") {
     Line line;
     line.connection.listen("hint");
     const auto notify = "SELECT pg_notify('hint', $1)";
-    line.connection.run_both(notify, {"first"}, notify, {"second"});  // with the end of the answers
+    line.connection.run_together(
+        {{notify, {"first"}}, {notify, {"second"}}});  // behind the answers
     CHECK(line.commit(notify, {"third"}) == "found");
     line.connection.rollback();
     const auto came = line.connection.notifications();
@@ -171,19 +172,24 @@ TEST_SUITE("statements in one round trip") {
     CHECK(came[2].second == "third");
   }
 
-  TEST_CASE("of two, each has its own snapshot, and the second is not sent before it is time") {
+  TEST_CASE("of several, each has its own snapshot, and none is sent before it is time") {
     Line line;
-    const char* const count = "SELECT count(*) AS n FROM t";
-    const auto both = line.connection.run_both(
-        count, none, count, none, [&] { line.database.run("INSERT INTO t VALUES (1)"); });
-    CHECK(both.first.value(0, "n") == "0");
-    CHECK(both.second.value(0, "n") == "1");
+    const Statement count{"SELECT count(*)::int AS n FROM t", {}};
+    const Statement in_binary{count.sql, {}, true};
+    const auto answers =
+        line.connection.run_together({count, count, in_binary}, [&](std::size_t number) {
+          line.database.run("INSERT INTO t VALUES (" + std::to_string(number) + ")");
+        });
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[0].value(0, "n") == "0");
+    CHECK(answers[1].value(0, "n") == "1");
+    CHECK(answers[2].value(0, "n") == std::string("\0\0\0\2", 4));
     const auto again =
-        line.connection.run_both("SELECT clock_timestamp() AS at", none, count, none);
-    CHECK(again.first.value(0, "at"));
-    CHECK(again.second.value(0, "n") == "1");
-    CHECK_THROWS_AS(line.connection.run_both("SELECT 1 / n FROM t WHERE n < $1::int", {"2"},
-                                             "SELECT 1 / (n - $1::int) FROM t", {"1"}),
+        line.connection.run_together({{"SELECT clock_timestamp() AS at", {}}, count});
+    CHECK(again[0].value(0, "at"));
+    CHECK(again[1].value(0, "n") == "2");
+    CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1 / n FROM t WHERE n < $1::int", {"2"}},
+                                                  {"SELECT 1 / (n - $1::int) FROM t", {"1"}}}),
                     SourceBroken);
     CHECK(line.usable());
   }
@@ -191,9 +197,9 @@ TEST_SUITE("statements in one round trip") {
   TEST_CASE("the first of two is refused before the second is sent: the connection is usable") {
     Line line;
     bool called = false;
-    CHECK_THROWS_AS(
-        line.connection.run_both("SELECT 1 / $1::int", {"0"}, found, {"1"}, [&] { called = true; }),
-        SourceBroken);
+    CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1 / $1::int", {"0"}}, {found, {"1"}}},
+                                                 [&](std::size_t) { called = true; }),
+                    SourceBroken);
     CHECK_FALSE(called);
     CHECK(line.usable());
   }
