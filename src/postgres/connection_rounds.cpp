@@ -8,10 +8,10 @@ std::vector<Answer> Connection::run_together(const std::vector<Statement>& state
                                              const std::function<void(std::size_t)>& before) {
   return guarded([&] {
     const auto expectation = alone();
+    for (const auto& statement : statements) prepared(statement.sql);
     std::vector<Step> steps;
-    for (const auto& statement : statements) {
-      steps.push_back(step(statement.sql, statement.params));
-      steps.back().binary = statement.binary;
+    for (const auto& [sql, params, binary] : statements) {
+      steps.push_back({name_of(sql), params, binary});
     }
     Pipeline pipeline(connection_->raw());
     std::vector<Answer> first;

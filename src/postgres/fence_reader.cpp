@@ -84,8 +84,9 @@ std::vector<core::Holder> read_lock_holders(Connection& connection, const Table&
   return found;
 }
 
-/// A tenth of the wall of a poll is saved by one round trip for both (bench/profiles.md). Where a
-/// poll is stopped between them, for a test, the clock is read by then, and the rows are not.
+/// A tenth of the wall of a poll is saved by one round trip for clock and locks
+/// (bench/profiles.md). Where a poll is stopped between them, for a test, the clock is read by
+/// then, and the rows are not.
 ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table,
                                        const std::optional<Statement>& rows) {
   if (!connection.direct()) {

@@ -48,7 +48,9 @@ std::vector<Answer> Pipeline::answers_now(std::size_t count) {
 std::vector<Answer> Pipeline::answers() {
   flush();
   auto told = answers_now(owed_);
-  if (!leave()) lost();
+  Answer refusal;  // of the transaction's end, perhaps, behind all answers
+  if (!leave(&refusal)) lost();
+  if (!refusal.none()) refusal.throw_refusal(connection_);
   return told;
 }
 
@@ -67,14 +69,18 @@ Answer Pipeline::answer() {
 }
 
 /// Whatever is still to come is read first. False where it does not come.
-bool Pipeline::leave() {
+bool Pipeline::leave(Answer* refusal) {
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) return true;
   if (syncs_ == 0 && PQpipelineSync(connection_) == 1) syncs_ = 1;
   // Two nulls in a row: nothing will follow.
   for (int nulls = 0; syncs_ > 0 && nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
-    const Answer dropped(PQgetResult(connection_));
-    if (dropped.ends_pipeline()) --syncs_;
+    Answer dropped(PQgetResult(connection_));
     nulls = dropped.none() ? nulls + 1 : 0;
+    if (dropped.ends_pipeline()) {
+      --syncs_;
+    } else if (refusal && !dropped.none() && dropped.refused()) {
+      *refusal = std::move(dropped);
+    }
   }
   return PQexitPipelineMode(connection_) == 1;
 }

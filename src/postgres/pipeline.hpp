@@ -41,7 +41,7 @@ class Pipeline {
 
  private:
   Answer answer();
-  bool leave();
+  bool leave(Answer* refusal = nullptr);
   [[noreturn]] void lost() const;
 
   pg_conn* connection_;

@@ -16,9 +16,9 @@ using Clock = std::chrono::steady_clock;
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
-/// Rows that came with a look and have to wait: with more of them, rows are asked for when they are
-/// settled.
-constexpr std::ptrdiff_t many = 50;
+/// Rows that came with a look and cannot go out yet: where there are more, those that can are asked
+/// for when they are known, for as long as some wait.
+constexpr std::size_t in_vain_max = 50;
 
 /// How long batches are read up to one bound of the fence.
 constexpr milliseconds settled_for{100};
@@ -81,11 +81,12 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
   const Range all{after, mark_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
     fence_asked_at_ = Clock::now();
-    const auto look = look_at(all, rows_max, more);
+    auto look = look_at(all, rows_max, more);
     refuse_clock_back(look.clock, after);
     const Mark f = look.clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, look.holders), all.floor};
     auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
+    look.rows.reset();
     if (!found) found = find_settled(range, rows_max, more);
     auto& [round, waiting] = *found;
     if (!waiting) return std::move(round);
@@ -108,11 +109,12 @@ ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool mo
   if (config_.guard == Guard::latency) {
     return {connection_.run_prepared(sql::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
   }
-  if (!more && !many_wait_) {
+  const auto rows = more || rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
+  if (rows) {
     try {
-      return read_clock_and_holders(connection_, table_, reader_.asking_for(all, rows_max));
+      return read_clock_and_holders(connection_, table_, rows);
     } catch (const SourceBroken&) {
-      // The rows are refused: why, and whether they are settled at all, the other way tells.
+      rows_apart_ = true;  // they are refused: why, and whether they are settled, is told apart
     }
   }
   return read_clock_and_holders(connection_, table_);
@@ -121,18 +123,20 @@ ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool mo
 /// Of rows that came with the look; nothing where they do not tell.
 std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
                                                           unsigned rows_max) {
-  auto batch = reader_.made_of(rows, range, rows_max);
+  auto batch = reader_.brought(rows, range, rows_max);
   auto& records = batch.records;
   const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
     return !core::is_settled(record.position.created_at_us, range.settled);
   });
-  many_wait_ = records.end() - first > many;
+  const auto in_vain = rows.size() - static_cast<std::size_t>(first - records.begin());
   Settled found;
   if (first == records.begin() && first != records.end()) {
     found.waiting = first->position.created_at_us;
   }
   records.erase(first, records.end());
-  if (records.empty() && !found.waiting && !batch.complete) return std::nullopt;
+  const bool tells = !records.empty() || found.waiting || batch.complete;
+  rows_apart_ = !tells || in_vain > in_vain_max;
+  if (!tells) return std::nullopt;
   found.round.records = std::move(records);
   return found;
 }
@@ -141,7 +145,7 @@ PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_m
   Settled found{read_settled(range, rows_max, more), std::nullopt};
   const auto& round = found.round;
   if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
-  many_wait_ = many_wait_ && found.waiting;
+  rows_apart_ = rows_apart_ && found.waiting;
   return found;
 }
 

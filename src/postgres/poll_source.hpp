@@ -75,7 +75,7 @@ class PollSource {
   std::chrono::steady_clock::time_point fence_asked_at_;
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
-  bool many_wait_ = false;                ///< rows came with a look, most of them for nothing
+  bool rows_apart_ = false;               ///< they came with a look in vain, and some wait still
   Seldom seldom_;                         ///< looks for rows that can never be delivered
 };
 

@@ -114,9 +114,9 @@ Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound)
 }
 
 Answer RowReader::query_share(const Range& range, unsigned rows_max) {
-  if (asked_ != Asked{range, rows_max}) let_go();
-  asked_.reset();
-  const auto near = within_reach(range);
+  if (!asked_ || asked_->range != range || asked_->rows_max != rows_max) let_go();
+  const auto asked = std::exchange(asked_, std::nullopt);
+  const auto near = asked ? asked->near : within_reach(range);
   auto rows = query(near, rows_max, BatchBound::share);
   if (near != range && rows.size() < rows_max) rows = query(range, rows_max, BatchBound::share);
   note_reach(range, rows, rows_max);
@@ -143,13 +143,20 @@ void RowReader::note_reach(const Range& range, const Answer& rows, unsigned rows
   if (width < mark_max / 2) reach_ = static_cast<Mark>(2 * width + 1);
 }
 
-std::optional<Statement> RowReader::asking_for(const Range& range, unsigned rows_max) {
+/// A bound above is what keeps partitions to come, and empty as yet, out of the plan.
+std::optional<Statement> RowReader::asking_for(const Range& unbounded, unsigned rows_max) {
   let_go();
-  if (!is_prepared() || large_rows_) return std::nullopt;
-  auto params = params_of(range, limits_of(BatchBound::share, rows_max));
+  if (!is_prepared() || table_.partitioned || large_rows_) return std::nullopt;
+  auto params = params_of(unbounded, limits_of(BatchBound::share, rows_max));
   if (!params) return std::nullopt;
-  return Statement{statement(shape_of(BatchBound::share, !range.after, rows_max)),
+  return Statement{statement(shape_of(BatchBound::share, !unbounded.after, rows_max)),
                    std::move(*params), true};
+}
+
+RowReader::Batch RowReader::brought(const Answer& rows, const Range& range, unsigned rows_max) {
+  const bool full = rows.size() == rows_max && last_mark(rows).value_or(mark_max) < range.settled;
+  plan_anew_for_many(full, shape_of(BatchBound::share, !range.after, rows_max));
+  return made_of(rows, rows_max);
 }
 
 std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsigned rows_max) {
@@ -172,10 +179,11 @@ void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows
   auto end = end_of(rows);
   if (!end || (config_.order_by == OrderBy::id && !without_hole(range, *end, rows_max))) return;
   const Range next{std::move(end), range.settled, std::nullopt};
-  const auto params = params_of(within_reach(next), limits_of(BatchBound::share, rows_max));
+  const auto near = within_reach(next);
+  const auto params = params_of(near, limits_of(BatchBound::share, rows_max));
   if (!params) return;
   connection_.ask(statement(shape_of(BatchBound::share, false, rows_max)), *params);
-  asked_ = Asked{next, rows_max};
+  asked_ = Asked{next, near, rows_max};
 }
 
 void RowReader::let_go() {
@@ -226,19 +234,18 @@ RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool mor
 }
 
 RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
-  auto batch = made_of(query_share(range, rows_max), range, rows_max, more);
+  const auto rows = query_share(range, rows_max);
+  plan_anew_for_many(rows.size() == rows_max, shape_of(BatchBound::share, !range.after, rows_max));
+  if (more) ask_on(range, rows_max, rows);
+  auto batch = made_of(rows, rows_max);
   if (large_rows_ && batch.records.empty()) return read_exactly(range, rows_max);
   return batch;
 }
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
-RowReader::Batch RowReader::made_of(const Answer& rows, const Range& range, unsigned rows_max,
-                                    bool more) {
-  const auto shape = shape_of(BatchBound::share, !range.after, rows_max);
-  plan_anew_for_many(rows.size() == rows_max, shape);
+RowReader::Batch RowReader::made_of(const Answer& rows, unsigned rows_max) {
   written_.reset();
-  if (shape.tells_written && !rows.empty()) written_ = rows.value(0, "written");
-  if (more) ask_on(range, rows_max, rows);
+  if (tells_written_ && !rows.empty()) written_ = rows.value(0, "written");
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
   const bool complete = read.whole && read.records.size() < rows_max;

@@ -40,17 +40,19 @@ class RowReader {
   /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
   /// one is made into records; where it is not, `let_go` soon.
   Batch read(const Range& range, unsigned rows_max, bool more = false);
-  /// What `read` would send first, for a caller who sends it together with others; `made_of` takes
-  /// the answer. Nothing where `read` would go another way.
-  [[nodiscard]] std::optional<Statement> asking_for(const Range& range, unsigned rows_max);
-  Batch made_of(const Answer& rows, const Range& range, unsigned rows_max, bool more = false);
+  /// In created_at order, for a caller who sends it together with others: reads a range without a
+  /// bound above. Nothing where `read` is better. `brought` makes records of what came, also of
+  /// those behind `range`.
+  [[nodiscard]] std::optional<Statement> asking_for(const Range& unbounded, unsigned rows_max);
+  Batch brought(const Answer& rows, const Range& range, unsigned rows_max);
   /// The range the server was asked for, where it is for that place; else that is dropped.
   std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
   void let_go();
 
   /// From now on `read` asks how far the server's log was written when the rows were read.
   void tell_written() { tells_written_ = true; }
-  /// … an LSN, at or behind the commits of all rows of the last `read`; absent: not known.
+  /// … an LSN, at or behind the commits of all rows of the last `read` or `brought`; absent: not
+  /// known.
   [[nodiscard]] const std::optional<std::string>& written() const { return written_; }
 
   /// This row alone, where it stands in the range.
@@ -91,6 +93,7 @@ class RowReader {
   Answer run(const std::string& text, const Params& params);
   [[nodiscard]] bool is_prepared() const;
   Batch read_within_share(const Range& range, unsigned rows_max, bool more);
+  Batch made_of(const Answer& rows, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
@@ -105,8 +108,8 @@ class RowReader {
   LaneId lane_;
   struct Asked {
     Range range;
+    Range near;  ///< what was sent of it
     unsigned rows_max;
-    bool operator==(const Asked&) const = default;
   };
   std::optional<Asked> asked_;  ///< of the server, within shares
   bool was_full_ = false;       ///< the last batch

@@ -134,6 +134,10 @@ std::optional<Position> end_of(const Answer& rows) {
   return Position{*created, std::string(*rows.cell(rows.size() - 1, id))};
 }
 
+std::optional<Mark> last_mark(const Answer& rows) {
+  return rows.empty() ? std::nullopt : mark_from(rows.cell(rows.size() - 1, created_at));
+}
+
 std::size_t found_in(const Answer& rows) {
   return rows.empty() ? 0 : number(rows.cell(0, found));
 }

@@ -191,7 +191,11 @@ bool Permutation::is_moving(std::size_t session, bool stepping) {
   if (actor.done_within(glance)) {
     const auto answer = actor.answer();
     const auto end = (answer.empty() ? "" : ": " + answer) + "\n";
-    stepping ? say(end) : void(done_[session] = place.step + " done" + end);
+    if (stepping) {
+      say(end);
+    } else {
+      done_[session] = place.step + " done" + end;
+    }
     place.waits = false;
     return true;
   }

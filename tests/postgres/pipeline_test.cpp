@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <future>
+
 #include "postgres/connection.hpp"
 #include "postgres/open_connection.hpp"
 #include "seriatim/error.hpp"
@@ -191,6 +193,34 @@ TEST_SUITE("statements in one round trip") {
     CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1 / n FROM t WHERE n < $1::int", {"2"}},
                                                   {"SELECT 1 / (n - $1::int) FROM t", {"1"}}}),
                     SourceBroken);
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("of several in one message, each has its own snapshot") {
+    Line line;
+    auto holder = line.database.connect("holder");
+    holder.run("SELECT pg_advisory_lock(1)");
+    const Statement count{"SELECT count(*) AS n FROM t", {}};
+    auto asking = std::async(std::launch::async, [&] {
+      return line.connection.run_together({count, {"SELECT pg_advisory_lock(1)", {}}, count});
+    });
+    REQUIRE(line.database.becomes_true("SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"));
+    holder.run("INSERT INTO t VALUES (1)");
+    holder.run("SELECT pg_advisory_unlock(1)");
+    const auto answers = asking.get();
+    CHECK(answers[0].value(0, "n") == "0");
+    CHECK(answers[2].value(0, "n") == "1");
+  }
+
+  TEST_CASE("of several, the end of their transaction may be refused") {
+    Line line;
+    line.database.run(
+        "CREATE TABLE seen (n int UNIQUE DEFERRABLE INITIALLY DEFERRED);"
+        "CREATE FUNCTION see(n int) RETURNS int LANGUAGE sql AS "
+        "$$ INSERT INTO seen VALUES (n) RETURNING n $$");
+    const Statement see{"SELECT see(1)", {}};
+    CHECK(line.connection.run_together({{"SELECT 1", {}}, see}).size() == 2);
+    CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1", {}}, see}), SourceBroken);
     CHECK(line.usable());
   }
 
