@@ -240,9 +240,10 @@ TEST_CASE("an act that got the lock while a holder begins anew gives way to what
   holder.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
   auto pausing =
       std::async(std::launch::async, [&] { return desk.admin.pause(desk.target, alice); });
+  // So long that it knows it waited.
   REQUIRE(desk.database.becomes_true(
       "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
-      "wait_event_type = 'Lock'"));
+      "wait_event_type = 'Lock' AND clock_timestamp() > query_start + interval '10 ms'"));
   // One message, with time enough for the act in its midst.
   holder.run(
       "ROLLBACK; DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP END LOOP; "
