@@ -97,8 +97,8 @@ ClockAndHolders read_clock_and_holders(Connection& connection, const Table& tabl
   if (rows) statements.push_back(*rows);
   std::function<void(std::size_t)> before;
   if (core::has_crash_points) {
-    before = [](std::size_t statement) {
-      statement == 1 ? core::crash_point("before", "locks") : core::crash_point("after", "locks");
+    before = [](std::size_t number) {
+      core::crash_point(number == 1 ? "before" : "after", "locks");
     };
   }
   auto answers = connection.run_together(statements, before);
