@@ -90,7 +90,7 @@ pqxx::result Connection::execute_prepared(std::string_view sql, const auto& para
 const std::string& Connection::prepared(std::string_view sql) {
   refuse_while_asked();
   const auto known = prepared_.find(sql);
-  if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_) {
+  if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_ && !sent_) {
     connection_->unprepare(known->second.name);
     prepared_.erase(known);
   }

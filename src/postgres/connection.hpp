@@ -28,10 +28,10 @@ using Params = std::vector<std::optional<std::string>>;
 /// … in binary form, as the type's receive function reads it.
 using BinaryParams = std::vector<std::string>;
 
-/// `binary`: rows come in binary form.
+/// `sql` is its caller's until it is answered. `binary`: rows come in binary form.
 struct Statement {
   std::string_view sql;
-  Params params;
+  Params params = {};
   bool binary = false;
 };
 
@@ -98,7 +98,7 @@ class Connection {
   pqxx::result begin(std::string_view first_statement);
   /// The same for a statement as run_prepared takes it; whether it found a row. The ROLLBACK of a
   /// transaction left open goes in the same message. Directly only.
-  bool begin_prepared(std::string_view first_statement, const Params& params);
+  bool begin_prepared(Statement first);
 
   /// Statements as run_prepared takes them, in one round trip, each with a snapshot of its own; the
   /// answers in their order. `before`: called with the number of each but the first when the one
@@ -124,30 +124,30 @@ class Connection {
 
   /// SessionLost from here means: in doubt.
   void commit();
-  /// A transaction's last statement, as run_prepared takes it, and the first of the transaction
-  /// after it, as begin_prepared does.
+  /// A transaction's last statement and the first of the transaction after it, both as run_prepared
+  /// takes them.
   struct Change {
-    std::string_view last;
-    Params last_params;
-    std::string_view next;
-    Params next_params;
+    Statement last;
+    Statement next;
   };
+  /// Makes what is sent ahead, while the server is at what was sent before it.
+  using Ahead = std::function<Change()>;
   /// In one round trip, of which only the last answer is told, the last statement, in the open
   /// transaction (in a new one where something was sent ahead in that) or one of its own, COMMIT,
-  /// and begin_prepared with the next. Directly only. `ahead`: sent in the same message, as
-  /// `send_ahead` does.
-  bool commit_with(const Change& change, const Change* ahead = nullptr);
+  /// and begin_prepared with the next. Directly only. `ahead`: sent behind it, as `send_ahead`
+  /// does.
+  bool commit_with(Change change, const Ahead& ahead = {});
   /// The same in two parts. Sends the last statement and does not wait: the server works at it
   /// meanwhile. `rollback` and `begin_prepared` take it back; the connection is of no other use.
-  void send_ahead(const Change& change);
+  void send_ahead(Change change);
   /// COMMIT and the next statement in one message, the rest as `commit_with`.
-  bool commit_sent(const Change* ahead = nullptr);
+  bool commit_sent(const Ahead& ahead = {});
   /// COMMIT alone; whether the statement sent ahead found a row.
   bool end_sent();
   /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
   /// nothing is lost should it find none. Directly only.
-  bool commit_after(std::string_view last, const Params& params);
-  [[nodiscard]] bool sent_ahead() const { return sent_ != nullptr; }
+  bool commit_after(Statement last);
+  [[nodiscard]] bool sent_ahead() const { return sent_.has_value(); }
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -180,18 +180,14 @@ class Connection {
   const std::string& prepared(std::string_view sql);
   const std::string& name_of(std::string_view sql);
   [[nodiscard]] bool is_known(std::string_view sql) const;
-  struct Step {
-    std::string name;
-    Params params;
-    bool binary = false;
-  };
-  Step step(std::string_view sql, const Params& params);
-  Step control(std::string_view sql);
-  Answer last_answer(const std::vector<Step>& steps, const Change* ahead = nullptr);
-  std::vector<Answer> answers_to(const std::vector<Step>& steps, const Change* ahead = nullptr);
-  bool commit_found(const std::vector<Step>& steps);
+  void send(Pipeline& pipeline, const Statement& known);
+  void make_known(const std::vector<Statement>& statements);
+  std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});
+  std::optional<Statement> send_behind(Pipeline& pipeline, const Ahead& ahead);
+  bool begin_found(const std::vector<Statement>& statements, const Ahead& ahead = {});
+  bool commit_found(std::vector<Statement> statements);
   /// What stands between us and a transaction of our own, where one is open.
-  std::vector<Step> steps_back();
+  std::vector<Statement> way_back();
   void refuse_while_asked() const;
   void refuse_while_owed() const;
   [[nodiscard]] SilenceWatch::Expectation alone() const;
@@ -209,8 +205,11 @@ class Connection {
   std::uint64_t prepared_count_ = 0;
   Answer receive_asked();
   std::optional<Fetch> asked_;
-  std::unique_ptr<Pipeline> sent_;  ///< holds the answer to what was sent ahead
-  std::optional<Step> sent_next_;   ///< the first statement after it and its COMMIT
+  struct SentAhead {
+    std::unique_ptr<Pipeline> pipeline;  ///< holds its answer
+    Statement next;                      ///< the first statement after it and its COMMIT
+  };
+  std::optional<SentAhead> sent_;
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

@@ -1,27 +1,36 @@
 // Several statements in one round trip, and one that is sent before it is needed.
+#include <algorithm>
+#include <array>
+
 #include "postgres/guarded.hpp"
 #include "postgres/open_connection.hpp"
 
 namespace seriatim::postgres {
 
+namespace {
+
+/// Ends one transaction and begins the next.
+constexpr std::string_view commit_and_begin = "COMMIT AND CHAIN";
+/// Whatever becomes of what is sent ahead ends with one of these.
+constexpr std::array ends{commit_and_begin, std::string_view("COMMIT"),
+                          std::string_view("ROLLBACK")};
+
+}  // namespace
+
 std::vector<Answer> Connection::run_together(const std::vector<Statement>& statements,
                                              const std::function<void(std::size_t)>& before) {
   return guarded([&] {
     const auto expectation = alone();
-    for (const auto& statement : statements) prepared(statement.sql);
-    std::vector<Step> steps;
-    for (const auto& [sql, params, binary] : statements) {
-      steps.push_back({name_of(sql), params, binary});
-    }
+    make_known(statements);
     Pipeline pipeline(connection_->raw());
     std::vector<Answer> first;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = 0; i < statements.size(); ++i) {
       if (i > 0 && before) {
         pipeline.ask_now();
         for (auto& answer : pipeline.answers_now(1)) first.push_back(std::move(answer));
         before(i);
       }
-      pipeline.send(steps[i].name, steps[i].params, steps[i].binary);
+      send(pipeline, statements[i]);
     }
     auto answers = pipeline.answers();
     std::move(answers.begin(), answers.end(), std::back_inserter(first));
@@ -29,126 +38,138 @@ std::vector<Answer> Connection::run_together(const std::vector<Statement>& state
   });
 }
 
-bool Connection::begin_prepared(std::string_view first_statement, const Params& params) {
-  if (in_transaction_ && !(is_known("ROLLBACK") && is_known(first_statement))) rollback();
+bool Connection::begin_prepared(Statement first) {
+  if (in_transaction_ && !(is_known("ROLLBACK") && is_known(first.sql))) rollback();
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    auto steps = steps_back();
-    steps.push_back(control(begin_));
-    steps.push_back(step(first_statement, params));
-    in_transaction_ = true;
-    return !last_answer(steps).empty();
+    auto statements = way_back();
+    statements.push_back({begin_});
+    statements.push_back(std::move(first));
+    return begin_found(statements);
   });
 }
 
 /// As one text with literals, EXECUTE parsed anew each time, it takes the server a sixth more
 /// (bench/profiles.md).
-bool Connection::commit_with(const Change& change, const Change* ahead) {
-  if (sent_ && !is_known(change.last)) rollback();
+bool Connection::commit_with(Change change, const Ahead& ahead) {
+  if (sent_ && !is_known(change.last.sql)) rollback();
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    auto steps = sent_ ? steps_back() : std::vector<Step>{};
-    if (!in_transaction_ || sent_) steps.push_back(control(begin_));
-    steps.push_back(step(change.last, change.last_params));
-    steps.push_back(control("COMMIT"));
-    steps.push_back(control(begin_));
-    steps.push_back(step(change.next, change.next_params));
-    in_transaction_ = true;
-    return !last_answer(steps, ahead).empty();
+    const bool begins = !in_transaction_ || sent_;
+    auto statements = sent_ ? way_back() : std::vector<Statement>{};
+    if (begins) statements.push_back({begin_});
+    statements.push_back(std::move(change.last));
+    statements.push_back({commit_and_begin});
+    statements.push_back(std::move(change.next));
+    return begin_found(statements, ahead);
   });
 }
 
-void Connection::send_ahead(const Change& change) {
+void Connection::send_ahead(Change change) {
   guarded([&] {
     const auto expectation = alone();
-    for (const auto* sql : {"COMMIT", "ROLLBACK"}) control(sql);
-    const auto last = step(change.last, change.last_params);
-    sent_next_ = step(change.next, change.next_params);
-    sent_ = std::make_unique<Pipeline>(connection_->raw());
-    sent_->send(last.name, last.params);
-    sent_->flush();
+    for (const auto sql : ends) prepared(sql);
+    for (const auto sql : {change.last.sql, change.next.sql}) prepared(sql);
+    auto pipeline = std::make_unique<Pipeline>(connection_->raw());
+    send(*pipeline, change.last);
+    pipeline->flush();
+    sent_ = {std::move(pipeline), std::move(change.next)};
     return 0;
   });
 }
 
-bool Connection::commit_sent(const Change* ahead) {
+bool Connection::commit_sent(const Ahead& ahead) {
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    const std::vector<Step> steps{control("COMMIT"), control(begin_),
-                                  *std::exchange(sent_next_, std::nullopt)};
-    return !last_answer(steps, ahead).empty();
+    std::vector<Statement> statements{{commit_and_begin}};
+    statements.push_back(std::move(sent_->next));
+    return begin_found(statements, ahead);
   });
 }
 
 bool Connection::end_sent() {
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    return commit_found({control("COMMIT")});
+    return commit_found({});
   });
 }
 
-bool Connection::commit_after(std::string_view last, const Params& params) {
+bool Connection::commit_after(Statement last) {
   return guarded([&] {
     const auto expectation = alone();
-    return commit_found({step(last, params), control("COMMIT")});
+    return commit_found({std::move(last)});
   });
 }
 
 void Connection::rollback() {
   if (!in_transaction_) return;
-  const auto steps = sent_ ? steps_back() : std::vector<Step>{};
+  const auto statements = sent_ ? way_back() : std::vector<Statement>{};
   in_transaction_ = false;
   guarded([&] {
-    if (steps.empty()) return execute("ROLLBACK", Params{}).size();
+    if (statements.empty()) return execute("ROLLBACK", Params{}).size();
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    return static_cast<pqxx::result::size_type>(answers_to(steps).size());
+    return static_cast<pqxx::result::size_type>(answers_to(statements).size());
   });
 }
 
 // --- small parts --------------------------------------------------------------------------------
 
+/// In a pipeline the server could be told no statement.
+void Connection::make_known(const std::vector<Statement>& statements) {
+  for (const auto& statement : statements) prepared(statement.sql);
+}
+
+void Connection::send(Pipeline& pipeline, const Statement& known) {
+  pipeline.send(name_of(known.sql), known.params, known.binary);
+}
+
 /// Before them that to what was sent ahead, unless it was forgotten.
-std::vector<Answer> Connection::answers_to(const std::vector<Step>& steps, const Change* ahead) {
-  auto pipeline = sent_ ? std::move(sent_) : std::make_unique<Pipeline>(connection_->raw());
-  for (const auto& step : steps) pipeline->send(step.name, step.params);
-  const bool known = is_known("ROLLBACK") && ahead && is_known(ahead->last);
-  if (!known) return pipeline->answers();
+std::vector<Answer> Connection::answers_to(const std::vector<Statement>& known,
+                                           const Ahead& ahead) {
+  auto pipeline = sent_ ? std::move(std::exchange(sent_, std::nullopt)->pipeline)
+                        : std::make_unique<Pipeline>(connection_->raw());
+  for (const auto& statement : known) send(*pipeline, statement);
   const auto owed = pipeline->owed();
-  pipeline->ask_now();
-  const auto last = step(ahead->last, ahead->last_params);
-  pipeline->send(last.name, last.params);
-  pipeline->flush();
+  auto next = ahead ? send_behind(*pipeline, ahead) : std::nullopt;
+  if (!next) return pipeline->answers();
   auto answers = pipeline->answers_now(owed);
-  sent_next_ = step(ahead->next, ahead->next_params);
-  sent_ = std::move(pipeline);
+  sent_ = {std::move(pipeline), *std::move(next)};
   return answers;
 }
 
-/// Of the last statement before the COMMIT that `steps` end with.
-bool Connection::commit_found(const std::vector<Step>& steps) {
-  const bool found = !answers_to(steps).front().empty();
+/// The server is at the others when this is made: 5 % more rows a second where each is committed
+/// (bench/profiles.md).
+std::optional<Statement> Connection::send_behind(Pipeline& pipeline, const Ahead& ahead) {
+  pipeline.ask_now();
+  auto change = ahead();
+  if (!is_known(change.last.sql)) return std::nullopt;
+  send(pipeline, change.last);
+  pipeline.flush();
+  return std::move(change.next);
+}
+
+/// By the last of them, the first of a transaction that is open from then on.
+bool Connection::begin_found(const std::vector<Statement>& statements, const Ahead& ahead) {
+  make_known(statements);
+  if (ahead && !sent_) std::for_each(ends.begin(), ends.end(), [&](auto sql) { prepared(sql); });
+  in_transaction_ = true;
+  return !answers_to(statements, ahead).back().empty();
+}
+
+/// By the last one before the COMMIT.
+bool Connection::commit_found(std::vector<Statement> statements) {
+  statements.push_back({"COMMIT"});
+  make_known(statements);
+  const bool found = !answers_to(statements).front().empty();
   in_transaction_ = false;
   return found;
 }
 
-Answer Connection::last_answer(const std::vector<Step>& steps, const Change* ahead) {
-  return std::move(answers_to(steps, ahead).back());
-}
-
-std::vector<Connection::Step> Connection::steps_back() {
-  if (sent_) sent_->forget_answers();
-  std::vector<Step> steps;
-  if (in_transaction_) steps.push_back(control("ROLLBACK"));
-  return steps;
-}
-
-Connection::Step Connection::step(std::string_view sql, const Params& params) {
-  return {prepared(sql), params};
-}
-
-/// BEGIN and COMMIT: what has no plan need not be planned again.
-Connection::Step Connection::control(std::string_view sql) {
-  return {name_of(sql), {}};
+std::vector<Statement> Connection::way_back() {
+  if (sent_) sent_->pipeline->forget_answers();
+  std::vector<Statement> statements;
+  if (in_transaction_) statements.push_back({"ROLLBACK"});
+  return statements;
 }
 
 }  // namespace seriatim::postgres

@@ -207,8 +207,8 @@ bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
 
 bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Position>& position) {
   if (connection_.direct()) {
-    return connection_.begin_prepared(lock_,
-                                      lane_and({expected(epoch), at(position), id(position)}));
+    return connection_.begin_prepared(
+        {lock_, lane_and({expected(epoch), at(position), id(position)})});
   }
   return !connection_
               .begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
@@ -245,12 +245,18 @@ Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) c
 Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
   auto params = advance_params(epoch, move);
   if (move.starts_next) params.emplace_back("1");
-  return {move.starts_next ? advance_sure_ : advance_, std::move(params), lock_,
-          lane_and({expected(epoch), at(move.to), id(move.to)})};
+  return {{move.starts_next ? advance_sure_ : advance_, std::move(params)},
+          {lock_, lane_and({expected(epoch), at(move.to), id(move.to)})}};
+}
+
+Connection::Ahead CursorRepository::ahead(std::uint64_t epoch,
+                                          const std::optional<Move>& next) const {
+  if (!next) return {};
+  return [this, epoch, &next] { return change_for(epoch, *next); };
 }
 
 bool CursorRepository::send_ahead(std::uint64_t epoch, const Move& move) {
-  if (connection_.sent_ahead()) return sent_ == as_sent(epoch, move);
+  if (connection_.sent_ahead()) return sent_ == Sent{epoch, move};
   if (!connection_.in_transaction() || !is_plain(move)) return false;
   prepare_to_take_back();
   connection_.send_ahead(change_for(epoch, move));
@@ -259,12 +265,7 @@ bool CursorRepository::send_ahead(std::uint64_t epoch, const Move& move) {
 }
 
 void CursorRepository::remember_sent(std::uint64_t epoch, const std::optional<Move>& move) {
-  if (move && connection_.sent_ahead()) sent_ = as_sent(epoch, *move);
-}
-
-CursorRepository::Sent CursorRepository::as_sent(std::uint64_t epoch, const Move& move) {
-  return {epoch,          move.from,         move.to,         move.ids.size(),
-          move.next_rows, move.next_started, move.starts_next};
+  if (move && connection_.sent_ahead()) sent_ = {epoch, *move};
 }
 
 /// Taking back and what comes instead are to go in one message, so that the lock is not free for
@@ -280,30 +281,30 @@ void CursorRepository::prepare_to_take_back() {
 
 bool CursorRepository::advance_sent(bool goes_on, const std::optional<Move>& next) {
   const auto sent = std::exchange(sent_, std::nullopt).value();
-  const auto epoch = sent.epoch;
+  const auto& [epoch, move] = sent;
   try {
     core::crash_point("updated");
-    const auto ahead = next ? std::optional(change_for(epoch, *next)) : std::nullopt;
     const bool moved =
-        goes_on ? connection_.commit_sent(ahead ? &*ahead : nullptr) : connection_.end_sent();
+        goes_on ? connection_.commit_sent(ahead(epoch, next)) : connection_.end_sent();
     core::crash_point("committed");
     if (!goes_on) return moved;
     if (moved) {
-      locked_.emplace(epoch, sent.to);
+      locked_.emplace(epoch, move.to);
       remember_sent(epoch, next);
       return true;
     }
     const auto stands = look();
-    return stands.epoch == epoch && stands.position == sent.to;
+    return stands.epoch == epoch && stands.position == move.to;
   } catch (const SourceBroken& refused) {
-    if (!changed_hands(refused, epoch, sent.from)) throw;
+    if (!changed_hands(refused, epoch, move.from)) throw;
     return false;
   }
 }
 
 void CursorRepository::take_back() {
   if (!sent_) return;
-  if (connection_.sent_ahead() && begin_locked(sent_->epoch, sent_->from)) return sent_.reset();
+  if (connection_.sent_ahead() && begin_locked(sent_->epoch, sent_->move.from))
+    return sent_.reset();
   connection_.rollback();
   throw SessionLost("the lane was taken, or changed, before its handler began to write");
 }
@@ -331,12 +332,12 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
   const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
   if (alone && !connection_.sent_ahead()) {
     core::crash_point("updated");
-    const bool moved = connection_.commit_after(statement, params);
+    const bool moved = connection_.commit_after({statement, params});
     core::crash_point("committed");
     return moved;
   }
   const bool moved = connection_.sent_ahead()
-                         ? connection_.begin_prepared(statement, params)
+                         ? connection_.begin_prepared({statement, params})
                          : !connection_.run_prepared(statement, params).empty();
   if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
   core::crash_point("updated");
@@ -371,10 +372,9 @@ std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view stateme
                                                         const Params& params, std::uint64_t epoch,
                                                         const std::optional<Position>& position,
                                                         const std::optional<Move>& next) {
-  const auto ahead = next ? std::optional(change_for(epoch, *next)) : std::nullopt;
   const bool locked = connection_.commit_with(
-      {statement, params, lock_, lane_and({expected(epoch), at(position), id(position)})},
-      ahead ? &*ahead : nullptr);
+      {{statement, params}, {lock_, lane_and({expected(epoch), at(position), id(position)})}},
+      ahead(epoch, next));
   if (!locked) return look();
   locked_.emplace(epoch, position);
   remember_sent(epoch, next);
@@ -392,7 +392,7 @@ bool CursorRepository::end(bool ours) {
 
 /// In the lock's transaction where there is one, else in one of its own.
 bool CursorRepository::change(std::string_view sql, const Params& params) {
-  if (connection_.sent_ahead()) return end(connection_.begin_prepared(sql, params));
+  if (connection_.sent_ahead()) return end(connection_.begin_prepared({sql, params}));
   const bool ours = !connection_.run(sql, params).empty();
   return connection_.in_transaction() ? end(ours) : ours;
 }

@@ -60,6 +60,8 @@ class CursorRepository {
     bool goes_on = false;       ///< `lock` comes next
     bool starts_next = false;   ///< `start` too: of a round that is read already
     bool with_others = false;   ///< the lock's transaction holds the writes of a handler
+
+    friend bool operator==(const Move&, const Move&) = default;
   };
   /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`
   /// commits it, anything else takes it back. False: not sent.
@@ -95,6 +97,7 @@ class CursorRepository {
                                         const std::optional<Position>& position,
                                         const std::optional<Move>& next = std::nullopt);
   [[nodiscard]] Connection::Change change_for(std::uint64_t epoch, const Move& move) const;
+  [[nodiscard]] Connection::Ahead ahead(std::uint64_t epoch, const std::optional<Move>& next) const;
   void remember_sent(std::uint64_t epoch, const std::optional<Move>& move);
   bool asks_what_is_flushed();
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
@@ -116,16 +119,10 @@ class CursorRepository {
   bool keeps_plan_;
   struct Sent {
     std::uint64_t epoch = 0;
-    std::optional<Position> from;
-    std::optional<Position> to;
-    std::size_t rows = 0;
-    std::size_t next_rows = 0;
-    bool next_started = false;
-    bool starts_next = false;
+    Move move;
 
     friend bool operator==(const Sent&, const Sent&) = default;
   };
-  [[nodiscard]] static Sent as_sent(std::uint64_t epoch, const Move& move);
   void prepare_to_take_back();
   std::optional<Sent> sent_;        ///< ahead of `advance_sent`
   bool may_be_taken_back_ = false;  ///< what that takes is prepared

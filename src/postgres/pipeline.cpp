@@ -32,7 +32,7 @@ void Pipeline::flush() {
 }
 
 void Pipeline::ask_now() {
-  if (PQsendFlushRequest(connection_) != 1) lost();
+  if (PQsendFlushRequest(connection_) != 1 || PQflush(connection_) == -1) lost();
 }
 
 std::vector<Answer> Pipeline::answers_now(std::size_t count) {

@@ -29,7 +29,7 @@ class Pipeline {
   /// Has the server run what was sent, as a message of its own: what is refused there keeps nothing
   /// behind it from being run.
   void flush();
-  /// Has it answer what was sent so far before it goes on.
+  /// Has it answer what was sent so far at once, before it goes on.
   void ask_now();
   /// Of the first statements that have not been answered, before others are sent.
   std::vector<Answer> answers_now(std::size_t count);

@@ -112,7 +112,7 @@ TEST_SUITE("the network of a session") {
     Line line;
     const auto loss = [&] {
       try {
-        line.connection.commit_with({"SELECT $1::int", {"1"}, "SELECT $1::text", {"a"}});
+        line.connection.commit_with({{"SELECT $1::int", {"1"}}, {"SELECT $1::text", {"a"}}});
       } catch (const SessionLost& lost) {
         return std::string(lost.what());
       }
@@ -128,7 +128,7 @@ TEST_SUITE("the network of a session") {
     for (const bool prepared : {false, true}) {
       CAPTURE(prepared);
       Line line;
-      const auto commit = [&] { (void)line.connection.commit_after("SELECT $1::int", {"1"}); };
+      const auto commit = [&] { (void)line.connection.commit_after({"SELECT $1::int", {"1"}}); };
       if (prepared) commit();
       line.connection.begin("SELECT 1");
       line.proxy.set({{}, {.swallow = true}}, seriatim::torture::Connections::existing);

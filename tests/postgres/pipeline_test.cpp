@@ -28,7 +28,8 @@ struct Line {
   std::string commit(const std::string& statement, const Params& params,
                      const std::string& next = found, const Params& next_params = {"1"}) {
     try {
-      return connection.commit_with({statement, params, next, next_params}) ? "found" : "not found";
+      return connection.commit_with({{statement, params}, {next, next_params}}) ? "found"
+                                                                                : "not found";
     } catch (const SessionLost& lost) {
       return "LOST " + lost.sqlstate();
     } catch (const SourceBroken& broken) {
@@ -80,23 +81,23 @@ TEST_SUITE("statements in one round trip") {
     CHECK(line.rows() == "2");  // the next one is open
     CHECK(line.commit(insert, {std::nullopt}, found, {std::nullopt}) == "not found");
     CHECK(line.rows() == "4");
-    CHECK(line.connection.begin_prepared(found, {"1"}));
+    CHECK(line.connection.begin_prepared({found, {"1"}}));
     CHECK(line.connection.in_transaction());
-    CHECK_FALSE(line.connection.begin_prepared(found, {"2"}));
+    CHECK_FALSE(line.connection.begin_prepared({found, {"2"}}));
   }
 
   TEST_CASE("a last statement takes its COMMIT along: what it found is told") {
     Line line;
     const auto* const moves = "UPDATE t SET n = n + $1::int WHERE n = 0 RETURNING n";
     line.connection.begin("INSERT INTO t VALUES (0)");
-    CHECK(line.connection.commit_after(moves, {"1"}));
+    CHECK(line.connection.commit_after({moves, {"1"}}));
     CHECK_FALSE(line.connection.in_transaction());
     CHECK(line.database.value("SELECT n FROM t") == "1");
     line.connection.begin("SELECT 1");
-    CHECK_FALSE(line.connection.commit_after(moves, {"1"}));
+    CHECK_FALSE(line.connection.commit_after({moves, {"1"}}));
     CHECK_FALSE(line.connection.in_transaction());
     line.connection.begin("INSERT INTO t VALUES (5)");
-    CHECK_THROWS_AS((void)line.connection.commit_after(insert, {"0"}), SourceBroken);
+    CHECK_THROWS_AS((void)line.connection.commit_after({insert, {"0"}}), SourceBroken);
     CHECK(line.rows() == "1");
     CHECK(line.usable());
   }
@@ -154,7 +155,7 @@ TEST_SUITE("statements in one round trip") {
     CHECK(line.commit("SELECT pg_terminate_backend(pg_backend_pid()), $1::int", {"1"})
               .starts_with("LOST"));
     CHECK(line.commit(insert, {"1"}).starts_with("LOST"));
-    CHECK_THROWS_AS(line.connection.begin_prepared(found, {"1"}), SessionLost);
+    CHECK_THROWS_AS(line.connection.begin_prepared({found, {"1"}}), SessionLost);
     CHECK_THROWS_AS(line.connection.run("SELECT 1"), SessionLost);
     CHECK(line.rows() == "0");
   }
@@ -172,6 +173,45 @@ TEST_SUITE("statements in one round trip") {
     CHECK(came[0].second == "first");
     CHECK(came[1].second == "second");
     CHECK(came[2].second == "third");
+  }
+
+  TEST_CASE("what is sent ahead behind a commit is committed, alone or with more, or taken back") {
+    Line line;
+    const auto ahead = [] { return Connection::Change{{insert, {"2"}}, {found, {"1"}}}; };
+    const auto begin = [&] {
+      line.connection.rollback();
+      CHECK(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, ahead));
+      CHECK(line.connection.sent_ahead());
+    };
+    begin();
+    CHECK_FALSE(line.connection.end_sent());  // an INSERT finds nothing
+    CHECK_FALSE(line.connection.in_transaction());
+    CHECK(line.rows() == "2");
+    begin();
+    CHECK(line.connection.commit_sent(ahead));
+    CHECK(line.connection.sent_ahead());
+    CHECK(line.connection.commit_sent());
+    CHECK(line.connection.in_transaction());
+    CHECK(line.rows() == "5");
+    begin();
+    CHECK(line.connection.begin_prepared({found, {"1"}}));
+    CHECK_FALSE(line.connection.sent_ahead());
+    line.connection.rollback();
+    CHECK(line.rows() == "6");
+    begin();
+    line.connection.rollback();
+    CHECK(line.rows() == "7");
+    CHECK(line.usable());
+  }
+
+  TEST_CASE("what is to be sent ahead cannot be made: what was sent before it is committed") {
+    Line line;
+    const auto ahead = []() -> Connection::Change { throw std::runtime_error("no room"); };
+    CHECK_THROWS_AS(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, ahead),
+                    SessionLost);
+    line.connection.rollback();
+    CHECK(line.rows() == "1");
+    CHECK(line.usable());
   }
 
   TEST_CASE("of several, each has its own snapshot, and none is sent before it is time") {
@@ -219,8 +259,8 @@ TEST_SUITE("statements in one round trip") {
         "CREATE FUNCTION see(n int) RETURNS int LANGUAGE sql AS "
         "$$ INSERT INTO seen VALUES (n) RETURNING n $$");
     const Statement see{"SELECT see(1)", {}};
-    CHECK(line.connection.run_together({{"SELECT 1", {}}, see}).size() == 2);
-    CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1", {}}, see}), SourceBroken);
+    CHECK(line.connection.run_together({{"SELECT 1"}, see}).size() == 2);
+    CHECK_THROWS_AS(line.connection.run_together({{"SELECT 1"}, see}), SourceBroken);
     CHECK(line.usable());
   }
 

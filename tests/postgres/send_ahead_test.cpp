@@ -308,7 +308,7 @@ TEST_SUITE("a move sent ahead of its call") {
     TestDatabase database;
     Connection connection(database.url(), {});
     connection.begin("SELECT 1");
-    connection.send_ahead({"SELECT 1", {}, "SELECT 2", {}});
+    connection.send_ahead({{"SELECT 1"}, {"SELECT 2"}});
     CHECK_THROWS_AS(connection.run("SELECT 1"), SessionLost);
     connection.rollback();
     CHECK(connection.run("SELECT 1")[0][0].as<int>() == 1);
