@@ -184,7 +184,7 @@ class Page:
         self.plot("latency", plots.bars("commit to call, ms, logarithmic (red: target)", bars, log=True), "commit to call")
 
     def idle(self):
-        rows = []
+        rows, bars = [], []
         for figure in self.figures("idle"):
             words = []
             for what, said in (("statements_per_s_per_lane", "statements"), ("relay_cpu_percent_per_lane", "CPU"),
@@ -196,10 +196,15 @@ class Page:
             rows.append([figure["name"], sample(figure, "statements_per_s_per_lane"), sample(figure, "relay_cpu_percent_per_lane"),
                          sample(figure, "backend_cpu_percent_per_lane"), sample(figure, "relay_rss_mb"),
                          sample(figure, "rss_mb_per_further_lane"), "; ".join(words)])
-        if rows:
-            self.heading("## Lanes with nothing to do", "idle")
-            self.table(["figure", "statements/s a lane", "relay CPU % a lane", "backend CPU % a lane", "RSS MB",
-                        "RSS MB a further lane", "target"], rows)
+            for what, said in (("statements_per_s_per_lane", "statements/s"), ("relay_cpu_percent_per_lane", "CPU %")):
+                one, target = figure["measured"][what], target_of(figure["name"], what)
+                bars.append((f"{figure['name']} {said}", one["median"], one["min"], one["max"], target and target[1]))
+        if not rows:
+            return
+        self.heading("## Lanes with nothing to do", "idle")
+        self.table(["figure", "statements/s a lane", "relay CPU % a lane", "backend CPU % a lane", "RSS MB",
+                    "RSS MB a further lane", "target"], rows)
+        self.plot("idle", plots.bars("a lane at rest, logarithmic (red: target)", bars, log=True), "a lane at rest")
 
     def growth(self):
         if any(self.report(name) for name in GROWTH):
