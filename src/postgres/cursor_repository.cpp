@@ -255,17 +255,17 @@ Connection::Ahead CursorRepository::ahead(std::uint64_t epoch,
   return [this, epoch, &next] { return change_for(epoch, *next); };
 }
 
-bool CursorRepository::send_ahead(std::uint64_t epoch, const Move& move) {
-  if (connection_.sent_ahead()) return sent_ == Sent{epoch, move};
+bool CursorRepository::send_ahead(std::uint64_t epoch, Move move) {
+  if (connection_.sent_ahead()) return sent_ && sent_->epoch == epoch && sent_->move == move;
   if (!connection_.in_transaction() || !is_plain(move)) return false;
   prepare_to_take_back();
   connection_.send_ahead(change_for(epoch, move));
-  remember_sent(epoch, move);
+  remember_sent(epoch, std::move(move));
   return true;
 }
 
-void CursorRepository::remember_sent(std::uint64_t epoch, const std::optional<Move>& move) {
-  if (move && connection_.sent_ahead()) sent_ = {epoch, *move};
+void CursorRepository::remember_sent(std::uint64_t epoch, std::optional<Move> move) {
+  if (move && connection_.sent_ahead()) sent_ = {epoch, *std::move(move)};
 }
 
 /// Taking back and what comes instead are to go in one message, so that the lock is not free for
@@ -279,7 +279,7 @@ void CursorRepository::prepare_to_take_back() {
   }
 }
 
-bool CursorRepository::advance_sent(bool goes_on, const std::optional<Move>& next) {
+bool CursorRepository::advance_sent(bool goes_on, std::optional<Move> next) {
   const auto sent = std::exchange(sent_, std::nullopt).value();
   const auto& [epoch, move] = sent;
   try {
@@ -290,7 +290,7 @@ bool CursorRepository::advance_sent(bool goes_on, const std::optional<Move>& nex
     if (!goes_on) return moved;
     if (moved) {
       locked_.emplace(epoch, move.to);
-      remember_sent(epoch, next);
+      remember_sent(epoch, std::move(next));
       return true;
     }
     const auto stands = look();
@@ -312,7 +312,7 @@ void CursorRepository::take_back() {
 /// Where another move was sent ahead it is taken back in the same message, so that nobody who waits
 /// for the lock gets it in between.
 bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
-                               const std::optional<Move>& next) try {
+                               std::optional<Move> next) try {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = advance_params(epoch, move);
   const bool planned = keeps_plan_ || move.redriven;
@@ -322,7 +322,8 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
   if (with_lock) {
     if (next && !connection_.sent_ahead()) prepare_to_take_back();
-    return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move, next);
+    return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move,
+                            std::move(next));
   }
   if (planned) {
     params.push_back(move.ids.back());
@@ -359,9 +360,9 @@ bool CursorRepository::changed_hands(const SourceBroken& refused, std::uint64_t 
 
 bool CursorRepository::advance_and_lock(const std::string& statement, const Params& params,
                                         std::uint64_t epoch, const Move& move,
-                                        const std::optional<Move>& next) {
+                                        std::optional<Move> next) {
   core::crash_point("updated");
-  const auto stands = commit_and_lock(statement, params, epoch, move.to, next);
+  const auto stands = commit_and_lock(statement, params, epoch, move.to, std::move(next));
   core::crash_point("committed");
   return !stands || (stands->epoch == epoch && stands->position == move.to);
 }
@@ -371,13 +372,13 @@ bool CursorRepository::advance_and_lock(const std::string& statement, const Para
 std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
                                                         const Params& params, std::uint64_t epoch,
                                                         const std::optional<Position>& position,
-                                                        const std::optional<Move>& next) {
+                                                        std::optional<Move> next) {
   const bool locked = connection_.commit_with(
       {{statement, params}, {lock_, lane_and({expected(epoch), at(position), id(position)})}},
       ahead(epoch, next));
   if (!locked) return look();
   locked_.emplace(epoch, position);
-  remember_sent(epoch, next);
+  remember_sent(epoch, std::move(next));
   return std::nullopt;
 }
 

@@ -65,12 +65,12 @@ class CursorRepository {
   };
   /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`
   /// commits it, anything else takes it back. False: not sent.
-  bool send_ahead(std::uint64_t epoch, const Move& move);
+  bool send_ahead(std::uint64_t epoch, Move move);
   /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this in the same message.
-  bool advance_sent(bool goes_on, const std::optional<Move>& next);
+  bool advance_sent(bool goes_on, std::optional<Move> next);
   /// The lock's transaction as it was before `send_ahead`.
   void take_back();
-  bool advance(std::uint64_t epoch, const Move& move, const std::optional<Move>& next);
+  bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
   bool end(bool ours);
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
@@ -89,16 +89,16 @@ class CursorRepository {
   [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
                                     const std::optional<Plan>& plan) const;
   bool advance_and_lock(const std::string& statement, const Params& params, std::uint64_t epoch,
-                        const Move& move, const std::optional<Move>& next);
+                        const Move& move, std::optional<Move> next);
   /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
   /// message, did not end in the lock.
   std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
                                         std::uint64_t epoch,
                                         const std::optional<Position>& position,
-                                        const std::optional<Move>& next = std::nullopt);
+                                        std::optional<Move> next = std::nullopt);
   [[nodiscard]] Connection::Change change_for(std::uint64_t epoch, const Move& move) const;
   [[nodiscard]] Connection::Ahead ahead(std::uint64_t epoch, const std::optional<Move>& next) const;
-  void remember_sent(std::uint64_t epoch, const std::optional<Move>& move);
+  void remember_sent(std::uint64_t epoch, std::optional<Move> move);
   bool asks_what_is_flushed();
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
@@ -120,8 +120,6 @@ class CursorRepository {
   struct Sent {
     std::uint64_t epoch = 0;
     Move move;
-
-    friend bool operator==(const Sent&, const Sent&) = default;
   };
   void prepare_to_take_back();
   std::optional<Sent> sent_;        ///< ahead of `advance_sent`

@@ -140,17 +140,17 @@ class PostgresSession final : public LaneSession {
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
   bool send_ahead(std::uint64_t epoch, const Advance& advance) override {
-    const auto move = plain_move(advance, records_after(advance));
-    return move && cursor_.send_ahead(epoch, *move);
+    auto move = plain_move(advance, records_after(advance));
+    return move && cursor_.send_ahead(epoch, *std::move(move));
   }
   bool advance(std::uint64_t epoch, const Advance& advance) override {
     const bool sent = advance.sent && connection_.sent_ahead();
     records_left_ = records_after(advance);
     queued_left_ -= std::min(queued_left_, advance.queued.size());
-    const auto next =
+    auto next =
         advance.next ? plain_move(*advance.next, records_after(*advance.next)) : std::nullopt;
-    const bool moved =
-        sent ? cursor_.advance_sent(advance.goes_on, next) : send_and_wait(epoch, advance, next);
+    const bool moved = sent ? cursor_.advance_sent(advance.goes_on, std::move(next))
+                            : send_and_wait(epoch, advance, std::move(next));
     next_starts_ = moved && advance.starts_next;
     return moved;
   }
@@ -244,7 +244,7 @@ class PostgresSession final : public LaneSession {
     return move;
   }
   bool send_and_wait(std::uint64_t epoch, const Advance& advance,
-                     const std::optional<CursorRepository::Move>& next) {
+                     std::optional<CursorRepository::Move> next) {
     CursorRepository::Move move{.from = advance.from,
                                 .to = advance.from,
                                 .ids = {},
@@ -279,7 +279,7 @@ class PostgresSession final : public LaneSession {
     move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
     move.starts_next = advance.starts_next;
     move.with_others = lent_.used();
-    const bool moved = cursor_.advance(epoch, move, next);
+    const bool moved = cursor_.advance(epoch, move, std::move(next));
     if (moved && late_look_) late_look_->advanced(move.ids);
     return moved;
   }
