@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""The capacity model of docs/scaling.md: fitted to two points, compared with others.
+"""The capacity model of docs/scaling.md: fitted to four points, compared with others.
 
   bench/model.py [--program build/release/seriatim] [--repeats 3] [--print]
 
 Measures on a private server (fsync on) with `bench_stand` (a target of cmake) as receiver and as a network of a given round trip;
 points and constants go to build/bench/model.json. --print: only the tables, from what is there.
 
-  rows/s of a lane     1 / (h + s + (w + k r) / c + q r / n)
-  rows/s of all lanes  the less of lanes x that and cores / u(c)
-  u(c)                 u_row + u_commit / c
+  ms a row of a lane      t = h + s + (w + k r) / c + b r / n
+  processor ms a row      u = u_row + u_commit / c
+  rows/s of all lanes     lanes that take turns at the processors: about lanes / t while few, about cores / u in the end
 
-h: the receiver's answer; s: all else a row costs; c: commit_every; w: a commit; r: the round trip to the server; n: batch_rows; u:
-processor time a row of relay, its backends and the receiver (which here is on the same machine). Measured are s, w and u, with one lane
-and no network. k and q are not: a commit is one round trip and takes the next lock along, but three once in 50 ms, when
-an operator gets a turn (core::Lane::lock_ahead_max); a batch begins with four, unless it is read ahead (c > 1), and ends with two more.
+h: the receiver's answer; s: all else a row costs; c: commit_every; w: a commit, w' of one that follows a rest; r: the round trip to
+the server; n: batch_rows. Measured are s and w with one lane and no network, how much longer a bare commit takes after a rest, and u (relay, its
+backends and the receiver, which here is on the same machine) with 16 lanes that wait for the receiver. k and b are not: a commit
+is one round trip and takes the next lock along, but once in 50 ms, when an operator gets a turn (core::Lane::lock_ahead_max), the
+lock is a round trip of its own; a batch begins with a poll and a START, unless it is read ahead (c > 1).
+
+How the processors are shared: mean value analysis of a closed network, lanes being its customers (Reiser and Lavenberg, "Mean-Value
+Analysis of Closed Multichain Queuing Networks", 1980); several cores as one that is as fast as all and a delay for the rest (Seidmann,
+Schweitzer and Shalev-Oren, "Computerized Closed Queueing Network Models", 1987).
 """
 import argparse
 import http.client
@@ -31,25 +36,36 @@ from processes import ROOT, Server, Stand, end_on_sigterm, fail, program_at, sta
 
 RESULT = ROOT / "build" / "bench" / "model.json"
 TURN_MS = 50  # core::Lane::lock_ahead_max
+REST = 5      # ms between two bare commits, as a lane that waits for a receiver or the network leaves between its own
 
 # The first fit the constants, the others check them.
-FITTED = [Load(1, 0, 1, 0), Load(1, 0, 100, 0)]
+ONE_LANE = [Load(1, 0, 1, 0), Load(1, 0, 100, 0)]
+PROCESSOR = [Load(16, 5, 1, 0), Load(16, 5, 100, 0)]  # their rows a second are checked, too
 CHECKED = [Load(*point) for point in (
-    (1, 0, 10, 0), (1, 0, 1, 4), (1, 5, 1, 0), (1, 5, 10, 0), (1, 5, 100, 0), (1, 5, 1, 1), (1, 5, 1, 4), (1, 0, 10, 4),
-    (4, 5, 1, 0), (4, 5, 10, 0), (4, 5, 1, 4), (16, 5, 1, 0), (16, 5, 100, 0), (64, 5, 1, 0), (64, 5, 100, 0))]
+    (1, 0, 10, 0), (1, 0, 1, 4), (1, 0, 10, 4), (1, 5, 1, 0), (1, 5, 10, 0), (1, 5, 100, 0), (1, 5, 1, 1), (1, 5, 1, 4), (4, 5, 1, 0),
+    (4, 5, 10, 0), (4, 5, 1, 4), (16, 5, 10, 0), (32, 5, 1, 0), (64, 5, 1, 0), (64, 5, 10, 0), (64, 5, 100, 0))]
+POINTS = ONE_LANE + PROCESSOR + CHECKED
 
 
 def tell(line):
     print(f"bench/model.py: {line}", file=sys.stderr, flush=True)
 
 
-def milliseconds(load, name, port):
-    """The mean of a statement, one after another, by pgbench."""
-    script = load.server.folder / "statement.sql"
-    script.write_text(statement(name))
-    said = subprocess.run([str(load.server.bin / "pgbench"), "-n", "-T", "2", "-f", str(script), load.url(port)], text=True,
+def milliseconds(load, port, script):
+    """The mean of a script, one after another, by pgbench."""
+    file = load.server.folder / "statement.sql"
+    file.write_text(script)
+    said = subprocess.run([str(load.server.bin / "pgbench"), "-n", "-T", "2", "-f", str(file), load.url(port)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
     return float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
+
+
+def commit_ms(load, rest):
+    """A durable UPDATE of one row after so many ms of rest."""
+    update, sleep = statement("durable_update"), f"\\sleep {rest} ms\n"
+    if rest == 0:
+        return milliseconds(load, load.server.port, update)
+    return milliseconds(load, load.server.port, sleep + update) - milliseconds(load, load.server.port, sleep)
 
 
 def post_ms(port):
@@ -68,11 +84,13 @@ def measure_bare(load):
     """What round trips, commits and POSTs take without a relay."""
     server = load.server
     server.sql(statement("create_tick"))
-    bare = {"select_ms": milliseconds(load, "round_trip", server.port), "commit_ms": milliseconds(load, "durable_update", server.port)}
-    for way in sorted({point.way for point in FITTED + CHECKED} - {0}):
+    bare = {"select_ms": milliseconds(load, server.port, statement("round_trip"))}
+    for way in sorted({point.way for point in POINTS} - {0}):
         with Stand(load.stand, "proxy", server.port, way) as proxy:
-            bare[f"rtt_{way}_ms"] = milliseconds(load, "round_trip", proxy.port) - bare["select_ms"]
-    for delay in sorted({point.delay for point in FITTED + CHECKED}):
+            bare[f"rtt_{way}_ms"] = milliseconds(load, proxy.port, statement("round_trip")) - bare["select_ms"]
+    for rest in (0, REST):
+        bare[f"commit_{rest}_ms"] = commit_ms(load, rest)
+    for delay in sorted({point.delay for point in POINTS}):
         with Stand(load.stand, "receiver", delay) as receiver:
             bare[f"post_{delay}_ms"] = post_ms(receiver.port)
     return bare
@@ -84,7 +102,7 @@ def measure(given):
         load = LaneLoad(server, given.program, given.stand)
         bare = measure_bare(load)
         tell(json.dumps(bare))
-        points = {point: [] for point in FITTED + CHECKED}
+        points = {point: [] for point in POINTS}
         for repeat in range(given.repeats):  # each point once, then all again: a busy minute hits few
             for point in points:
                 points[point].append(load.run(point))
@@ -93,66 +111,79 @@ def measure(given):
 
 
 def summary(runs):
-    """The fastest repeat, the one least disturbed by what else runs; the median and the slowest beside it."""
-    rates = [one["rows_per_s"] for one in runs]
-    return {**max(runs, key=lambda one: one["rows_per_s"]), "median": statistics.median(rates), "min": min(rates),
-            "cpu_us_a_row": min(one["cpu_us_a_row"] for one in runs)}
+    """The repeat in the middle, and the slowest and fastest beside it."""
+    runs = sorted(runs, key=lambda one: one["rows_per_s"])
+    rates = {"least": runs[0]["rows_per_s"], "most": runs[-1]["rows_per_s"]}
+    return {**runs[(len(runs) - 1) // 2], **rates, "cpu_us_a_row": statistics.median(one["cpu_us_a_row"] for one in runs)}
 
 
 def load_of(point):
     return Load(*(point[name] for name in Load._fields))
 
 
+def split(each, hundred):
+    """Of what a row costs with a commit each and with one for a hundred: what the commit costs, and what is left."""
+    commit = (each - hundred) / (1 - 1 / 100)
+    return commit, each - commit
+
+
 class Model:
-    """Milliseconds and rows a millisecond within, rows a second without."""
+    """Milliseconds within, rows a second without."""
 
     def __init__(self, report):
-        at = {load_of(p): p for p in report["points"]}
-        each, hundred = (at[point] for point in FITTED)
-        self.report, self.cores = report, report["cores"]
-        self.w = (1000 / each["rows_per_s"] - 1000 / hundred["rows_per_s"]) / (1 - 1 / 100)
-        self.s = 1000 / each["rows_per_s"] - self.w
-        self.u_commit = (each["cpu_us_a_row"] - hundred["cpu_us_a_row"]) / (1 - 1 / 100)
-        self.u_row = each["cpu_us_a_row"] - self.u_commit
+        at = {load_of(point): point for point in report["points"]}
+        self.bare, self.cores = report["bare"], report["cores"]
+        self.w, self.s = split(*(1000 / at[load]["rows_per_s"] for load in ONE_LANE))
+        self.u_commit, self.u_row = split(*(at[load]["cpu_us_a_row"] / 1000 for load in PROCESSOR))
 
     def rtt(self, way):
-        return self.report["bare"][f"rtt_{way}_ms"] if way else 0.0
+        return self.bare[f"rtt_{way}_ms"] if way else 0.0
 
-    def answer(self, delay):
-        """How much longer a POST takes than one that is answered at once, whose time is in s."""
-        bare = self.report["bare"]
-        return bare[f"post_{delay}_ms"] - bare["post_0_ms"]
+    def longer(self, what, delay):
+        """A POST, or a commit, than one of those whose time is in s and w."""
+        return self.bare[f"{what}_{delay}_ms"] - self.bare[f"{what}_0_ms"]
 
-    def lane(self, delay, every, way):
-        rtt = self.rtt(way)
-        handed = every * (self.answer(delay) + self.s)
-        commit = handed + self.w + rtt
+    def a_row(self, load):
+        """Of one lane that has the processors to itself."""
+        rtt, every = self.rtt(load.way), load.every
+        rests = load.delay > 0 or load.way > 0
+        handed = every * (self.longer("post", load.delay) + self.s) + self.w + (self.longer("commit", REST) if rests else 0)
+        commit = handed + rtt
         for _ in range(5):  # how many commits fit into a turn depends on how long they take
-            commit = handed + self.w + (1 + 2 / (math.floor(TURN_MS / commit) + 1)) * rtt
-        return 1000 / (commit / every + (6 if every == 1 else 2) * rtt / BATCH)
+            commit = handed + (1 + 1 / (math.floor(TURN_MS / commit) + 1)) * rtt
+        return commit / every + (2 if every == 1 else 0) * rtt / BATCH
 
-    def machine(self, every):
-        return self.cores * 1e6 / (self.u_row + self.u_commit / every)
+    def processor(self, load):
+        return self.u_row + self.u_commit / load.every
 
-    def rows_per_s(self, p):
-        return min(p["lanes"] * self.lane(p["delay"], p["every"], p["way"]), self.machine(p["every"]))
+    def rows_per_s(self, load):
+        a_row, turn = self.a_row(load), self.processor(load) / self.cores
+        waiting = 0.0  # lanes at the processors, the one served included
+        for lanes in range(1, load.lanes + 1):
+            there = turn * (1 + waiting)
+            rate = lanes / (a_row - turn + there)
+            waiting = rate * there
+        return 1000 * rate
+
+
+def fits(load):
+    return "s, w" if load in ONE_LANE else "u" if load in PROCESSOR else ""
 
 
 def show(report):
-    model = Model(report)
-    bare = report["bare"]
-    print(f"s {model.s:.3f} ms, w {model.w:.3f} ms; "
-          f"u_row {model.u_row:.0f} us, u_commit {model.u_commit:.0f} us, {model.cores} cores")
-    print(f"bare, by pgbench: SELECT 1 {bare['select_ms']:.3f} ms, durable UPDATE {bare['commit_ms']:.3f} ms")
-    print("\n| lanes | receiver, ms | commit_every | round trip, ms | predicted, rows/s | measured | median, least of the repeats | measured / predicted | bound by | load |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    model, bare = Model(report), report["bare"]
+    print(f"s {model.s:.3f} ms, w {model.w:.3f} ms, w' {model.w + model.longer('commit', REST):.3f} ms; "
+          f"u_row {model.u_row:.3f} ms, u_commit {model.u_commit:.3f} ms, {model.cores} cores")
+    print("bare: " + ", ".join(f"{name} {took:.3f}" for name, took in bare.items()))
+    print("\n| lanes | receiver, ms | commit_every | round trip, ms | predicted, rows/s | measured | measured / predicted "
+          "| cores in use | fits |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for p in report["points"]:
-        fitted = load_of(p) in FITTED
-        predicted = model.rows_per_s(p)
-        bound = "cores" if predicted >= model.machine(p["every"]) else "lanes"
-        ratio = "fitted" if fitted else f"{p['rows_per_s'] / predicted:.2f}"
+        load = load_of(p)
+        predicted = model.rows_per_s(load)
         print(f"| {p['lanes']} | {p['delay']} | {p['every']} | {model.rtt(p['way']):.1f} | {predicted:.0f} | "
-              f"{p['rows_per_s']:.0f} | {p['median']:.0f}, {p['min']:.0f} | {ratio} | {bound} | {p['load']:.1f} |")
+              f"{p['rows_per_s']:.0f} ({p['least']:.0f} to {p['most']:.0f}) | {p['rows_per_s'] / predicted:.2f} | "
+              f"{p['cores']['machine']:.1f} | {fits(load)} |")
 
 
 def arguments_given():
