@@ -27,7 +27,7 @@ namespace seriatim::postgres {
 
 namespace {
 
-constexpr unsigned uses_max = 250;  ///< of one prepared statement
+constexpr unsigned uses_max = 250;  ///< of one prepared statement, before it is made anew
 
 [[noreturn]] void refuse(const char* met) {
   throw SessionLost(std::string("a fault of seriatim: a statement met ") + met +
@@ -87,10 +87,12 @@ pqxx::result Connection::execute_prepared(std::string_view sql, const auto& para
 }
 
 /// A plan made when a table was small, and is not analysed since, must not outlive that for long.
+/// Nor be made too often: all statements of a lane come to so many uses at the same row.
 const std::string& Connection::prepared(std::string_view sql) {
   refuse_while_asked();
   const auto known = prepared_.find(sql);
-  if (known != prepared_.end() && ++known->second.uses > uses_max && !in_transaction_ && !sent_) {
+  const bool used_up = known != prepared_.end() && ++known->second.uses > uses_max;
+  if (used_up && !in_transaction_ && !sent_ && Clock::now() >= known->second.kept_until) {
     connection_->unprepare(known->second.name);
     prepared_.erase(known);
   }
@@ -103,6 +105,7 @@ void Connection::plan_anew(std::string_view sql) {
   const auto known = prepared_.find(sql);
   if (known != prepared_.end() && known->second.uses >= planned_each_time) {
     known->second.uses = uses_max;
+    known->second.kept_until = {};
   }
 }
 
@@ -138,7 +141,7 @@ const std::string& Connection::name_of(std::string_view sql) {
     refuse_while_owed();
     const auto name = "seriatim_" + std::to_string(++prepared_count_);
     connection_->prepare_now(name, std::string(sql));
-    known = prepared_.emplace(sql, Prepared{name}).first;
+    known = prepared_.emplace(sql, Prepared{name, Clock::now() + plan_kept_}).first;
   }
   return known->second.name;
 }
@@ -262,7 +265,8 @@ void Connection::run_script(std::string_view script) {
 
 // --- opening ------------------------------------------------------------------------------------
 
-Connection::Connection(const std::string& url, const Options& options) {
+Connection::Connection(const std::string& url, const Options& options)
+    : plan_kept_(options.plan_kept) {
   guarded([&] {
     connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
     watch_ = std::make_unique<SilenceWatch>(connection_->sock());

@@ -55,6 +55,8 @@ class Connection {
     milliseconds idle_in_transaction_timeout{60'000};
     /// Asks the server on a second connection whether a silent backend is still at work.
     bool looks_again = true;
+    /// At least so long, and for 250 uses, the server keeps the plan of a prepared statement.
+    milliseconds plan_kept{5'000};
   };
 
   Connection(const std::string& url, const Options& options);
@@ -173,8 +175,10 @@ class Connection {
   pqxx::result execute(std::string_view sql, const auto& params);
   pqxx::result execute_prepared(std::string_view sql, const auto& params);
   std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
+  using Clock = std::chrono::steady_clock;
   struct Prepared {
     std::string name;
+    Clock::time_point kept_until;
     unsigned uses = 0;
   };
   const std::string& prepared(std::string_view sql);
@@ -201,6 +205,7 @@ class Connection {
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
+  milliseconds plan_kept_;
   std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
   std::uint64_t prepared_count_ = 0;
   Answer receive_asked();

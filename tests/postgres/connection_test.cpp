@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <thread>
 
 #include "postgres/lent_transaction.hpp"
@@ -151,6 +152,21 @@ TEST_CASE("a statement of every round is parsed once a session, and fails as any
   CHECK_THROWS_AS(connection.run_prepared("SELECT $1::int", {"seven"}), SourceBroken);
   CHECK_FALSE(connection.in_transaction());
   CHECK(connection.run_prepared("SELECT $1::int", {"9"})[0][0].as<int>() == 9);
+}
+
+TEST_CASE("a plan is made anew after many uses, and not often") {
+  TestDatabase database;
+  const auto plans_for_uses = [&](Connection::Options options) {
+    Connection connection(database.url(), options);
+    std::set<std::string> plans;
+    for (int use = 0; use < 600; ++use) {
+      plans.insert(connection.run_prepared("SELECT name FROM pg_prepared_statements", {})[0][0]
+                       .as<std::string>());
+    }
+    return plans.size();
+  };
+  CHECK(plans_for_uses({.plan_kept = std::chrono::hours(1)}) == 1);
+  CHECK(plans_for_uses({.plan_kept = std::chrono::milliseconds(0)}) == 3);
 }
 
 TEST_CASE("columns of many rows arrive as they are, in their order") {
