@@ -83,7 +83,7 @@ struct Advance {
   bool starts_next = false;   ///< … and is the first of the round read ahead: `start` it too
   bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
   bool sent = false;          ///< it is what `send_ahead` was given, but for `goes_on` and `next`
-  /// The move after the call that comes then: `send_ahead` it in the same message as the lock.
+  /// The move after the call that comes then: `send_ahead` it behind the message with the lock.
   /// Valid as long as this is.
   const Advance* next = nullptr;
 };

@@ -68,7 +68,7 @@ bool Connection::commit_with(Change change, const Ahead& ahead) {
 void Connection::send_ahead(Change change) {
   guarded([&] {
     const auto expectation = alone();
-    for (const auto sql : ends) prepared(sql);
+    for (const auto sql : ends) name_of(sql);
     for (const auto sql : {change.last.sql, change.next.sql}) prepared(sql);
     auto pipeline = std::make_unique<Pipeline>(connection_->raw());
     send(*pipeline, change.last);
@@ -114,9 +114,11 @@ void Connection::rollback() {
 
 // --- small parts --------------------------------------------------------------------------------
 
-/// In a pipeline the server could be told no statement.
+/// In a pipeline the server could be told no statement. What takes no values has no plan that ages.
 void Connection::make_known(const std::vector<Statement>& statements) {
-  for (const auto& statement : statements) prepared(statement.sql);
+  refuse_while_asked();
+  for (const auto& [sql, params, binary] : statements)
+    params.empty() ? name_of(sql) : prepared(sql);
 }
 
 void Connection::send(Pipeline& pipeline, const Statement& known) {
@@ -151,7 +153,7 @@ std::optional<Statement> Connection::send_behind(Pipeline& pipeline, const Ahead
 /// By the last of them, the first of a transaction that is open from then on.
 bool Connection::begin_found(const std::vector<Statement>& statements, const Ahead& ahead) {
   make_known(statements);
-  if (ahead && !sent_) std::for_each(ends.begin(), ends.end(), [&](auto sql) { prepared(sql); });
+  if (ahead && !sent_) std::for_each(ends.begin(), ends.end(), [&](auto sql) { name_of(sql); });
   in_transaction_ = true;
   return !answers_to(statements, ahead).back().empty();
 }

@@ -66,7 +66,7 @@ class CursorRepository {
   /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`
   /// commits it, anything else takes it back. False: not sent.
   bool send_ahead(std::uint64_t epoch, Move move);
-  /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this in the same message.
+  /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this, behind the message.
   bool advance_sent(bool goes_on, std::optional<Move> next);
   /// The lock's transaction as it was before `send_ahead`.
   void take_back();

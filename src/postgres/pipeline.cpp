@@ -24,11 +24,13 @@ void Pipeline::send(const std::string& prepared,
     lost();
   }
   ++owed_;
+  unsynced_ = true;
 }
 
 void Pipeline::flush() {
   if (PQpipelineSync(connection_) != 1) lost();
   ++syncs_;
+  unsynced_ = false;
 }
 
 void Pipeline::ask_now() {
@@ -71,7 +73,7 @@ Answer Pipeline::answer() {
 /// Whatever is still to come is read first. False where it does not come.
 bool Pipeline::leave(Answer* refusal) {
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) return true;
-  if (syncs_ == 0 && PQpipelineSync(connection_) == 1) syncs_ = 1;
+  if ((syncs_ == 0 || unsynced_) && PQpipelineSync(connection_) == 1) ++syncs_;
   // Two nulls in a row: nothing will follow.
   for (int nulls = 0; syncs_ > 0 && nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
     Answer dropped(PQgetResult(connection_));

@@ -48,6 +48,7 @@ class Pipeline {
   std::size_t owed_ = 0;
   std::size_t unwanted_ = 0;  ///< of these, the first
   std::size_t syncs_ = 0;     ///< messages that were sent and not yet answered to their end
+  bool unsynced_ = false;     ///< something was sent after the last of them
 };
 
 }  // namespace seriatim::postgres

@@ -212,6 +212,13 @@ TEST_SUITE("statements in one round trip") {
     line.connection.rollback();
     CHECK(line.rows() == "1");
     CHECK(line.usable());
+    line.connection.rollback();
+    const auto one_more = [] { return Connection::Change{{insert, {"2"}}, {found, {"1"}}}; };
+    CHECK(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, one_more));
+    CHECK_THROWS_AS(line.connection.commit_sent(ahead), SessionLost);
+    line.connection.rollback();
+    CHECK(line.rows() == "3");
+    CHECK(line.usable());
   }
 
   TEST_CASE("of several, each has its own snapshot, and none is sent before it is time") {
