@@ -160,12 +160,26 @@ std::string NatsStored::header(const std::string& name) const {
 }
 
 struct NatsClient::Impl {
+  std::string url;
   natsConnection* connection = nullptr;
   jsCtx* jetstream = nullptr;
-  natsSubscription* listener = nullptr;
+  natsSubscription* subscription = nullptr;
 
+  explicit Impl(std::string to) : url(std::move(to)) {
+    check("connect", natsConnection_ConnectTo(&connection, url.c_str()));
+    jsOptions options;
+    jsOptions_Init(&options);
+    options.Wait = answer_ms;
+    check("jetstream", natsConnection_JetStream(&jetstream, connection, &options));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  /// The subscription outlives what is delivered to it: before libnats 3.6 a message that comes
+  /// while it is destroyed is written into freed memory (nats.c issue 637).
   ~Impl() {
-    natsSubscription_Destroy(listener);
+    natsConnection_Close(connection);
+    natsSubscription_Destroy(subscription);
     jsCtx_Destroy(jetstream);
     natsConnection_Destroy(connection);
   }
@@ -182,13 +196,7 @@ struct NatsClient::Impl {
   }
 };
 
-NatsClient::NatsClient(const NatsServer& server) : impl_(std::make_unique<Impl>()) {
-  check("connect", natsConnection_ConnectTo(&impl_->connection, server.url().c_str()));
-  jsOptions options;
-  jsOptions_Init(&options);
-  options.Wait = answer_ms;
-  check("jetstream", natsConnection_JetStream(&impl_->jetstream, impl_->connection, &options));
-}
+NatsClient::NatsClient(const NatsServer& server) : impl_(std::make_unique<Impl>(server.url())) {}
 NatsClient::~NatsClient() = default;
 
 void NatsClient::add_stream(const std::string& stream, const std::string& subjects) {
@@ -237,15 +245,15 @@ std::size_t NatsClient::count(const std::string& stream) {
 
 void NatsClient::listen(const std::string& subjects) {
   check("listen",
-        natsConnection_SubscribeSync(&impl_->listener, impl_->connection, subjects.c_str()));
-  check("listen", natsSubscription_SetPendingLimits(impl_->listener, -1, -1));
+        natsConnection_SubscribeSync(&impl_->subscription, impl_->connection, subjects.c_str()));
+  check("listen", natsSubscription_SetPendingLimits(impl_->subscription, -1, -1));
   check("listen", natsConnection_FlushTimeout(impl_->connection, answer_ms));
 }
 
 std::size_t NatsClient::heard() {
   check("heard", natsConnection_FlushTimeout(impl_->connection, answer_ms));
   int heard = 0;
-  check("heard", natsSubscription_GetPending(impl_->listener, &heard, nullptr));
+  check("heard", natsSubscription_GetPending(impl_->subscription, &heard, nullptr));
   return static_cast<std::size_t>(heard);
 }
 
@@ -284,18 +292,18 @@ std::vector<NatsStored> NatsClient::messages(const std::string& stream) {
   options.Stream = stream.c_str();
   options.Config.AckPolicy = js_AckNone;
   options.Config.DeliverPolicy = js_DeliverAll;
-  natsSubscription* reader = nullptr;
+  Impl reader(impl_->url);
+  auto*& rows = reader.subscription;
   jsErrCode error = static_cast<jsErrCode>(0);
-  check("read", js_SubscribeSync(&reader, impl_->jetstream, ">", nullptr, &options, &error), error);
-  check("read", natsSubscription_SetPendingLimits(reader, -1, -1));
+  check("read", js_SubscribeSync(&rows, reader.jetstream, ">", nullptr, &options, &error), error);
+  check("read", natsSubscription_SetPendingLimits(rows, -1, -1));
   std::vector<NatsStored> messages;
   while (messages.size() < expected) {
     natsMsg* message = nullptr;
-    check("read", natsSubscription_NextMsg(&message, reader, answer_ms));
+    check("read", natsSubscription_NextMsg(&message, rows, answer_ms));
     messages.push_back(stored_of(message));
     natsMsg_Destroy(message);
   }
-  natsSubscription_Destroy(reader);
   return messages;
 }
 
