@@ -1,5 +1,9 @@
 """So many lanes of one relay against a receiver that takes its time: rows a second, and who uses the processors."""
+import http.client
 import os
+import re
+import statistics
+import subprocess
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -48,6 +52,37 @@ def machine_seconds():
     """All but idling and waiting, of all cores, whoever uses them."""
     fields = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return (sum(fields) - fields[3] - fields[4]) / TICKS
+
+
+def milliseconds(load, port, script):
+    """The mean of a script, one after another, by pgbench."""
+    file = load.server.folder / "statement.sql"
+    file.write_text(script)
+    said = subprocess.run([str(load.server.bin / "pgbench"), "-n", "-T", "2", "-f", str(file), load.url(port)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    return float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
+
+
+def commit_ms(load, rest):
+    """A durable UPDATE of one row after so many ms of rest."""
+    update, sleep = statement("durable_update"), f"\\sleep {rest} ms\n"
+    if rest == 0:
+        return milliseconds(load, load.server.port, update)
+    return milliseconds(load, load.server.port, sleep + update) - milliseconds(load, load.server.port, sleep)
+
+
+def post_ms(load, delay):
+    """A bare POST to a receiver of so many ms, one after another: the median, Python's own time included."""
+    took = []
+    with Stand(load.stand, "receiver", delay) as receiver:
+        connection = http.client.HTTPConnection("127.0.0.1", receiver.port)
+        for _ in range(200):
+            began = time.perf_counter()
+            connection.request("POST", "/", b"x" * 300)
+            connection.getresponse().read()
+            took.append((time.perf_counter() - began) * 1000)
+        connection.close()
+    return statistics.median(took)
 
 
 class LaneLoad:

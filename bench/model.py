@@ -21,17 +21,13 @@ Analysis of Closed Multichain Queuing Networks", 1980); several cores as one tha
 Schweitzer and Shalev-Oren, "Computerized Closed Queueing Network Models", 1987).
 """
 import argparse
-import http.client
 import json
 import math
 import os
-import re
 import statistics
-import subprocess
 import sys
-import time
 
-from lane_load import BATCH, LaneLoad, Load
+from lane_load import BATCH, LaneLoad, Load, commit_ms, milliseconds, post_ms
 from processes import ROOT, Server, Stand, end_on_sigterm, fail, program_at, statement
 
 RESULT = ROOT / "build" / "bench" / "model.json"
@@ -51,35 +47,6 @@ def tell(line):
     print(f"bench/model.py: {line}", file=sys.stderr, flush=True)
 
 
-def milliseconds(load, port, script):
-    """The mean of a script, one after another, by pgbench."""
-    file = load.server.folder / "statement.sql"
-    file.write_text(script)
-    said = subprocess.run([str(load.server.bin / "pgbench"), "-n", "-T", "2", "-f", str(file), load.url(port)], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
-    return float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
-
-
-def commit_ms(load, rest):
-    """A durable UPDATE of one row after so many ms of rest."""
-    update, sleep = statement("durable_update"), f"\\sleep {rest} ms\n"
-    if rest == 0:
-        return milliseconds(load, load.server.port, update)
-    return milliseconds(load, load.server.port, sleep + update) - milliseconds(load, load.server.port, sleep)
-
-
-def post_ms(port):
-    """A bare POST, one after another: the median, Python's own time included."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    took = []
-    for _ in range(200):
-        began = time.perf_counter()
-        connection.request("POST", "/", b"x" * 300)
-        connection.getresponse().read()
-        took.append((time.perf_counter() - began) * 1000)
-    return statistics.median(took)
-
-
 def measure_bare(load):
     """What round trips, commits and POSTs take without a relay."""
     server = load.server
@@ -91,8 +58,7 @@ def measure_bare(load):
     for rest in (0, REST):
         bare[f"commit_{rest}_ms"] = commit_ms(load, rest)
     for delay in sorted({point.delay for point in POINTS}):
-        with Stand(load.stand, "receiver", delay) as receiver:
-            bare[f"post_{delay}_ms"] = post_ms(receiver.port)
+        bare[f"post_{delay}_ms"] = post_ms(load, delay)
     return bare
 
 

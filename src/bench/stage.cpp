@@ -39,6 +39,7 @@ Stage::Stage(const Settings& settings, const Progress& progress, std::stop_token
   try {
     install_schema(url_);
     control_ = std::make_unique<Database>(url_);
+    max_connections_ = control_->query(sql::bench_max_connections).text(0, 0);
     for (unsigned i = 0; i < settings.connections; ++i) {
       idle_.push_back(std::make_unique<Database>(url_, "idle"));
     }
@@ -133,6 +134,7 @@ Figure Stage::figure(const std::string& name, const std::string& what) const {
                      {"read_ahead", settings_.read_ahead ? "true" : "false"},
                      {"partitions", std::to_string(settings_.partitions)},
                      {"idle_connections", std::to_string(settings_.connections)},
+                     {"max_connections", max_connections_},
                      {"rows_waiting_beside", std::to_string(settings_.waiting)},
                      {"rows_delivered_before", std::to_string(settings_.delivered)}};
   return figure;

@@ -51,6 +51,7 @@ class Stage {
   std::stop_token stop_;
   std::string name_;
   std::string url_;
+  std::string max_connections_;
   std::unique_ptr<Database> control_;
   std::vector<std::unique_ptr<Database>> idle_;
   unsigned processes_ = 0;

@@ -90,6 +90,7 @@ TEST_SUITE("bench") {
     CHECK(settings.at("rows_delivered_before") == "50");
     CHECK(settings.at("partitions") == "3");
     CHECK(settings.at("idle_connections") == "4");
+    CHECK(std::stoi(settings.at("max_connections").as_string().c_str()) > 4);
     CHECK(settings.at("rows") == "60");
   }
 
@@ -141,13 +142,15 @@ TEST_SUITE("bench") {
   }
 
   TEST_CASE("idle counts statements on a private server, processor time and memory anywhere") {
-    const auto ended = bench({"idle", "--seconds", "1", "--repeats", "1", "--json"});
+    const auto ended =
+        bench({"idle", "--seconds", "1", "--repeats", "1", "--max-connections", "180", "--json"});
     INFO(ended.err);
     REQUIRE(ended.code == 0);
     const auto report = boost::json::parse(ended.out);
     const auto& figures = report.at("figures").as_array();
     REQUIRE(figures.size() == 3);
     CHECK(figures[2].at("settings").at("lanes") == "64");
+    CHECK(figures[2].at("settings").at("max_connections") == "180");
     CHECK(measured(figures[1], "statements_per_s_per_lane") > 0);
     for (const auto& figure : figures) {
       CHECK(measured(figure, "relay_cpu_percent_per_lane") >= 0);

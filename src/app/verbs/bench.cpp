@@ -1,5 +1,6 @@
 #include "bench/bench.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -27,7 +28,7 @@ void tell(const std::string& line) {
 /// A server of our own, as PostgreSQL comes but for what would disturb a measurement of seconds.
 class PrivateServer {
  public:
-  explicit PrivateServer(unsigned connections) {
+  explicit PrivateServer(unsigned max_connections) {
     std::string name = (fs::temp_directory_path() / "seriatim-bench-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
     folder_ = name;
@@ -37,7 +38,7 @@ class PrivateServer {
       server_.emplace(postgres::EmbeddedServer::Options{
           folder_ / "postgres",
           {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
-           "max_connections=" + std::to_string(connections + connections_of_ours)},
+           "max_connections=" + std::to_string(max_connections)},
           {}});
     } catch (...) {
       remove();
@@ -91,7 +92,8 @@ Exit perform(const BenchVerb& verb, Context& context) {
   std::unique_ptr<PrivateServer> server;
   if (verb.database.empty()) {
     tell("starting a private server");
-    server = std::make_unique<PrivateServer>(verb.connections);
+    server = std::make_unique<PrivateServer>(
+        std::max(verb.max_connections, verb.connections + connections_of_ours));
     settings.url = server->get().url();
     settings.server_log = server->get().log_file();
   }

@@ -139,6 +139,7 @@ struct BenchVerb {
   std::uint64_t delivered = 0;
   unsigned partitions = 1;
   unsigned connections = 0;
+  unsigned max_connections = 0;  ///< of a private server, at least; 0: as many as are needed
 };
 /// The relay under test, started by `bench`.
 struct BenchRelayVerb {};
