@@ -135,6 +135,13 @@ bool Connection::is_known(std::string_view sql) const {
   return prepared_.find(sql) != prepared_.end();
 }
 
+/// Parsed, and its plan not used up.
+bool Connection::is_ready(std::string_view sql) const {
+  const auto known = prepared_.find(sql);
+  return known != prepared_.end() &&
+         (known->second.uses < uses_max || Clock::now() < known->second.kept_until);
+}
+
 const std::string& Connection::name_of(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {

@@ -149,6 +149,14 @@ class Connection {
   /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
   /// nothing is lost should it find none. Directly only.
   bool commit_after(Statement last);
+  /// Runs behind a COMMIT, in the same message and in a transaction of its own.
+  struct Behind {
+    Statement statement;
+    std::optional<Answer> answer;  ///< none where it was refused, or not asked
+  };
+  /// The same with one more statement, unless that would have to be prepared: refused here, that
+  /// would cost the transaction.
+  bool commit_after(Statement last, Behind& behind);
   [[nodiscard]] bool sent_ahead() const { return sent_.has_value(); }
   /// Does nothing where no transaction is open.
   void rollback();
@@ -184,6 +192,7 @@ class Connection {
   const std::string& prepared(std::string_view sql);
   const std::string& name_of(std::string_view sql);
   [[nodiscard]] bool is_known(std::string_view sql) const;
+  [[nodiscard]] bool is_ready(std::string_view sql) const;
   void send(Pipeline& pipeline, const Statement& known);
   void make_known(const std::vector<Statement>& statements);
   std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});

@@ -1,6 +1,7 @@
 // Several statements in one round trip, and one that is sent before it is needed.
 #include <algorithm>
 #include <array>
+#include <pqxx/except>
 
 #include "postgres/guarded.hpp"
 #include "postgres/open_connection.hpp"
@@ -98,6 +99,30 @@ bool Connection::commit_after(Statement last) {
   return guarded([&] {
     const auto expectation = alone();
     return commit_found({std::move(last)});
+  });
+}
+
+/// Its answer comes when that of the COMMIT does, so a round trip is spared; its refusal is for
+/// whoever asks again.
+bool Connection::commit_after(Statement last, Behind& behind) {
+  if (!is_ready(behind.statement.sql)) return commit_after(std::move(last));
+  return guarded([&] {
+    const auto expectation = alone();
+    const std::vector<Statement> statements{std::move(last), {"COMMIT"}};
+    make_known(statements);
+    make_known({behind.statement});
+    Pipeline pipeline(connection_->raw());
+    for (const auto& statement : statements) send(pipeline, statement);
+    pipeline.flush();
+    send(pipeline, behind.statement);
+    pipeline.flush();
+    const bool found = !pipeline.answers_now(statements.size()).front().empty();
+    in_transaction_ = false;
+    try {
+      behind.answer = std::move(pipeline.answers_now(1).front());
+    } catch (const pqxx::sql_error&) {
+    }
+    return found;
   });
 }
 

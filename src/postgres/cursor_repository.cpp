@@ -311,8 +311,8 @@ void CursorRepository::take_back() {
 
 /// Where another move was sent ahead it is taken back in the same message, so that nobody who waits
 /// for the lock gets it in between.
-bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
-                               std::optional<Move> next) try {
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
+                               Connection::Behind* behind) try {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = advance_params(epoch, move);
   const bool planned = keeps_plan_ || move.redriven;
@@ -333,7 +333,8 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move,
   const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
   if (alone && !connection_.sent_ahead()) {
     core::crash_point("updated");
-    const bool moved = connection_.commit_after({statement, params});
+    const bool moved = behind ? connection_.commit_after({statement, params}, *behind)
+                              : connection_.commit_after({statement, params});
     core::crash_point("committed");
     return moved;
   }

@@ -70,7 +70,9 @@ class CursorRepository {
   bool advance_sent(bool goes_on, std::optional<Move> next);
   /// The lock's transaction as it was before `send_ahead`.
   void take_back();
-  bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next);
+  /// `behind`: asked in the same message, where the move goes in one; null: nothing.
+  bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
+               Connection::Behind* behind = nullptr);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
   bool end(bool ours);
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);

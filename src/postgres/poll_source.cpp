@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "postgres/sql_text.hpp"
 #include "seriatim_sql.hpp"
@@ -198,7 +199,7 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more)
 Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more) {
   const Range unbounded{after, mark_max, floor_for(after)};
   if (whole_table_) {
-    auto batch = reader_.read(unbounded, rows_max, more);
+    auto batch = first_rows(unbounded, rows_max, more);
     const auto settled = run_without_hole(batch.records, after);
     const bool hole = settled < batch.records.size() || batch.unreadable;
     if (!hole || settled > 0) {
@@ -219,6 +220,25 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   round.fenced = true;
   round.blockers = blockers_of(*waiting, holders);
   return round;
+}
+
+/// Those that came already are enough where they tell of the first row, or that there is none.
+RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max, bool more) {
+  const auto kept = std::exchange(kept_, std::nullopt);
+  if (kept && kept->after == range.after && kept->rows_max == rows_max) {
+    auto batch = reader_.brought(kept->rows, range, rows_max);
+    if (!batch.records.empty() || batch.complete) return batch;
+  }
+  return reader_.read(range, rows_max, more);
+}
+
+std::optional<Statement> PollSource::begins_with(const Position& after, unsigned rows_max) {
+  if (config_.order_by != OrderBy::id || !whole_table_) return std::nullopt;
+  return reader_.asking_for({after, mark_max, floor_for(after)}, rows_max);
+}
+
+void PollSource::keep(const Position& after, unsigned rows_max, Answer rows) {
+  kept_.emplace(Kept{after, rows_max, std::move(rows)});
 }
 
 /// How many leading records continue the cursor's id without a hole.

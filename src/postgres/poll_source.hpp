@@ -23,6 +23,12 @@ class PollSource {
   /// rows, or lets go.
   Round poll_on(const Position& after, unsigned rows_max, bool more);
   void let_go() { reader_.let_go(); }
+  /// The statement the next poll begins with, for one who may ask it before; none where it hangs on
+  /// what is known then.
+  std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
+  /// Its answer, for the next poll if that is for the same place.
+  void keep(const Position& after, unsigned rows_max, Answer rows);
+  void forget() { kept_.reset(); }
   /// What the server's log was written to when the rows of a round were read: RowReader.
   void tell_written() { reader_.tell_written(); }
   [[nodiscard]] const std::optional<std::string>& written() const { return reader_.written(); }
@@ -40,6 +46,7 @@ class PollSource {
   Round poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more);
   Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max, bool more);
   Round poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more);
+  RowReader::Batch first_rows(const Range& range, unsigned rows_max, bool more);
   Round read_on(const Range& range, unsigned rows_max, bool more);
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
   Round read_settled(const Range& range, unsigned rows_max, bool more);
@@ -76,7 +83,13 @@ class PollSource {
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   bool rows_apart_ = false;               ///< they came with a look in vain, and some wait still
-  Seldom seldom_;                         ///< looks for rows that can never be delivered
+  struct Kept {
+    Position after;
+    unsigned rows_max;
+    Answer rows;
+  };
+  std::optional<Kept> kept_;  ///< what came before it was asked for
+  Seldom seldom_;             ///< looks for rows that can never be delivered
 };
 
 }  // namespace seriatim::postgres

@@ -86,7 +86,7 @@ class PostgresSession final : public LaneSession {
   }
 
   Claim claim() override {
-    if (read_ahead_) read_ahead_->forget();
+    forget_rows();
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
     if (answer.granted) identity_.compare(answer.cursor.epoch);
@@ -95,6 +95,8 @@ class PostgresSession final : public LaneSession {
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     polled_after_ = after;
+    rows_max_ = rows_max;
+    read_on_ = false;
     written_.reset();
     if (std::exchange(next_starts_, false)) {
       if (auto round = read_ahead_->take(after, rows_max)) {
@@ -117,7 +119,9 @@ class PostgresSession final : public LaneSession {
     return in_hand(std::move(round));
   }
   void read_ahead(const Position& after, unsigned rows_max) override {
-    if (read_ahead_) read_ahead_->begin(after, rows_max);
+    if (!read_ahead_) return;
+    read_ahead_->begin(after, rows_max);
+    read_on_ = true;
   }
   bool next_read() override {
     const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.overdue();
@@ -174,7 +178,7 @@ class PostgresSession final : public LaneSession {
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }
   Cursor look() override {
-    if (read_ahead_) read_ahead_->forget();
+    forget_rows();
     auto cursor = cursor_.look();
     barrier_ = cursor.barrier;
     return cursor;
@@ -188,6 +192,7 @@ class PostgresSession final : public LaneSession {
 
  private:
   Round in_hand(Round round) {
+    poll_.forget();
     quiet_ = nothing_in(round) && round.queued.empty() && !round.fenced;
     if (round.fenced && nothing_in(round) && news_ && insert_latency_ > milliseconds{0}) {
       ripe_at_ = std::chrono::steady_clock::now() + insert_latency_;
@@ -196,6 +201,11 @@ class PostgresSession final : public LaneSession {
     hand_end_ = round.records.empty() ? std::nullopt : std::optional(round.records.back().position);
     queued_left_ = round.queued.size();
     return round;
+  }
+  /// An operator may have corrected them.
+  void forget_rows() {
+    if (read_ahead_) read_ahead_->forget();
+    poll_.forget();
   }
   void notice_news() {
     news_ = wake_up_.heard();
@@ -279,9 +289,22 @@ class PostgresSession final : public LaneSession {
     move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
     move.starts_next = advance.starts_next;
     move.with_others = lent_.used();
-    const bool moved = cursor_.advance(epoch, move, std::move(next));
+    auto behind = polled_behind(move);
+    const bool moved = cursor_.advance(epoch, move, std::move(next), behind ? &*behind : nullptr);
     if (moved && late_look_) late_look_->advanced(move.ids);
+    if (moved && behind && behind->answer) {
+      poll_.keep(move.to.value(), rows_max_, *std::move(behind->answer));
+    }
     return moved;
+  }
+  /// What is polled after the last move of a round, where that is the rows themselves.
+  std::optional<Connection::Behind> polled_behind(const CursorRepository::Move& move) {
+    const bool last = !move.goes_on && !move.starts_next && !move.next_started;
+    if (!last || !move.to || read_on_ || late_look_ || parked_.any()) return std::nullopt;
+    if (cursor_.knows_flushed()) poll_.tell_written();
+    auto statement = poll_.begins_with(*move.to, rows_max_);
+    if (!statement) return std::nullopt;
+    return Connection::Behind{*std::move(statement), std::nullopt};
   }
   /// Of the round in hand, or of the next one where that is started with this.
   [[nodiscard]] std::size_t records_after(const Advance& advance) const {
@@ -326,6 +349,8 @@ class PostgresSession final : public LaneSession {
   Guard guard_;
   milliseconds insert_latency_;  ///< none in id order
   unsigned commit_every_;
+  unsigned rows_max_ = 0;         ///< of the last poll
+  bool read_on_ = false;          ///< what comes after it is read ahead
   std::size_t records_left_ = 0;  ///< of the round in hand
   std::size_t queued_left_ = 0;
   std::optional<Position> hand_end_;  ///< the last record of that round

@@ -70,6 +70,46 @@ TEST_SUITE("statements in one round trip") {
     CHECK(answers[2].empty());
   }
 
+  TEST_CASE("what is asked behind a COMMIT sees what that did, and costs it nothing") {
+    const char* const count = "SELECT count(*)::text AS n FROM t WHERE $1::int > 0";
+    const char* const inserted = "INSERT INTO t SELECT 10 / $1::int RETURNING n";
+    const char* const division = "SELECT 1 / $1::int";
+    Line line;
+    auto& connection = line.connection;
+    connection.run_prepared(count, {"1"});
+    connection.run_prepared(division, {"1"});
+    Connection::Behind behind{{count, {"1"}}, std::nullopt};
+    connection.begin("SELECT 1");
+    SUBCASE("answered") {
+      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      REQUIRE(behind.answer);
+      CHECK(behind.answer->value(0, "n") == "1");
+      CHECK(line.rows() == "1");
+    }
+    SUBCASE("refused") {
+      behind.statement = {division, {"0"}};
+      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      CHECK_FALSE(behind.answer);
+      CHECK(line.rows() == "1");
+    }
+    SUBCASE("not asked where the server would have to be told the statement first") {
+      behind.statement = {"SELECT n FROM no_such_table WHERE n = $1::int", {"1"}};
+      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      CHECK_FALSE(behind.answer);
+      CHECK(line.rows() == "1");
+    }
+    SUBCASE("behind one that found nothing") {
+      CHECK_FALSE(connection.commit_after({found, {"2"}}, behind));
+      CHECK(behind.answer);
+    }
+    SUBCASE("behind one that was refused") {
+      CHECK_THROWS_AS(connection.commit_after({inserted, {"0"}}, behind), SourceBroken);
+      CHECK_FALSE(behind.answer);
+      CHECK(line.rows() == "0");
+    }
+    CHECK(line.usable());
+  }
+
   TEST_CASE("a transaction is ended and the next begun; only the last answer is told") {
     Line line;
     CHECK(line.commit(insert, {"1"}) == "found");

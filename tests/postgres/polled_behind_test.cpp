@@ -1,0 +1,108 @@
+// Rows that come with the COMMIT of the move before them: those of a poll, and not for long.
+#include <doctest/doctest.h>
+
+#include "postgres/desk.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+
+namespace {
+
+const std::string corrected = "\"corrected\"";
+
+struct HintedDesk : Desk {
+  HintedDesk() : Desk(OrderBy::id) {
+    insert(1);
+    database.run(
+        "CREATE TRIGGER hint AFTER INSERT ON bookings FOR EACH STATEMENT EXECUTE FUNCTION "
+        "seriatim.hint()");
+  }
+};
+
+/// A lane that has delivered three rows of four, one at a time, by id. What is asked again and
+/// again is prepared by then.
+struct Underway {
+  HintedDesk desk;
+  TestLane lane = desk.relay();
+
+  Underway() {
+    REQUIRE(lane.claim());
+    for (int row = 1; row <= 3; ++row) REQUIRE(deliver() == std::to_string(row));
+  }
+  void correct_row_4() {
+    desk.database.run("UPDATE bookings SET payload = '\"corrected\"' WHERE id = 4");
+  }
+  /// As a relay does, which looks at the cursor only where it has a reason to.
+  std::string deliver() {
+    const auto round = lane.poll(1);
+    if (round.records.empty()) return "";
+    const auto position = round.records[0].position;
+    auto& cursor = lane.cursor;
+    REQUIRE(lane.session->start(cursor.epoch));
+    REQUIRE(lane.session->lock(cursor.epoch, cursor.position));
+    REQUIRE(lane.session->advance(cursor.epoch, {cursor.position, {position}, {}, false}));
+    cursor.position = position;
+    return position.id;
+  }
+  std::string next_payload() {
+    const auto round = lane.poll(1);
+    return round.records.empty() ? "none" : round.records[0].payload.value_or("NULL");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the rows after the last of a round come with its COMMIT") {
+  Underway relay;
+  relay.correct_row_4();  // later: the poll takes what came
+  CHECK(relay.next_payload() != corrected);
+}
+
+TEST_CASE("rows that came are not kept beyond the next poll") {
+  Underway relay;
+  relay.correct_row_4();
+  (void)relay.lane.poll(1);
+  CHECK(relay.next_payload() == corrected);
+}
+
+TEST_CASE("rows that came are not kept while an operator may correct them") {
+  Underway relay;
+  relay.correct_row_4();
+  SUBCASE("a look at the cursor") {
+    (void)relay.lane.session->look();
+  }
+  SUBCASE("a claim") {
+    (void)relay.lane.session->claim();
+  }
+  CHECK(relay.next_payload() == corrected);
+}
+
+TEST_CASE("rows that came are those of another place where the cursor was moved meanwhile") {
+  Underway relay;
+  relay.lane.cursor.position.reset();
+  const auto round = relay.lane.poll(1);
+  REQUIRE(round.records.size() == 1);
+  CHECK(round.records[0].id() == "1");
+}
+
+TEST_CASE("a row that comes when none was there is handed over") {
+  Underway relay;
+  REQUIRE(relay.deliver() == "4");  // behind it came that there is none
+  relay.desk.insert(1);
+  CHECK(relay.deliver() == "");
+  CHECK(relay.lane.session->wait_until(std::chrono::steady_clock::now() + milliseconds{20'000}));
+  CHECK(relay.deliver() == "5");
+}
+
+TEST_CASE("a row above a hole that came so waits for its writer") {
+  Underway relay;
+  SqlSession writer(relay.desk.database.url());
+  writer.run("BEGIN");
+  writer.run("INSERT INTO bookings (payload) VALUES ('{}')");  // 5
+  relay.desk.insert(1);                                        // 6
+  REQUIRE(relay.deliver() == "4");
+  CHECK(relay.deliver() == "");
+  writer.run("COMMIT");
+  CHECK(relay.deliver() == "5");
+  CHECK(relay.deliver() == "6");
+}
