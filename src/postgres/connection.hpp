@@ -146,17 +146,15 @@ class Connection {
   bool commit_sent(const Ahead& ahead = {});
   /// COMMIT alone; whether the statement sent ahead found a row.
   bool end_sent();
-  /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
-  /// nothing is lost should it find none. Directly only.
-  bool commit_after(Statement last);
-  /// Runs behind a COMMIT, in the same message and in a transaction of its own.
+  /// Runs behind a COMMIT, in the same message and in a transaction of its own, unless it would
+  /// have to be prepared: refused there, that would cost the transaction before it.
   struct Behind {
     Statement statement;
     std::optional<Answer> answer;  ///< none where it was refused, or not asked
   };
-  /// The same with one more statement, unless that would have to be prepared: refused here, that
-  /// would cost the transaction.
-  bool commit_after(Statement last, Behind& behind);
+  /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
+  /// nothing is lost should it find none. Directly only.
+  bool commit_after(Statement last, Behind* behind = nullptr);
   [[nodiscard]] bool sent_ahead() const { return sent_.has_value(); }
   /// Does nothing where no transaction is open.
   void rollback();
@@ -199,6 +197,7 @@ class Connection {
   std::optional<Statement> send_behind(Pipeline& pipeline, const Ahead& ahead);
   bool begin_found(const std::vector<Statement>& statements, const Ahead& ahead = {});
   bool commit_found(std::vector<Statement> statements);
+  bool commit_and_ask(Statement last, Behind& behind);
   /// What stands between us and a transaction of our own, where one is open.
   std::vector<Statement> way_back();
   void refuse_while_asked() const;

@@ -95,34 +95,11 @@ bool Connection::end_sent() {
   });
 }
 
-bool Connection::commit_after(Statement last) {
+bool Connection::commit_after(Statement last, Behind* behind) {
+  const bool asks = behind != nullptr && is_ready(behind->statement.sql);
   return guarded([&] {
     const auto expectation = alone();
-    return commit_found({std::move(last)});
-  });
-}
-
-/// Its answer comes when that of the COMMIT does, so a round trip is spared; its refusal is for
-/// whoever asks again.
-bool Connection::commit_after(Statement last, Behind& behind) {
-  if (!is_ready(behind.statement.sql)) return commit_after(std::move(last));
-  return guarded([&] {
-    const auto expectation = alone();
-    const std::vector<Statement> statements{std::move(last), {"COMMIT"}};
-    make_known(statements);
-    make_known({behind.statement});
-    Pipeline pipeline(connection_->raw());
-    for (const auto& statement : statements) send(pipeline, statement);
-    pipeline.flush();
-    send(pipeline, behind.statement);
-    pipeline.flush();
-    const bool found = !pipeline.answers_now(statements.size()).front().empty();
-    in_transaction_ = false;
-    try {
-      behind.answer = std::move(pipeline.answers_now(1).front());
-    } catch (const pqxx::sql_error&) {
-    }
-    return found;
+    return asks ? commit_and_ask(std::move(last), *behind) : commit_found({std::move(last)});
   });
 }
 
@@ -189,6 +166,26 @@ bool Connection::commit_found(std::vector<Statement> statements) {
   make_known(statements);
   const bool found = !answers_to(statements).front().empty();
   in_transaction_ = false;
+  return found;
+}
+
+/// The answer comes when that of the COMMIT does, so a round trip is spared; a refusal is for
+/// whoever asks again.
+bool Connection::commit_and_ask(Statement last, Behind& behind) {
+  const std::vector<Statement> statements{std::move(last), {"COMMIT"}};
+  make_known(statements);
+  make_known({behind.statement});
+  Pipeline pipeline(connection_->raw());
+  for (const auto& statement : statements) send(pipeline, statement);
+  pipeline.flush();
+  send(pipeline, behind.statement);
+  pipeline.flush();
+  const bool found = !pipeline.answers_now(statements.size()).front().empty();
+  in_transaction_ = false;
+  try {
+    behind.answer = std::move(pipeline.answers_now(1).front());
+  } catch (const pqxx::sql_error&) {
+  }
   return found;
 }
 

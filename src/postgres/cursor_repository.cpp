@@ -333,8 +333,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
   const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
   if (alone && !connection_.sent_ahead()) {
     core::crash_point("updated");
-    const bool moved = behind ? connection_.commit_after({statement, params}, *behind)
-                              : connection_.commit_after({statement, params});
+    const bool moved = connection_.commit_after({statement, params}, behind);
     core::crash_point("committed");
     return moved;
   }

@@ -81,29 +81,29 @@ TEST_SUITE("statements in one round trip") {
     Connection::Behind behind{{count, {"1"}}, std::nullopt};
     connection.begin("SELECT 1");
     SUBCASE("answered") {
-      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
       REQUIRE(behind.answer);
       CHECK(behind.answer->value(0, "n") == "1");
       CHECK(line.rows() == "1");
     }
     SUBCASE("refused") {
       behind.statement = {division, {"0"}};
-      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
       CHECK_FALSE(behind.answer);
       CHECK(line.rows() == "1");
     }
     SUBCASE("not asked where the server would have to be told the statement first") {
       behind.statement = {"SELECT n FROM no_such_table WHERE n = $1::int", {"1"}};
-      CHECK(connection.commit_after({inserted, {"1"}}, behind));
+      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
       CHECK_FALSE(behind.answer);
       CHECK(line.rows() == "1");
     }
     SUBCASE("behind one that found nothing") {
-      CHECK_FALSE(connection.commit_after({found, {"2"}}, behind));
+      CHECK_FALSE(connection.commit_after({found, {"2"}}, &behind));
       CHECK(behind.answer);
     }
     SUBCASE("behind one that was refused") {
-      CHECK_THROWS_AS(connection.commit_after({inserted, {"0"}}, behind), SourceBroken);
+      CHECK_THROWS_AS(connection.commit_after({inserted, {"0"}}, &behind), SourceBroken);
       CHECK_FALSE(behind.answer);
       CHECK(line.rows() == "0");
     }
