@@ -82,7 +82,8 @@ struct Advance {
   bool next_started = false;  ///< the row after them counts as attempted once
   bool starts_next = false;   ///< … and is the first of the round read ahead: `start` it too
   bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
-  bool sent = false;          ///< it is what `send_ahead` was given, but for `goes_on` and `next`
+  bool polls_next = false;    ///< `poll` does, for the rows behind these: they may be asked for
+  bool sent = false;          ///< it is what `send_ahead` was given, but for what comes next
   /// The move after the call that comes then: `send_ahead` it behind the message with the lock.
   /// Valid as long as this is.
   const Advance* next = nullptr;

@@ -83,8 +83,9 @@ class Lane {
   Action advance(std::size_t done, const Moment&);
   /// What comes after a move: another call in hand, and whether it is of the next round.
   struct Onward {
-    bool go_on = false;
-    bool starts = false;
+    bool go_on = false;   ///< to a row that counts as attempted
+    bool starts = false;  ///< the first of the next round
+    bool polls = false;
   };
   struct Span {  ///< of round_.records
     std::size_t begin = 0;

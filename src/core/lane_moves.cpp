@@ -23,6 +23,7 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
   lock_asked_ = next.go_on && moment.now < locked_alone_at_ + lock_ahead_max;
   if (lock_asked_) lock_asked_at_ = moment.now;
   move.goes_on = lock_asked_;
+  move.polls_next = next.polls;
   move.sent = as_foreseen;
   next_sent_ = lock_asked_ && done > 0 && foresee_unread(span.end, move.done.back(), moment);
   if (next_sent_) move.next = &*foreseen_;
@@ -33,8 +34,10 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
 Lane::Onward Lane::onward(const Span& call, bool next_read, const Moment& moment) const {
   const bool last = call.end == round_.records.size();
   const bool starts = last && call.end > call.begin && next_read && !round_.redriven;
-  const bool go_on = !failure_ && (!last || starts) && !going(moment) && !renewal_due(moment);
-  return {go_on, go_on && starts};
+  const bool stays = !failure_ && !going(moment) && !renewal_due(moment);
+  return {.go_on = stays && (!last || starts),
+          .starts = stays && starts,
+          .polls = stays && last && !starts && !round_.redriven};
 }
 
 /// Over the records that are done, and the rows that queue up to the next one.

@@ -144,14 +144,16 @@ class Connection {
   void send_ahead(Change change);
   /// COMMIT and the next statement in one message, the rest as `commit_with`.
   bool commit_sent(const Ahead& ahead = {});
-  /// COMMIT alone; whether the statement sent ahead found a row.
-  bool end_sent();
-  /// Runs behind a COMMIT, in the same message and in a transaction of its own, unless it would
-  /// have to be prepared: refused there, that would cost the transaction before it.
+  /// Runs behind a COMMIT, in the same message and in a transaction of its own; is not asked where
+  /// it would have to be prepared: refused there, that would cost the transaction before it.
   struct Behind {
     Statement statement;
-    std::optional<Answer> answer;  ///< none where it was refused, or not asked
+    std::optional<Answer> answer;
+    std::exception_ptr refusal;  ///< in the place of the answer: SessionLost or SourceBroken
   };
+  /// COMMIT alone, `behind` it what is to be asked then, if anything; whether the statement sent
+  /// ahead found a row.
+  bool end_sent(Behind* behind = nullptr);
   /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
   /// nothing is lost should it find none. Directly only.
   bool commit_after(Statement last, Behind* behind = nullptr);
@@ -196,8 +198,8 @@ class Connection {
   std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});
   std::optional<Statement> send_behind(Pipeline& pipeline, const Ahead& ahead);
   bool begin_found(const std::vector<Statement>& statements, const Ahead& ahead = {});
-  bool commit_found(std::vector<Statement> statements);
-  bool commit_and_ask(Statement last, Behind& behind);
+  bool commit_found(std::vector<Statement> statements, Behind* behind);
+  std::unique_ptr<Pipeline> pipeline();
   /// What stands between us and a transaction of our own, where one is open.
   std::vector<Statement> way_back();
   void refuse_while_asked() const;

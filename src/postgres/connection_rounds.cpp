@@ -1,10 +1,10 @@
 // Several statements in one round trip, and one that is sent before it is needed.
 #include <algorithm>
 #include <array>
-#include <pqxx/except>
 
 #include "postgres/guarded.hpp"
 #include "postgres/open_connection.hpp"
+#include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
 
@@ -88,18 +88,17 @@ bool Connection::commit_sent(const Ahead& ahead) {
   });
 }
 
-bool Connection::end_sent() {
+bool Connection::end_sent(Behind* behind) {
   return guarded([&] {
     const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    return commit_found({});
+    return commit_found({}, behind);
   });
 }
 
 bool Connection::commit_after(Statement last, Behind* behind) {
-  const bool asks = behind != nullptr && is_ready(behind->statement.sql);
   return guarded([&] {
     const auto expectation = alone();
-    return asks ? commit_and_ask(std::move(last), *behind) : commit_found({std::move(last)});
+    return commit_found({std::move(last)}, behind);
   });
 }
 
@@ -130,8 +129,7 @@ void Connection::send(Pipeline& pipeline, const Statement& known) {
 /// Before them that to what was sent ahead, unless it was forgotten.
 std::vector<Answer> Connection::answers_to(const std::vector<Statement>& known,
                                            const Ahead& ahead) {
-  auto pipeline = sent_ ? std::move(std::exchange(sent_, std::nullopt)->pipeline)
-                        : std::make_unique<Pipeline>(connection_->raw());
+  auto pipeline = this->pipeline();
   for (const auto& statement : known) send(*pipeline, statement);
   const auto owed = pipeline->owed();
   auto next = ahead ? send_behind(*pipeline, ahead) : std::nullopt;
@@ -160,33 +158,36 @@ bool Connection::begin_found(const std::vector<Statement>& statements, const Ahe
   return !answers_to(statements, ahead).back().empty();
 }
 
-/// By the last one before the COMMIT.
-bool Connection::commit_found(std::vector<Statement> statements) {
+/// By the last one before the COMMIT. What is asked behind it is answered when the COMMIT is, so a
+/// round trip is spared.
+bool Connection::commit_found(std::vector<Statement> statements, Behind* behind) {
   statements.push_back({"COMMIT"});
   make_known(statements);
-  const bool found = !answers_to(statements).front().empty();
+  const bool asks = behind != nullptr && is_ready(behind->statement.sql);
+  if (asks) make_known({behind->statement});
+  const auto pipeline = this->pipeline();
+  for (const auto& statement : statements) send(*pipeline, statement);
+  const auto owed = pipeline->owed();
+  pipeline->flush();
+  if (asks) {
+    send(*pipeline, behind->statement);
+    pipeline->flush();
+  }
+  const bool found = !pipeline->answers_now(owed).front().empty();
   in_transaction_ = false;
+  if (!asks) return found;
+  try {
+    behind->answer = guarded([&] { return std::move(pipeline->answers_now(1).front()); });
+  } catch (const Error&) {
+    behind->refusal = std::current_exception();
+  }
   return found;
 }
 
-/// The answer comes when that of the COMMIT does, so a round trip is spared; a refusal is for
-/// whoever asks again.
-bool Connection::commit_and_ask(Statement last, Behind& behind) {
-  const std::vector<Statement> statements{std::move(last), {"COMMIT"}};
-  make_known(statements);
-  make_known({behind.statement});
-  Pipeline pipeline(connection_->raw());
-  for (const auto& statement : statements) send(pipeline, statement);
-  pipeline.flush();
-  send(pipeline, behind.statement);
-  pipeline.flush();
-  const bool found = !pipeline.answers_now(statements.size()).front().empty();
-  in_transaction_ = false;
-  try {
-    behind.answer = std::move(pipeline.answers_now(1).front());
-  } catch (const pqxx::sql_error&) {
-  }
-  return found;
+/// With what was sent ahead in it, if that was.
+std::unique_ptr<Pipeline> Connection::pipeline() {
+  return sent_ ? std::move(std::exchange(sent_, std::nullopt)->pipeline)
+               : std::make_unique<Pipeline>(connection_->raw());
 }
 
 std::vector<Statement> Connection::way_back() {

@@ -279,13 +279,14 @@ void CursorRepository::prepare_to_take_back() {
   }
 }
 
-bool CursorRepository::advance_sent(bool goes_on, std::optional<Move> next) {
+bool CursorRepository::advance_sent(bool goes_on, std::optional<Move> next,
+                                    Connection::Behind* behind) {
   const auto sent = std::exchange(sent_, std::nullopt).value();
   const auto& [epoch, move] = sent;
   try {
     core::crash_point("updated");
     const bool moved =
-        goes_on ? connection_.commit_sent(ahead(epoch, next)) : connection_.end_sent();
+        goes_on ? connection_.commit_sent(ahead(epoch, next)) : connection_.end_sent(behind);
     core::crash_point("committed");
     if (!goes_on) return moved;
     if (moved) {

@@ -67,7 +67,7 @@ class CursorRepository {
   /// commits it, anything else takes it back. False: not sent.
   bool send_ahead(std::uint64_t epoch, Move move);
   /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this, behind the message.
-  bool advance_sent(bool goes_on, std::optional<Move> next);
+  bool advance_sent(bool goes_on, std::optional<Move> next, Connection::Behind* behind = nullptr);
   /// The lock's transaction as it was before `send_ahead`.
   void take_back();
   /// `behind`: asked in the same message, where the move goes in one; null: nothing.

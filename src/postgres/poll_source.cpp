@@ -226,7 +226,9 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
 RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max, bool more) {
   const auto kept = std::exchange(kept_, std::nullopt);
   if (kept && kept->after == range.after && kept->rows_max == rows_max) {
-    auto batch = reader_.brought(kept->rows, range, rows_max);
+    const auto& [statement, rows, refusal] = kept->asked;
+    if (refusal) return reader_.refused(refusal, range);
+    auto batch = reader_.brought(rows.value(), range, rows_max);
     if (!batch.records.empty() || batch.complete) return batch;
   }
   return reader_.read(range, rows_max, more);
@@ -237,8 +239,8 @@ std::optional<Statement> PollSource::begins_with(const Position& after, unsigned
   return reader_.asking_for({after, mark_max, floor_for(after)}, rows_max);
 }
 
-void PollSource::keep(const Position& after, unsigned rows_max, Answer rows) {
-  kept_.emplace(Kept{after, rows_max, std::move(rows)});
+void PollSource::keep(const Position& after, unsigned rows_max, Connection::Behind asked) {
+  if (asked.answer || asked.refusal) kept_.emplace(Kept{after, rows_max, std::move(asked)});
 }
 
 /// How many leading records continue the cursor's id without a hole.

@@ -26,8 +26,8 @@ class PollSource {
   /// The statement the next poll begins with, for one who may ask it before; none where it hangs on
   /// what is known then.
   std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
-  /// Its answer, for the next poll if that is for the same place.
-  void keep(const Position& after, unsigned rows_max, Answer rows);
+  /// What became of it, for the next poll if that is for the same place.
+  void keep(const Position& after, unsigned rows_max, Connection::Behind asked);
   void forget() { kept_.reset(); }
   /// What the server's log was written to when the rows of a round were read: RowReader.
   void tell_written() { reader_.tell_written(); }
@@ -86,9 +86,9 @@ class PollSource {
   struct Kept {
     Position after;
     unsigned rows_max;
-    Answer rows;
+    Connection::Behind asked;
   };
-  std::optional<Kept> kept_;  ///< what came before it was asked for
+  std::optional<Kept> kept_;  ///< what came before the poll
   Seldom seldom_;             ///< looks for rows that can never be delivered
 };
 

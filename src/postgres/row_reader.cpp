@@ -221,12 +221,22 @@ Answer RowReader::run(const std::string& text, const Params& params) {
   return is_prepared() ? connection_.fetch_prepared(text, params) : connection_.fetch(text, params);
 }
 
+RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
+  return or_the_first(range, [&] {
+    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
+  });
+}
+
+RowReader::Batch RowReader::refused(const std::exception_ptr& refusal, const Range& range) {
+  return or_the_first(range, [&]() -> Batch { std::rethrow_exception(refusal); });
+}
+
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
 /// rows are read one by one until the bad one is the first.
-RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
+RowReader::Batch RowReader::or_the_first(const Range& range, const std::function<Batch()>& read) {
   written_.reset();
   try {
-    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
+    return read();
   } catch (const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw;
     return read_first(range);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,11 +42,12 @@ class RowReader {
   /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
   /// one is made into records; where it is not, `let_go` soon.
   Batch read(const Range& range, unsigned rows_max, bool more = false);
-  /// In created_at order, for a caller who sends it together with others: reads a range without a
-  /// bound above. Nothing where `read` is better. `brought` makes records of what came, also of
-  /// those behind `range`.
+  /// For a caller who sends it together with others: reads a range without a bound above. Nothing
+  /// where `read` is better. `brought` makes records of what came, also of those behind `range`;
+  /// `refused` reads what it can, where that is why it was.
   [[nodiscard]] std::optional<Statement> asking_for(const Range& unbounded, unsigned rows_max);
   Batch brought(const Answer& rows, const Range& range, unsigned rows_max);
+  Batch refused(const std::exception_ptr& refusal, const Range& range);
   /// The range the server was asked for, where it is for that place; else that is dropped.
   std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
   void let_go();
@@ -96,6 +99,7 @@ class RowReader {
   Batch made_of(const Answer& rows, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
+  Batch or_the_first(const Range& range, const std::function<Batch()>& read);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
   Batch exact(const Answer& rows, unsigned rows_max) const;

@@ -153,8 +153,11 @@ class PostgresSession final : public LaneSession {
     queued_left_ -= std::min(queued_left_, advance.queued.size());
     auto next =
         advance.next ? plain_move(*advance.next, records_after(*advance.next)) : std::nullopt;
-    const bool moved = sent ? cursor_.advance_sent(advance.goes_on, std::move(next))
-                            : send_and_wait(epoch, advance, std::move(next));
+    auto polled = polled_behind(advance);
+    auto* const behind = polled ? &*polled : nullptr;
+    const bool moved = sent ? cursor_.advance_sent(advance.goes_on, std::move(next), behind)
+                            : send_and_wait(epoch, advance, std::move(next), behind);
+    if (moved && polled) poll_.keep(advance.done.back(), rows_max_, *std::move(polled));
     next_starts_ = moved && advance.starts_next;
     return moved;
   }
@@ -254,7 +257,7 @@ class PostgresSession final : public LaneSession {
     return move;
   }
   bool send_and_wait(std::uint64_t epoch, const Advance& advance,
-                     std::optional<CursorRepository::Move> next) {
+                     std::optional<CursorRepository::Move> next, Connection::Behind* behind) {
     CursorRepository::Move move{.from = advance.from,
                                 .to = advance.from,
                                 .ids = {},
@@ -289,22 +292,20 @@ class PostgresSession final : public LaneSession {
     move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
     move.starts_next = advance.starts_next;
     move.with_others = lent_.used();
-    auto behind = polled_behind(move);
-    const bool moved = cursor_.advance(epoch, move, std::move(next), behind ? &*behind : nullptr);
+    const bool moved = cursor_.advance(epoch, move, std::move(next), behind);
     if (moved && late_look_) late_look_->advanced(move.ids);
-    if (moved && behind && behind->answer) {
-      poll_.keep(move.to.value(), rows_max_, *std::move(behind->answer));
-    }
     return moved;
   }
   /// What is polled after the last move of a round, where that is the rows themselves.
-  std::optional<Connection::Behind> polled_behind(const CursorRepository::Move& move) {
-    const bool last = !move.goes_on && !move.starts_next && !move.next_started;
-    if (!last || !move.to || read_on_ || late_look_ || parked_.any()) return std::nullopt;
+  std::optional<Connection::Behind> polled_behind(const Advance& advance) {
+    const bool rows_come_first = !read_on_ && !late_look_ && !parked_.any();
+    if (!advance.polls_next || !rows_come_first || advance.done.empty() || rows_max_ == 0) {
+      return std::nullopt;
+    }
     if (cursor_.knows_flushed()) poll_.tell_written();
-    auto statement = poll_.begins_with(*move.to, rows_max_);
+    auto statement = poll_.begins_with(advance.done.back(), rows_max_);
     if (!statement) return std::nullopt;
-    return Connection::Behind{*std::move(statement), std::nullopt};
+    return Connection::Behind{.statement = *std::move(statement), .answer = {}, .refusal = {}};
   }
   /// Of the round in hand, or of the next one where that is started with this.
   [[nodiscard]] std::size_t records_after(const Advance& advance) const {

@@ -191,4 +191,34 @@ TEST_SUITE("lane, foresight") {
     story.tell(done(1));
     CHECK_FALSE(story.expect<AdvanceCursor>().advance.sent);
   }
+
+  TEST_CASE("the poll that comes after a move is told with it") {
+    const auto polls = [](Story& story, const Called& called) {
+      story.tell(called);
+      return story.expect<AdvanceCursor>().advance.polls_next;
+    };
+    Story story(rows_a_call(1));
+    story.calling({"7", "8"});
+    CHECK_FALSE(polls(story, done(1)));
+    story.tell(Advanced{});
+    story.tell(Locked{});
+    SUBCASE("after the last row of a round") {
+      CHECK(polls(story, done(1)));
+      story.tell(Advanced{});
+      story.expect<PollSource>();
+    }
+    SUBCASE("also where the move was sent ahead") {
+      CHECK(polls(story, sent(done(1))));
+    }
+    SUBCASE("not where the lease is renewed first") {
+      story.pass(Story::quick().lease / 3);
+      CHECK_FALSE(polls(story, sent(done(1))));
+      story.tell(Advanced{});
+      story.expect<ClaimLane>();
+    }
+    SUBCASE("not where the lane is left") {
+      story.ask_to_stop();
+      CHECK_FALSE(polls(story, sent(done(1))));
+    }
+  }
 }

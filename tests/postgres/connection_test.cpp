@@ -169,6 +169,26 @@ TEST_CASE("a plan is made anew after many uses, and not often") {
   CHECK(plans_for_uses({.plan_kept = std::chrono::milliseconds(0)}) == 3);
 }
 
+TEST_CASE("a plan that is to be made anew is not asked behind a COMMIT, so that it is") {
+  TestDatabase database;
+  Connection connection(database.url(), {.plan_kept = std::chrono::milliseconds(0)});
+  const std::string asked = "SELECT name FROM pg_prepared_statements WHERE statement LIKE $1";
+  std::set<std::string> plans;
+  int behind_a_commit = 0;
+  for (int use = 0; use < 600; ++use) {
+    Connection::Behind behind{{asked, {"%LIKE $1%"}}, {}, {}};
+    connection.begin("SELECT 1");
+    REQUIRE(connection.commit_after({"SELECT 2"}, &behind));
+    REQUIRE_FALSE(behind.refusal);
+    if (behind.answer) ++behind_a_commit;
+    plans.insert(behind.answer
+                     ? behind.answer->value(0, "name").value()
+                     : connection.run_prepared(asked, {"%LIKE $1%"})[0][0].as<std::string>());
+  }
+  CHECK(plans.size() == 3);
+  CHECK(behind_a_commit == 597);
+}
+
 TEST_CASE("columns of many rows arrive as they are, in their order") {
   TestDatabase database;
   Connection connection(database.url(), {});

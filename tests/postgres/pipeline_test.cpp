@@ -78,7 +78,7 @@ TEST_SUITE("statements in one round trip") {
     auto& connection = line.connection;
     connection.run_prepared(count, {"1"});
     connection.run_prepared(division, {"1"});
-    Connection::Behind behind{{count, {"1"}}, std::nullopt};
+    Connection::Behind behind{{count, {"1"}}, {}, {}};
     connection.begin("SELECT 1");
     SUBCASE("answered") {
       CHECK(connection.commit_after({inserted, {"1"}}, &behind));
@@ -90,13 +90,33 @@ TEST_SUITE("statements in one round trip") {
       behind.statement = {division, {"0"}};
       CHECK(connection.commit_after({inserted, {"1"}}, &behind));
       CHECK_FALSE(behind.answer);
+      REQUIRE(behind.refusal);
+      CHECK_THROWS_AS(std::rethrow_exception(behind.refusal), SourceBroken);
       CHECK(line.rows() == "1");
+    }
+    SUBCASE("cut off with the connection") {
+      const char* const end = "SELECT pg_terminate_backend(pg_backend_pid()) WHERE $1::int > 0";
+      connection.run_prepared(end, {"0"});
+      connection.begin("SELECT 1");
+      behind.statement = {end, {"1"}};
+      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
+      REQUIRE(behind.refusal);
+      CHECK_THROWS_AS(std::rethrow_exception(behind.refusal), SessionLost);
+      CHECK(line.rows() == "1");
+      return;  // there is nothing left to be used
     }
     SUBCASE("not asked where the server would have to be told the statement first") {
       behind.statement = {"SELECT n FROM no_such_table WHERE n = $1::int", {"1"}};
       CHECK(connection.commit_after({inserted, {"1"}}, &behind));
       CHECK_FALSE(behind.answer);
+      CHECK_FALSE(behind.refusal);
       CHECK(line.rows() == "1");
+    }
+    SUBCASE("behind one that was sent ahead") {
+      connection.send_ahead({{inserted, {"1"}}, {found, {"1"}}});
+      CHECK(connection.end_sent(&behind));
+      REQUIRE(behind.answer);
+      CHECK(behind.answer->value(0, "n") == "1");
     }
     SUBCASE("behind one that found nothing") {
       CHECK_FALSE(connection.commit_after({found, {"2"}}, &behind));

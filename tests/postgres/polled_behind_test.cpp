@@ -13,6 +13,7 @@ const std::string corrected = "\"corrected\"";
 struct HintedDesk : Desk {
   HintedDesk() : Desk(OrderBy::id) {
     insert(1);
+    target.source.key = "(10 / length(t.customer))::text";  // fails where there is none to speak of
     database.run(
         "CREATE TRIGGER hint AFTER INSERT ON bookings FOR EACH STATEMENT EXECUTE FUNCTION "
         "seriatim.hint()");
@@ -24,6 +25,7 @@ struct HintedDesk : Desk {
 struct Underway {
   HintedDesk desk;
   TestLane lane = desk.relay();
+  std::vector<Position> delivered;
 
   Underway() {
     REQUIRE(lane.claim());
@@ -32,17 +34,22 @@ struct Underway {
   void correct_row_4() {
     desk.database.run("UPDATE bookings SET payload = '\"corrected\"' WHERE id = 4");
   }
-  /// As a relay does, which looks at the cursor only where it has a reason to.
-  std::string deliver() {
-    const auto round = lane.poll(1);
+  /// The first row of what is polled, as a relay does, which looks at the cursor only where it has
+  /// a reason to.
+  std::string deliver(unsigned rows_max = 1, bool sent_ahead = false) {
+    const auto round = lane.poll(rows_max);
     if (round.records.empty()) return "";
-    const auto position = round.records[0].position;
     auto& cursor = lane.cursor;
+    Advance advance{.from = cursor.position, .done = {round.records[0].position}, .queued = {}};
     REQUIRE(lane.session->start(cursor.epoch));
     REQUIRE(lane.session->lock(cursor.epoch, cursor.position));
-    REQUIRE(lane.session->advance(cursor.epoch, {cursor.position, {position}, {}, false}));
-    cursor.position = position;
-    return position.id;
+    if (sent_ahead) REQUIRE(lane.session->send_ahead(cursor.epoch, advance));
+    advance.sent = sent_ahead;
+    advance.polls_next = true;
+    REQUIRE(lane.session->advance(cursor.epoch, advance));
+    cursor.position = round.records[0].position;
+    delivered.push_back(*cursor.position);
+    return cursor.position->id;
   }
   std::string next_payload() {
     const auto round = lane.poll(1);
@@ -77,12 +84,26 @@ TEST_CASE("rows that came are not kept while an operator may correct them") {
   CHECK(relay.next_payload() == corrected);
 }
 
-TEST_CASE("rows that came are those of another place where the cursor was moved meanwhile") {
+TEST_CASE("what came is that of another place where the cursor was moved meanwhile") {
   Underway relay;
-  relay.lane.cursor.position.reset();
-  const auto round = relay.lane.poll(1);
-  REQUIRE(round.records.size() == 1);
-  CHECK(round.records[0].id() == "1");
+  REQUIRE(relay.deliver() == "4");  // behind it came that there is none
+  relay.lane.cursor.position = relay.delivered[1];
+  CHECK(relay.lane.poll(1).records.at(0).id() == "3");
+}
+
+TEST_CASE("no more rows are handed over than are asked for") {
+  Underway relay;
+  relay.desk.insert(2);
+  REQUIRE(relay.deliver(100) == "4");
+  CHECK(relay.lane.poll(1).records.size() == 1);
+}
+
+TEST_CASE("rows come with a move that was sent ahead, too") {
+  Underway relay;
+  relay.desk.insert(1);
+  REQUIRE(relay.deliver(1, true) == "4");
+  relay.desk.database.run("UPDATE bookings SET payload = '\"corrected\"' WHERE id = 5");
+  CHECK(relay.next_payload() != corrected);
 }
 
 TEST_CASE("a row that comes when none was there is handed over") {
@@ -105,4 +126,15 @@ TEST_CASE("a row above a hole that came so waits for its writer") {
   writer.run("COMMIT");
   CHECK(relay.deliver() == "5");
   CHECK(relay.deliver() == "6");
+}
+
+TEST_CASE("rows that cannot be read are met when they are polled, the readable ones first") {
+  Underway relay;
+  relay.desk.insert(1);
+  relay.desk.database.run("INSERT INTO bookings (payload, customer) VALUES ('{}', '')");
+  REQUIRE(relay.deliver(2) == "4");
+  CHECK(relay.deliver(2) == "5");
+  const auto round = relay.lane.poll(2);
+  REQUIRE(round.unreadable);
+  CHECK(round.unreadable->row_id == "6");
 }
