@@ -144,8 +144,8 @@ class Connection {
   void send_ahead(Change change);
   /// COMMIT and the next statement in one message, the rest as `commit_with`.
   bool commit_sent(const Ahead& ahead = {});
-  /// Runs behind a COMMIT, in the same message and in a transaction of its own; is not asked where
-  /// it would have to be prepared: refused there, that would cost the transaction before it.
+  /// Sent behind a COMMIT without waiting for that, and run in a transaction of its own; not asked
+  /// where it would have to be prepared: refused there, that would cost the transaction before it.
   struct Behind {
     Statement statement;
     std::optional<Answer> answer;

@@ -70,7 +70,7 @@ class CursorRepository {
   bool advance_sent(bool goes_on, std::optional<Move> next, Connection::Behind* behind = nullptr);
   /// The lock's transaction as it was before `send_ahead`.
   void take_back();
-  /// `behind`: asked in the same message, where the move goes in one; null: nothing.
+  /// `behind`: asked right behind the COMMIT, where the move goes in one message with that.
   bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
                Connection::Behind* behind = nullptr);
   /// Ends the lock's transaction: with its changes, or, where it was refused, without.
