@@ -223,6 +223,7 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   if (!connection_.sent_ahead()) sent_.reset();
   const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
   if (held && connection_.in_transaction()) return true;
+  sent_.reset();  // a move that was still on its way is taken back by this
   if (begin_locked(epoch, position)) return true;
   connection_.rollback();
   return false;

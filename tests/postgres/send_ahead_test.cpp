@@ -291,6 +291,17 @@ TEST_SUITE("a move sent ahead of its call") {
     }
   }
 
+  TEST_CASE("is taken back where the lock is asked for anew, and leaves room for a handler") {
+    Desk desk;
+    desk.database.run("CREATE TABLE model (n int)");
+    REQUIRE(desk.send(desk.over(3)));
+    REQUIRE(desk.lane.session->lock(1, std::nullopt));  // the call before this one never began
+    desk.lane.session->transaction()->run("INSERT INTO model VALUES (1)", {});
+    REQUIRE(desk.lane.session->advance(1, desk.over(3)));
+    CHECK(desk.cursor() == "3|3|1");
+    CHECK(desk.database.value("SELECT count(*) FROM model") == "1");
+  }
+
   TEST_CASE("makes room for a handler that writes in its transaction, and is not sent again") {
     Desk desk;
     desk.database.run("CREATE TABLE model (n int)");
