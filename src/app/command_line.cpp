@@ -419,7 +419,9 @@ class Parser {
         "Each is taken in turns with its limit, the barest loop that does the same without any\n"
         "promise. Works in a database of its own, which it removes, on a private server or on\n"
         "--database; measure on a quiet machine.");
-    sub->add_option("NAME", verb->name, "null | http | kafka | sql | latency | idle")
+    std::string names;
+    for (const auto& name : bench::names()) names += (names.empty() ? "" : " | ") + name;
+    sub->add_option("NAME", verb->name, names)
         ->required()
         ->check(CLI::IsMember(bench::names()).description(""))
         ->type_name("");
@@ -437,7 +439,9 @@ class Parser {
     number("--repeats", verb->repeats, 1, 1'000, "Repeats, median told (5)");
     number("--batch", verb->batch, 1, 100'000,
            "batch_rows and commit_every of null and sql (1000)");
-    number("--seconds", verb->seconds, 1, 3'600, "latency, idle: of each run (5)");
+    number("--seconds", verb->seconds, 1, 3'600,
+           "latency: of a figure, and as long for each of its limits (1);\n"
+           "idle: twice as long for a figure (5)");
     add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
     add_word(sub, "--read-ahead", verb->read_ahead, {"on", "off"});
     number("--waiting", verb->waiting, 0, 1e9, "null: further rows that wait (0)");

@@ -20,8 +20,8 @@ struct Settings {
   unsigned repeats = 5;
   unsigned batch_rows = 1'000;
   std::vector<OrderBy> orders{OrderBy::id, OrderBy::created_at};
-  bool read_ahead = true;  ///< where several rows are committed together
-  unsigned seconds = 5;    ///< of each run of latency, idle
+  bool read_ahead = true;           ///< where several rows are committed together
+  std::optional<unsigned> seconds;  ///< of latency, idle; absent: under a minute in all
 
   // What the table and the server hold beside the rows handed over.
   std::uint64_t waiting = 0;    ///< further rows that wait

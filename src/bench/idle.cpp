@@ -12,6 +12,7 @@ namespace seriatim::bench {
 namespace {
 
 constexpr unsigned many_lanes = 64;
+constexpr unsigned seconds_default = 5;
 constexpr std::uint64_t rows_behind = 5'000;  ///< delivered: what is looked at while idle
 constexpr std::chrono::milliseconds look_interval{50};
 
@@ -76,7 +77,8 @@ Figure measure(Stage& stage, unsigned lanes, bool listen) {
   const auto relay = stage.start(spec);
   relay->await_idle();
   const auto& settings = stage.settings();
-  const auto window = std::chrono::milliseconds(2'000 * settings.seconds / settings.repeats);
+  const auto window = std::chrono::milliseconds(2'000 * settings.seconds.value_or(seconds_default) /
+                                                settings.repeats);
   pass(stage, window);  // polls have slowed down by then
   const auto first = look(stage, *relay);
   auto last = first;

@@ -13,6 +13,7 @@ namespace seriatim::bench {
 namespace {
 
 constexpr unsigned batch_rows = 100;
+constexpr unsigned seconds_default = 1;
 constexpr unsigned long_writers = 4;
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr std::chrono::minutes patience{2};
@@ -81,7 +82,8 @@ class Turns {
       : stage_(stage),
         asked_(asked),
         spec_(stage.spec(asked.order)),
-        turn_(std::chrono::milliseconds(std::chrono::seconds(stage.settings().seconds)) /
+        turn_(std::chrono::milliseconds(
+                  std::chrono::seconds(stage.settings().seconds.value_or(seconds_default))) /
               stage.settings().repeats),
         left_out_(std::min(first_moments, turn_ / 5)) {
     spec_.batch_rows = spec_.commit_every = batch_rows;

@@ -132,7 +132,7 @@ struct BenchVerb {
   std::optional<std::uint64_t> rows;
   unsigned repeats = 5;
   unsigned batch = 1'000;
-  unsigned seconds = 5;
+  std::optional<unsigned> seconds;
   std::string order = "both";     ///< "created_at", "id"
   std::string read_ahead = "on";  ///< "off"
   std::uint64_t waiting = 0;
