@@ -100,17 +100,20 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 }
 
 /// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
-/// one astray came before it and went out, or was set aside.
+/// one astray came before it and went out, or was set aside. A holder that was replaced before it
+/// called numbered its row when it took the lock.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
-  const auto from = call_of(attempt).epoch;
-  const auto to = call_of(later).epoch;
+  const auto [from, to] = std::minmax({call_of(attempt).epoch, call_of(later).epoch});
+  const bool replaced = call_of(later).epoch < call_of(attempt).epoch;
+  const auto since = replaced ? lock_before(call_of(later)) : attempt.begin;
+  const auto until = replaced ? attempt.begin : later.begin;
   const bool by_act = std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
     const bool renumbers = move.by == Evidence::Move::By::rewind ||
                            (move.by == Evidence::Move::By::skip && move.to == move.from);
     return move.by != Evidence::Move::By::holder && renumbers && move.row_epoch >= from &&
            move.row_epoch < to;
   });
-  const auto between = [&](Micros at) { return at >= attempt.begin && at <= later.begin; };
+  const auto between = [&](Micros at) { return at >= since && at <= until; };
   const bool by_parking = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
     return std::to_string(p.id) == later.id && (between(p.at) || (p.epoch >= from && p.epoch < to));
   });

@@ -192,6 +192,7 @@ void CursorStore::take_back(Backend& by) {
   const auto sent = std::exchange(by.sent, std::nullopt);
   if (stage_.sabotaged(Sabotage::sent_not_taken_back)) advance(by, cursor_.epoch, *sent);
   unlock(by);
+  holder_waits_ = !stage_.sabotaged(Sabotage::act_gives_no_way);
 }
 
 /// The next call of the round in hand begins.

@@ -20,6 +20,15 @@ struct Ahead {
   Round round;  ///< done, and without rows: no use
 };
 
+/// Rows that came with the commit of the move before them, for the next poll alone
+/// (src/postgres/poll_source.hpp).
+struct Behind {
+  Position after;
+  unsigned rows_max = 1;
+  std::vector<Table::Row> rows;
+  std::uint64_t written = 0;
+};
+
 /// A relay's connection as the server sees it.
 struct Backend {
   unsigned relay = 0;
@@ -29,6 +38,7 @@ struct Backend {
   bool locked_ahead = false;             ///< with the last commit or start, for the next call
   std::optional<Advance> sent;           ///< ahead of its call, not committed
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
+  unsigned polled_max = 0;               ///< … and how many rows were asked for
   std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
 
   // Kept by the client, lives as long as the session:
@@ -38,6 +48,7 @@ struct Backend {
   std::shared_ptr<Ahead> ahead;
   std::optional<core::Fence> ahead_fence;
   Mark ahead_fence_from = mark_min;
+  std::optional<Behind> behind;
   bool next_starts = false;  ///< what was read ahead, with the last advance
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
@@ -76,8 +87,10 @@ class CursorStore {
   bool start(Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
   bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
-  /// What was sent ahead, in the transaction that holds the lock.
+  /// What was sent ahead, in the transaction that holds the lock; `came_back`: what the holder
+  /// says instead is there.
   void take_back(Backend& by);
+  void came_back() { holder_waits_ = false; }
   bool park(Backend& by, std::uint64_t epoch, const Parking& parking);
   bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
                   milliseconds delay);
@@ -95,8 +108,9 @@ class CursorStore {
   [[nodiscard]] const std::string& holder() const { return holder_; }
   [[nodiscard]] bool looks_free() const;
 
-  // What operators see and do; each act waits for the row's lock elsewhere.
-  [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr; }
+  // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
+  // holder that waits behind it (lock_lanes of src/postgres/lane_rows.cpp).
+  [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);
   void skip(const Position& row);
@@ -178,6 +192,7 @@ class CursorStore {
   Micros lease_until_ = 0;
   Micros retry_at_ = 0;
   const Backend* locked_by_ = nullptr;
+  bool holder_waits_ = false;
 };
 
 }  // namespace seriatim::simulation

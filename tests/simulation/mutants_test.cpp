@@ -84,12 +84,28 @@ void sessions_lost_too(Setup& setup) {
   setup.answer_lost = 0.05;
 }
 
+/// Rows by id, a few at a time, that come with the commit before them.
+void behind_commits(Setup& setup) {
+  setup.order = seriatim::OrderBy::id;
+  setup.asks_behind = true;
+  setup.config.read_ahead = false;
+  setup.config.batch_rows = setup.config.commit_every = 2;
+}
+
 /// Batches that fail in their midst, and whose moves are sent before.
 void sent_ahead(Setup& setup) {
   setup.sends_ahead = true;
   setup.config.commit_every = 5;
   setup.config.batch_rows = 20;
   setup.retry_later = 0.05;
+}
+
+/// … while people act all the time, and nothing else fails.
+void acts_amid_failures(Setup& setup) {
+  sent_ahead(setup);
+  setup.faults = false;
+  setup.answer_lost = setup.killed = setup.vanished = setup.frozen = 0;
+  setup.operator_act = millisecond;
 }
 
 void late_rows_delivered(Setup& setup) {
@@ -186,6 +202,18 @@ TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("a move sent ahead is taken back unless all of it was delivered") {
     must_be_caught({.sabotage = Sabotage::sent_not_taken_back}, Profile::everything, 1'000,
                    "P1 P4 P6", sent_ahead);
+  }
+  TEST_CASE("an operator's act that comes before what was delivered is committed repeats it") {
+    must_be_caught({.sabotage = Sabotage::act_gives_no_way}, Profile::parking, 3'000, "P3",
+                   acts_amid_failures);
+  }
+  TEST_CASE("of rows that came with a commit those above a hole wait for the fence") {
+    must_be_caught({.sabotage = Sabotage::behind_hole_passed}, Profile::producers, 200, "P1 P2",
+                   behind_commits);
+  }
+  TEST_CASE("rows that came with a commit are those of the next poll alone") {
+    must_be_caught({.sabotage = Sabotage::behind_kept}, Profile::everything, 500, "P1 P2 P3 P6",
+                   behind_commits);
   }
   TEST_CASE("a call begun after its time is sent without a lock") {
     must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");

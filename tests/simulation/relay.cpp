@@ -160,7 +160,7 @@ void Relay::perform(const core::OpenSession&) {
 }
 
 void Relay::perform(const core::ClaimLane&) {
-  backend_->ahead.reset();
+  forget_rows();
   execute([this](const BackendPtr& backend) -> core::Event {
     auto claim = server_.cursors().claim(backend);
     if (remembered_ && claim.granted) {
@@ -187,7 +187,7 @@ void Relay::load_parked(core::Event claimed) {
 }
 
 void Relay::perform(const core::LookAtCursor&) {
-  backend_->ahead.reset();
+  forget_rows();
   execute([this](const BackendPtr& b) { return core::Looked{server_.cursors().look(*b)}; });
 }
 
@@ -224,12 +224,14 @@ void Relay::perform(const core::AdvanceCursor& a) {
   }
   auto advance = a.advance.sent ? *std::exchange(backend_->sent, std::nullopt) : a.advance;
   advance.goes_on = a.advance.goes_on;
+  advance.polls_next = a.advance.polls_next;
   std::optional<Advance> next;
   if (a.advance.next && stage_.setup.sends_ahead) next = *a.advance.next;
   execute([this, epoch = a.epoch, advance = std::move(advance), next](const BackendPtr& b) {
     const bool ours = server_.cursors().advance(*b, epoch, advance);
     if (b->locked_ahead) b->sent = next;
     if (b->locked_ahead) server_.watch_idle_transaction(b);
+    if (ours && advance.polls_next && !advance.done.empty()) ask_behind(*b, advance.done.back());
     return core::Advanced{ours};
   });
 }
@@ -313,11 +315,14 @@ void Relay::execute(Statement statement) {
                          });
 }
 
-/// What was sent ahead is taken back first, and whoever waits for the lock may get it then.
+/// What was sent ahead is taken back first; the lock is free for that instant.
 void Relay::run_at_server(const BackendPtr& backend, const Step& step) {
   if (!backend->sent) return step();
   server_.cursors().take_back(*backend);
-  stage_.scheduler.after(stage_.random.between(1, 100), step);
+  stage_.scheduler.after(stage_.random.between(1, 100), [this, step] {
+    server_.cursors().came_back();
+    step();
+  });
 }
 
 void Relay::reply(unsigned life, core::Event event) {

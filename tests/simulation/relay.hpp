@@ -103,7 +103,10 @@ class Relay {
   void answer_ahead(Look& look);
   [[nodiscard]] bool next_read() const;
   void read_rows(const LookPtr& look);
-  Round settled_rows(const Look& look) const;
+  Round settled_of(const std::vector<Table::Row>& rows, const Look& look) const;
+  void ask_behind(Backend& session, const Position& cursor) const;
+  bool take_behind(const LookPtr& look);
+  void forget_rows();
 
   void begin_call(const CallPtr& call);
   bool send_ahead(const CallInHand& call);

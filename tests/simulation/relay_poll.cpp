@@ -47,6 +47,7 @@ void Relay::perform(const core::PollSource& a) {
   look->backend = backend_;
   look->asked = a;
   backend_->polled_after = a.after;
+  backend_->polled_max = a.rows_max;
   backend_->written.reset();
   if (std::exchange(backend_->next_starts, false)) {  // known already, as with locked_ahead
     look->round = std::exchange(backend_->ahead, nullptr)->round;
@@ -65,6 +66,7 @@ void Relay::look_on(const LookPtr& look) {
 void Relay::answer(const LookPtr& look) {
   auto& session = *look->backend;
   if (look->ahead) return answer_ahead(*look);
+  if (!stage_.sabotaged(Sabotage::behind_kept)) session.behind.reset();
   const bool idle = nothing_in(look->round) && !look->round.fenced;
   if (idle && session.any_parked && !std::exchange(look->idle, true)) return redrive(look);
   if (!session.redriven) {
@@ -267,11 +269,44 @@ bool Relay::next_read() const {
   return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
 }
 
+// --- rows that come with a commit ----------------------------------------------------------------
+
+/// Where a poll would begin with the rows.
+void Relay::ask_behind(Backend& session, const Position& cursor) const {
+  const auto& setup = stage_.setup;
+  const bool rows_come_first = setup.lookback == 0 && !session.any_parked;
+  if (!setup.asks_behind || setup.order != OrderBy::id || !rows_come_first) return;
+  const auto& table = server_.table();
+  session.behind = {cursor, session.polled_max, table.rows_after(cursor), table.wal.written};
+}
+
+/// In the place of a poll's own statements, where they tell of the first row or that there is none.
+bool Relay::take_behind(const LookPtr& look) {
+  auto& session = *look->backend;
+  const auto behind = session.behind;
+  if (behind && stage_.sabotaged(Sabotage::behind_kept)) look->asked.after = behind->after;
+  if (!behind || behind->after != look->asked.after || behind->rows_max != look->asked.rows_max) {
+    return false;
+  }
+  if (stage_.sabotaged(Sabotage::behind_hole_passed)) look->settled = mark_max;
+  auto round = settled_of(behind->rows, *look);
+  if (round.records.empty() && !behind->rows.empty()) return false;
+  look->round.records = std::move(round.records);
+  session.written = behind->written;
+  return true;
+}
+
+void Relay::forget_rows() {
+  backend_->ahead.reset();
+  if (!stage_.sabotaged(Sabotage::behind_kept)) backend_->behind.reset();
+}
+
 // --- F, the locks, the rows ----------------------------------------------------------------------
 
 void Relay::read_mark(const LookPtr& look) {
   if (!nothing_in(look->round)) return answer(look);
   if (look->backend->ahead && !look->ahead) return take_ahead(look);
+  if (!look->ahead && take_behind(look)) return answer(look);
   if (clock_went_back(*look)) {
     if (look->ahead) return answer(look);
     return reply(look->life, core::SourceFailed{HaltReason::clock_back, "the clock went back"});
@@ -313,19 +348,19 @@ void Relay::read_locks(const LookPtr& look) {
 }
 
 void Relay::read_rows(const LookPtr& look) {
-  look->round = settled_rows(*look);
+  look->round = settled_of(server_.table().rows_after(look->asked.after), *look);
   if (!look->ahead) look->backend->written = server_.table().wal.written;
   if (look->looked || look->ahead || !nothing_in(look->round)) return answer(look);
   find_late_rows(look, [this, look] { answer(look); });
 }
 
-Round Relay::settled_rows(const Look& look) const {
+Round Relay::settled_of(const std::vector<Table::Row>& rows, const Look& look) const {
   const auto& table = server_.table();
   const bool by_id = stage_.setup.order == OrderBy::id;
   // In id order a run without a hole after the cursor is settled, whoever writes.
   Mark run_end = by_id && look.asked.after ? table.mark_of(*look.asked.after) : mark_min;
   Round round;
-  for (const auto& row : table.rows_after(look.asked.after)) {
+  for (const auto& row : rows) {
     if (round.records.size() == look.asked.rows_max || round.unreadable) break;
     const Mark mark = table.mark_of(row);
     if (run_end != mark_min && mark == run_end + 1) run_end = mark;

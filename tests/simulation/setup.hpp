@@ -29,7 +29,10 @@ enum class Sabotage {
   advance_before_delivery,   ///< the cursor moves, then the handler is called
   no_durability_commit,      ///< the first call does not wait for the producers' commits to be safe
   start_forgets_parked,      ///< … nor, though rows are parked, for its own start
+  behind_hole_passed,        ///< rows that came with a commit go out whatever is open before them
+  behind_kept,               ///< … and are kept, wherever the cursor stands by then
   next_not_durable,          ///< … nor that of a batch which starts with the commit before
+  act_gives_no_way,          ///< an operator's act comes between a move taken back and the next
   sent_not_taken_back,       ///< a move sent ahead stays though not all was delivered
   late_call,                 ///< the driver begins a call after `not_after`
   no_lock,                   ///< the cursor row is not locked during a call
@@ -138,6 +141,7 @@ struct Setup {
   bool rewinds = false;            ///< operators rewind too
   bool on_poison_changes = false;  ///< … or configure now dead_letter, now park_key
   bool sends_ahead = false;        ///< a move is sent before its call is made
+  bool asks_behind = false;        ///< by id, rows come with the last commit of a round
   bool faults = false;             ///< relays, receivers or the server fail: rows may be repeated
 };
 
