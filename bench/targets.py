@@ -15,9 +15,11 @@ TARGETS = [
     ("latency.*.poll", "p50_ms", "<=", 100.0),
     ("latency.*.long", "over_oldest_writer_p99_ms", "<=", 2.0),
     ("idle.", "statements_per_s_per_lane", "<=", 1.0),
-    ("idle.", "relay_cpu_percent_per_lane", "<=", 0.2),
+    ("idle.", "cpu_percent_per_lane", "<=", 0.2),  # relay and backend together
     ("idle.1", "relay_rss_mb", "<=", 30.0),
     ("idle.64", "rss_mb_per_further_lane", "<=", 2.0),
+    ("growth", "ratio_of_the_first", ">=", 0.90),
+    ("growth", "least_fence_read_of_the_first", "<=", 1.10),
 ]
 
 

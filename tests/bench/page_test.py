@@ -71,8 +71,8 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("\n*", self.written().split("## Profiles")[0])
 
     def test_a_section_of_another_run_says_of_which(self):
-        for other, told in (({"version": "1.0.0 (bbbbbbb)"}, "*Of a full run of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*"),
-                            ({"quick": True}, "*Of a quick run of version 1.0.0 (aaaaaaa), preset release, 2026-01-01.*"),
+        for other, told in (({"version": "1.0.0 (bbbbbbb)"}, "*Of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*"),
+                            ({"quick": True}, "*Of version 1.0.0 (aaaaaaa), at small sizes, preset release, 2026-01-01.*"),
                             ({"machine": "an older one"}, "2026-01-01, on an older one, PostgreSQL 17.1.*"),
                             ({"load_before": 3.5}, "2026-01-01, the machine busy with other work (load average 3.5).*")):
             with self.subTest(other=other):
@@ -88,7 +88,38 @@ class PageTest(unittest.TestCase):
         self.keep("kafka", 1000.0, version="1.0.0 (bbbbbbb)")
         self.keep("sql", 1000.0, version="1.0.0 (bbbbbbb)")
         self.keep("null", 1000.0)
-        self.assertIn("\n*`kafka`, `sql`: of a full run of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*\n", self.written())
+        self.assertIn("\n*`kafka`, `sql`: of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*\n", self.written())
+
+    def judged(self, step, *figures):
+        """The lines of the page that tell these figures."""
+        self.figures.keep(step, report(*figures), RUN)
+        return [line for line in self.written().split("## Profiles")[0].split("\n") if line.startswith("| ")]
+
+    def test_each_target_of_a_drain_is_judged_by_itself(self):
+        for ratio, cpu, told in ((0.7, 0.9, "≥ 0.60: met; CPU ≤ 1: met"), (0.7, 1.1, "≥ 0.60: met; CPU ≤ 1: **missed**"),
+                                 (0.5, 0.9, "≥ 0.60: **missed**; CPU ≤ 1: met")):
+            with self.subTest(ratio=ratio, cpu=cpu):
+                one = {**figure("null.id", 1000.0), "ratio": ratio}
+                one["measured"]["cpu_s_per_100k_rows"]["median"] = cpu
+                self.assertIn(f"| {told} |", self.judged("null", one)[-1])
+
+    def test_what_a_lane_at_rest_takes_is_that_of_relay_and_backend_together(self):
+        for backend, told in ((0.05, "CPU of both ≤ 0.2: met"), (0.15, "CPU of both ≤ 0.2: **missed**")):
+            with self.subTest(backend=backend):
+                one = figure("idle.1", 0.0)
+                for what, value in (("relay_cpu_percent_per_lane", 0.1), ("backend_cpu_percent_per_lane", backend), ("statements_per_s_per_lane", 0.8)):
+                    one["measured"][what] = {"median": value, "min": value, "max": value}
+                self.assertIn(f"| {told}; statements ≤ 1: met;", self.judged("idle", one)[-1])
+
+    def test_growth_is_judged_by_the_ratio_and_by_the_least_look_at_the_locks(self):
+        for ratio, fence, told in ((0.46, 0.54, "rows/s -50 %; ratio -8 %: met; fence +8 %: met"), (0.44, 0.54, "ratio -12 %: **missed**; fence +8 %: met"),
+                                   (0.46, 0.56, "ratio -8 %: met; fence +12 %: **missed**")):
+            with self.subTest(ratio=ratio, fence=fence):
+                grown = {**figure("null.id", 500.0, partitions="64"), "ratio": ratio}
+                grown["measured"]["fence_read_us"]["min"] = fence
+                first, last = self.judged("growth-partitions", figure("null.id", 1000.0), grown)[-2:]
+                self.assertTrue(first.endswith("| – |"))
+                self.assertTrue(last.endswith(f"{told} |"), last)
 
     def test_a_note_is_told_with_the_figures_it_is_of(self):
         self.keep("null", 1000.0, note="the disk was slow")
@@ -149,8 +180,8 @@ class RunTest(unittest.TestCase):
         self.assertEqual(about["build"], "another build, given by --program")
         text = (self.docs / "performance.md").read_text()
         self.assertIn("| kafka | 4 321 (", text)
-        self.assertIn("\n*`null`: of a full run of version 0.0.1 (ccccccc), preset release, ", text)
-        self.assertIn("\n*Of a full run of version 0.0.1 (ccccccc), preset release, ", sections(text)["partitions"])
+        self.assertIn("\n*`null`: of version 0.0.1 (ccccccc), preset release, ", text)
+        self.assertIn("\n*Of version 0.0.1 (ccccccc), preset release, ", sections(text)["partitions"])
 
     def test_a_step_that_is_none_is_refused_before_anything_is_measured(self):
         done = self.run_bench("--only", "kafka,kafkaesque")
