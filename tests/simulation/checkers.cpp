@@ -93,6 +93,12 @@ bool Judge::session_of_ended(const Evidence::Call& call, Micros to) const {
   });
 }
 
+/// A holder that was cut off goes by what was so when it took the lock.
+Micros Judge::known_until(const Attempt& attempt) const {
+  const auto& call = call_of(attempt);
+  return session_of_ended(call, attempt.begin) ? lock_before(call) : attempt.begin;
+}
+
 bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
   return std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
     return move.back && move.row_epoch >= epoch && move.row_epoch < later;

@@ -55,16 +55,17 @@ class Judge {
   };
   /// What became of a row since the cursor last went back over it.
   struct Fate {
-    bool attempted = false;
-    bool removed = false;              ///< by a person
-    bool noted = false;                ///< the cursor's transaction, or an act, says it is done
-    std::optional<Micros> handled_at;  ///< accepted or set aside
-    std::optional<Micros> passed_at;   ///< by the cursor, though not handled
-    std::uint64_t parked_as = 0;       ///< set aside, so manieth; 0: not, or no longer
-    bool holds_key = false;            ///< … and rows of its key queue behind it
-    bool due = false;                  ///< … and an operator wants it handed over again
-    bool dead_letter = false;          ///< once: it may come after rows of its key
-    bool gave_way = false;             ///< its key was parked when later rows were sent
+    std::optional<Micros> attempted_at;  ///< first
+    bool removed = false;                ///< by a person
+    bool noted = false;                  ///< the cursor's transaction, or an act, says it is done
+    std::optional<Micros> handled_at;    ///< accepted or set aside
+    std::optional<Micros> passed_at;     ///< by the cursor, though not handled
+    std::uint64_t parked_as = 0;         ///< set aside, so manieth; 0: not, or no longer
+    std::optional<Micros> parked_until;
+    bool holds_key = false;    ///< … and rows of its key queue behind it
+    bool due = false;          ///< … and an operator wants it handed over again
+    bool dead_letter = false;  ///< once: it may come after rows of its key
+    bool gave_way = false;     ///< its key was parked when later rows were sent
   };
 
   void rank_durable_rows();
@@ -96,6 +97,7 @@ class Judge {
   void check_parked_halt(const Evidence::Halt& halt);
   bool queues_with(std::size_t rank, std::size_t other) const;
   bool key_is_held(std::size_t rank) const;
+  bool key_was_held(std::size_t rank, Micros when) const;
   const std::optional<std::string>& row_key(std::size_t rank) const { return row_at(rank).key; }
   void on_late_row(const Evidence::Halt& halt);
 
@@ -125,6 +127,7 @@ class Judge {
   Micros lock_before(const Evidence::Call& call) const;
   bool fault_between(Micros from, Micros to) const;
   bool session_of_ended(const Evidence::Call& call, Micros to) const;
+  Micros known_until(const Attempt& attempt) const;
   bool gone_back_between(std::uint64_t epoch, std::uint64_t later) const;
   bool renumbered_between(const Attempt& attempt, const Attempt& later) const;
   bool clock_went_back_before(Micros when) const;

@@ -18,6 +18,16 @@ bool Judge::key_is_held(std::size_t rank) const {
   return false;
 }
 
+bool Judge::key_was_held(std::size_t rank, Micros when) const {
+  if (key_is_held(rank)) return true;
+  for (std::size_t other = 0; other < fate_.size(); ++other) {
+    const auto& until = fate_[other].parked_until;
+    const bool held = fate_[other].holds_key && until && *until >= when;
+    if (other != rank && held && row_key(rank) == row_key(other)) return true;
+  }
+  return false;
+}
+
 /// By its call, or (`failed` is false) without one, behind the rows of its key.
 void Judge::on_parked(const Evidence::Parked& parked) {
   const auto rank = rank_of_id(parked.id);
@@ -26,14 +36,15 @@ void Judge::on_parked(const Evidence::Parked& parked) {
   auto& fate = fate_[*rank];
   if (!parked.failed) return on_queued(parked, *rank);
   const bool may_do_nothing = setup_.partial > 0;  // and give up at that
-  if (!fate.attempted && !may_do_nothing)
+  if (!fate.attempted_at && !may_do_nothing)
     breach("P6", parked.at, what + " is parked and was not attempted");
   if (fate.parked_as == 0) {
     fate.parked_as = ++parked_rows_;
     fate.holds_key = parked.holds_key;
     fate.dead_letter = fate.dead_letter || !parked.holds_key;
   }
-  fate.attempted = fate.due = false;
+  fate.attempted_at.reset();
+  fate.due = false;
   if (fate.holds_key) {
     for (std::size_t other = 0; other < fate_.size(); ++other) {
       if (queues_with(*rank, other)) fate_[other].due = false;
@@ -56,7 +67,7 @@ void Judge::on_queued(const Evidence::Parked& parked, std::size_t rank) {
   }
   fate.parked_as = ++parked_rows_;
   fate.holds_key = true;
-  fate.attempted = false;
+  fate.attempted_at.reset();
   extend_prefixes();
 }
 
@@ -66,7 +77,8 @@ void Judge::on_discarded(const Evidence::Skip& discard) {
   if (fate_[*rank].parked_as == 0) breach("P6", discard.at, "a row is discarded, and not parked");
   on_handled(rank, discard.at);
   fate_[*rank].parked_as = 0;
-  fate_[*rank].attempted = false;
+  fate_[*rank].parked_until = discard.at;
+  fate_[*rank].attempted_at.reset();
 }
 
 void Judge::on_redriven(const Evidence::Redrive& redrive) {
@@ -87,7 +99,7 @@ void Judge::on_handed_over_again(const Evidence::Move& move, const std::string& 
   const auto row = "row " + std::to_string(*move.redriven);
   if (!rank) return breach("P6", move.at, what + " with " + row + ", which is no durable row");
   auto& fate = fate_[*rank];
-  fate.attempted = false;
+  fate.attempted_at.reset();
   const bool gone = move.by == Evidence::Move::By::discard;
   const bool put_back = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
     return p.id == *move.redriven && p.at == move.at;
@@ -96,6 +108,7 @@ void Judge::on_handed_over_again(const Evidence::Move& move, const std::string& 
   if (fate.parked_as == 0) breach("P6", move.at, what + " again, and " + row + " is not parked");
   if (!fate.handled_at) breach("P6", move.at, what + " though nobody has " + row);
   fate.parked_as = 0;
+  fate.parked_until = move.at;
 }
 
 /// A row of a parked key waits; a parked one goes out when it is asked for, in the order parked.

@@ -97,7 +97,7 @@ void Judge::on_moved(const Evidence::Move& move) {
   }
   cursor_sequence_ = move.sequence;
   if (move.by == Evidence::Move::By::rewind) {  // which takes every row out of hand
-    for (auto& fate : fate_) fate.attempted = false;
+    for (auto& fate : fate_) fate.attempted_at.reset();
     rewound_in_ = move.row_epoch + 1;
   }
   if (move.by == Evidence::Move::By::skip && move.to == move.from) rank_of_number_.clear();
@@ -164,7 +164,9 @@ void Judge::on_begun(const Attempt& attempt) {
   const auto epoch = call_of(attempt).epoch;
   if (epoch < went_back_in_) return;
   if (!moved_since(attempt, *rank)) on_begun_in_order(attempt, *rank);
-  fate_[*rank].attempted = epoch >= rewound_in_;
+  auto& attempted_at = fate_[*rank].attempted_at;
+  attempted_at =
+      epoch < rewound_in_ ? std::nullopt : std::optional(attempted_at.value_or(attempt.begin));
   if (epoch != epoch_at(attempt.begin)) return;
   on_begun_by_key(attempt, *rank);
   check_number(attempt, *rank);
@@ -186,23 +188,25 @@ bool Judge::moved_since(const Attempt& attempt, std::size_t rank) const {
 /// No row comes before one that stands before it; where late rows are delivered, none comes before
 /// one that was begun.
 void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
+  const auto known = known_until(attempt);
   const auto overtakes = [&](std::size_t missing) {
-    breach(fate_[missing].attempted ? "P4" : "P2", attempt.begin,
+    breach(fate_[missing].attempted_at ? "P4" : "P2", attempt.begin,
            name(attempt) + " overtakes row " + id_at(missing));
   };
   for (auto before = handled_prefix_; before < rank; ++before) {
     auto& fate = fate_[before];
     const bool done = fate.handled_at || fate.parked_as > 0 || row_at(before).astray;
-    const bool will_queue = key_is_held(before);
+    const bool will_queue = key_was_held(before, known);
     if (will_queue) fate.gave_way = true;
     if (done || will_queue) continue;
     overtakes(before);
     break;
   }
-  const bool is_new = delivers_late() && !fate_[rank].attempted && !fate_[rank].gave_way;
+  const bool is_new = delivers_late() && !fate_[rank].attempted_at && !fate_[rank].gave_way;
   for (std::size_t other = 0; other < (is_new ? fate_.size() : rank); ++other) {
-    const bool failed = fate_[other].attempted && !fate_[other].handled_at;
-    const bool will_queue = failed && key_is_held(other);
+    const auto& fate = fate_[other];
+    const bool failed = fate.attempted_at && *fate.attempted_at <= known && !fate.handled_at;
+    const bool will_queue = failed && key_was_held(other, known);
     if (other != rank && failed && !will_queue && (is_new || row_at(other).astray))
       overtakes(other);
   }
