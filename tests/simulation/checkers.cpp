@@ -106,8 +106,8 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 }
 
 /// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
-/// one astray came before it and went out, or was set aside. A holder that was replaced before it
-/// called numbered its row when it took the lock.
+/// one astray came before it and went out, or is or will be set aside. A holder that was replaced
+/// before it called numbered its row when it took the lock.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
   const auto [from, to] = std::minmax({call_of(attempt).epoch, call_of(later).epoch});
   const bool replaced = call_of(later).epoch < call_of(attempt).epoch;
@@ -130,7 +130,8 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
     const auto& handled = fate_[astray].handled_at;
     const bool set_aside =
         std::any_of(seen_.parked.begin(), seen_.parked.end(),
-                    [&](const auto& p) { return p.id == row_at(astray).id && between(p.at); });
+                    [&](const auto& p) { return p.id == row_at(astray).id && between(p.at); }) ||
+        (between(row_at(astray).visible_at) && key_is_held(astray));
     return rank && astray < *rank && (set_aside || (handled && between(*handled)));
   });
 }
