@@ -239,7 +239,8 @@ void Judge::on_late_row(const Evidence::Halt& halt) {
   const auto rank = rank_of_id(std::stoll(halt.row_id));
   if (!rank) return;  // undone by a crash since
   const auto& row = row_at(*rank);
-  if (row.moved_at && *row.moved_at >= halt.at) return;  // where it stood then is not known
+  const auto known_late = setup_.faults ? statement_outlives_session_max : 0;
+  if (row.moved_at && *row.moved_at + known_late >= halt.at) return;  // where it stood is not known
   const auto what = "the lane halts LATE_ROW at row " + halt.row_id;
   if (row.visible_at > halt.at) breach("P9", halt.at, what + ", which there is not");
   if (!row.astray) breach("P9", halt.at, what + ", which came in its place");

@@ -298,7 +298,7 @@ void Relay::execute(Statement statement) {
   const auto fate = stage_.strikes(stage_.setup.answer_lost) ? 1 + stage_.one_of(3) : 0;
   const bool early = fate == lost_meanwhile;
   if (early) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
-  const auto busy = early ? stage_.random.between(0, 3 * second) : 0;
+  const auto busy = early ? stage_.random.between(0, statement_outlives_session_max) : 0;
   const auto life = early ? 0 : life_;  // nobody waits for this answer any more
   stage_.scheduler.after(latency() + busy,
                          [this, life, backend = backend_, fate, run = std::move(statement)] {

@@ -10,6 +10,9 @@
 
 namespace seriatim::simulation {
 
+/// The server may still be busy with a statement of a session that is gone.
+inline constexpr Micros statement_outlives_session_max = 3 * second;
+
 /// How much of the world misbehaves.
 enum class Profile {
   calm,        ///< nothing fails; producers still overlap, relays still start and stop
