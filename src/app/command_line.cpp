@@ -411,14 +411,7 @@ class Parser {
   void add_bench() {
     auto [sub, verb] = add_verb<BenchVerb>(
         "bench", "Measure how fast this machine can be, and how near to that the relay comes",
-        "  seriatim bench null\n"
-        "  seriatim bench null --rows 1000000 --order id --json\n"
-        "  seriatim bench http --database postgresql://postgres@staging/postgres\n\n"
-        "null: a handler that does nothing; http: a local receiver; kafka: librdkafka's mock of a\n"
-        "cluster; sql: a read model; latency: commit to call; idle: what lanes at rest cost.\n"
-        "Each is taken in turns with its limit, the barest loop that does the same without any\n"
-        "promise. Works in a database of its own, which it removes, on a private server or on\n"
-        "--database; measure on a quiet machine.");
+        bench_examples);
     std::string names;
     for (const auto& name : bench::names()) names += (names.empty() ? "" : " | ") + name;
     sub->add_option("NAME", verb->name, names)

@@ -60,4 +60,14 @@ inline constexpr const char* adopt_examples =
     "server, timeline, database, table or order. Rows may be missing or come again there:\n"
     "look first, then adopt. What was noted and what is now are shown and journalled.";
 
+inline constexpr const char* bench_examples =
+    "  seriatim bench null\n"
+    "  seriatim bench null --rows 1000000 --order id --json\n"
+    "  seriatim bench http --database postgresql://postgres@staging/postgres\n\n"
+    "null: a handler that does nothing; http: a local receiver; kafka: librdkafka's mock of a\n"
+    "cluster; sql: a read model; latency: commit to call; idle: what lanes at rest cost.\n"
+    "Each is taken in turns with its limit, the barest loop that does the same without any\n"
+    "promise. Works in a database of its own, which it removes, on a private server or on\n"
+    "--database; measure on a quiet machine.";
+
 }  // namespace seriatim::app
