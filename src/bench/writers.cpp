@@ -1,5 +1,6 @@
 #include "bench/writers.hpp"
 
+#include <barrier>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -61,9 +62,31 @@ class Writers {
  private:
   [[nodiscard]] bool over() const { return stop_.stop_requested() || Clock::now() >= end_; }
 
+  struct Begin {
+    Writers* writers;
+    void operator()() const noexcept {
+      writers->began_ = Clock::now();
+      writers->end_ = writers->began_ + writers->writing_.length;
+    }
+  };
+
+  /// Connected, one row written that is not judged, and so are all the others. Sixteen backends
+  /// that start beside the first rows had made of their p50 0.55 ms, where 0.30 are usual.
+  Database ready(const std::string& name) {
+    try {
+      Database database(url_, name);
+      database.prepare("insert", sql::bench_insert_event);
+      (void)database.execute("insert", {"first"});
+      begin_.arrive_and_wait();
+      return database;
+    } catch (...) {
+      begin_.arrive_and_drop();
+      throw;
+    }
+  }
+
   void write_short(unsigned number) {
-    Database database(url_, "producer");
-    database.prepare("insert", sql::bench_insert_event);
+    auto database = ready("producer");
     const auto spacing =
         std::chrono::nanoseconds(1'000'000'000LL * producers / writing_.rows_per_s);
     auto due = began_ + spacing * number / producers;
@@ -77,8 +100,7 @@ class Writers {
   }
 
   void write_long(unsigned number) {
-    Database database(url_, "long producer");
-    database.prepare("insert", sql::bench_insert_event);
+    auto database = ready("long producer");
     std::mt19937 chance(number);
     std::uniform_int_distribution<int> held_ms(held_ms_min, held_ms_max);
     while (!over()) {
@@ -96,8 +118,10 @@ class Writers {
   const std::string& url_;
   const Writing& writing_;
   std::stop_token stop_;
-  Clock::time_point began_ = Clock::now();
-  Clock::time_point end_ = began_ + writing_.length;
+  Clock::time_point began_;
+  Clock::time_point end_;
+  std::barrier<Begin> begin_{static_cast<std::ptrdiff_t>(producers + writing_.long_writers),
+                             {this}};
   std::mutex mutex_;
   Written written_;
 };

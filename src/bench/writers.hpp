@@ -27,7 +27,8 @@ struct Writing {
   unsigned long_writers = 0;  ///< each holds a transaction open for 50 to 500 ms, again and again
 };
 
-/// Producers, one row a transaction each, evenly spaced. Returns when all have ended.
+/// Producers, one row a transaction each, evenly spaced, from when all are connected. Each writes
+/// one row before, which is not in `Written`. Returns when all have ended.
 [[nodiscard]] Written write_events(const std::string& url, const Writing& writing,
                                    const std::stop_token& stop);
 
