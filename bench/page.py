@@ -147,13 +147,12 @@ class Page:
         figures = self.figures(*RATES)
         rows, bars = [], []
         for figure in figures:
-            target = target_of(figure["name"], "ratio")
-            name = figure["name"]
+            name, target, reached = figure["name"], target_of(figure["name"], "ratio"), self.reached(figure)
             if name.startswith("null.") and figure["settings"]["read_ahead"] == "false":
-                name += ", read_ahead off"
+                name, target, reached = name + ", read_ahead off", None, "none: what reading ahead is worth"
             rows.append([name, ranged(figure["rows_per_s"], figure["min"], figure["max"]),
                          ranged(figure["limit_rows_per_s"], figure["limit_min"], figure["limit_max"]),
-                         ranged(figure["ratio"], figure["ratio_min"], figure["ratio_max"]), self.reached(figure),
+                         ranged(figure["ratio"], figure["ratio_min"], figure["ratio_max"]), reached,
                          sample(figure, "cpu_s_per_100k_rows"), sample(figure, "relay_rss_mb"),
                          figure["settings"]["rows"]])
             bars.append((name, figure["ratio"], figure["ratio_min"], figure["ratio_max"],

@@ -103,6 +103,11 @@ class PageTest(unittest.TestCase):
                 one["measured"]["cpu_s_per_100k_rows"]["median"] = cpu
                 self.assertIn(f"| {told} |", self.judged("null", one)[-1])
 
+    def test_a_drain_that_shows_what_reading_ahead_is_worth_has_no_target(self):
+        line = self.judged("null-no-read-ahead", figure("null.id", 1000.0, read_ahead="false"))[-1]
+        self.assertIn("| null.id, read_ahead off |", line)
+        self.assertNotIn("missed", line)
+
     def test_what_a_lane_at_rest_takes_is_that_of_relay_and_backend_together(self):
         for backend, told in ((0.05, "CPU of both ≤ 0.2: met"), (0.15, "CPU of both ≤ 0.2: **missed**")):
             with self.subTest(backend=backend):
