@@ -28,12 +28,14 @@ struct Trouble {
   std::function<bool(NetworkStage&)> until;
   std::function<void(FaultProxy&)> end;
   int repeats_max = 0;
+  /// What a call has; no call that passes may need it, however busy the machine is.
+  std::string deadline = "8s";
 };
 
 struct Scene {
   explicit Scene(const Trouble& trouble, FaultProxy NetworkStage::*way_of_it)
       : what(trouble), way(way_of_it), stage(rows_before) {
-    stage.start_through(what.until ? "1s" : "8s");
+    stage.start_through(what.deadline);
   }
   void begin() {
     REQUIRE(stage.cursor_reaches(rows_before));
@@ -98,9 +100,10 @@ const std::vector<Trouble> slow{
 
 template <FaultProxy NetworkStage::*way>
 const std::vector<Trouble> broken{
-    {"black hole", weather(both({.swallow = true})), has_called_again<way>, fair},
+    // A call that goes dead is given up at its deadline.
+    {"black hole", weather(both({.swallow = true})), has_called_again<way>, fair, 0, "2s"},
     {"half open", [](FaultProxy& proxy) { proxy.half_open(Side::server); }, has_called_again<way>,
-     fair},
+     fair, 0, "2s"},
     {"closed", [](FaultProxy& proxy) { proxy.close_connections(); }, has_called_again<way>, fair},
     {"reset", [](FaultProxy& proxy) { proxy.reset_connections(); }, has_called_again<way>, fair},
 };
@@ -141,6 +144,8 @@ TEST_SUITE("faults of the network") {
                           proxy.close_connections();
                         },
                         third_attempt, [](FaultProxy& proxy) { proxy.refuse(false); }});
+    // The reset ends the call, not its deadline: scenes end one after another, however long it
+    // takes.
     troubles.push_back(
         {"the answer lost", weather({{}, {.held = true}}),
          [](NetworkStage& stage) { return stage.receiver.request_count() > rows_before; },
@@ -148,7 +153,7 @@ TEST_SUITE("faults of the network") {
            proxy.reset_connections();
            proxy.set({});
          },
-         1});
+         1, "60s"});
     play(troubles, &NetworkStage::to_receiver);
   }
 }
