@@ -1,7 +1,7 @@
-# Debian 12 packages; packages.txt names them. Boost 1.81 stands beside 1.74 there.
+# Packages of Debian 12 and 13; packages/list.txt names them. Debian 12 has Boost 1.74, too, which is too old.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS json url)
 find_package(OpenSSL REQUIRED)
 find_package(spdlog REQUIRED)
 # The packaged library is not instrumented, so ThreadSanitizer would see races where it synchronises.
@@ -20,6 +20,6 @@ find_path(MUSTACHE_INCLUDE kainjow/mustache.hpp REQUIRED)
 add_library(seriatim_mustache INTERFACE)
 target_include_directories(seriatim_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE})
 
-if(SERIATIM_BUILD_TESTS OR PROJECT_IS_TOP_LEVEL)
+if(SERIATIM_BUILD_TESTS)
   find_package(doctest REQUIRED)
 endif()

@@ -10,12 +10,12 @@ namespace seriatim::handlers {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return '"' + json_escape(text) + '"';
 }
 
 void add_text(JsonLine& line, const std::string& payload) {
-  const auto as_string = quoted(payload);
+  const auto as_string = in_quotes(payload);
   if (json_problem(as_string).empty()) return line.raw("payload_text", as_string);
   line.text("payload_base64", base64_encode(payload));
 }
@@ -34,13 +34,13 @@ void add_payload(JsonLine& line, std::string payload, PayloadForm form) {
 
 void JsonLine::raw(std::string_view name, std::string_view value) {
   text_ += text_.empty() ? "{" : ",";
-  text_ += quoted(name);
+  text_ += in_quotes(name);
   text_ += ':';
   text_ += value;
 }
 
 void JsonLine::text(std::string_view name, std::string_view value) {
-  raw(name, quoted(value));
+  raw(name, in_quotes(value));
 }
 
 void JsonLine::number(std::string_view name, std::uint64_t value) {

@@ -94,7 +94,7 @@ std::shared_ptr<spdlog::details::thread_pool> quiet_thread() {
   return pool;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return boost::json::serialize(boost::json::string_view(text.data(), text.size()));
 }
 
@@ -155,11 +155,11 @@ LogLine describe(const HandlerNote& note) {
 }
 
 std::string json_members(const LogLine& line) {
-  std::string text = "\"message\":" + quoted(line.message);
+  std::string text = "\"message\":" + in_quotes(line.message);
   for (const auto& [name, value] : line.fields) {
     const auto* number = std::get_if<std::int64_t>(&value);
-    text += ',' + quoted(name) + ':' +
-            (number != nullptr ? std::to_string(*number) : quoted(std::get<std::string>(value)));
+    text += ',' + in_quotes(name) + ':' +
+            (number != nullptr ? std::to_string(*number) : in_quotes(std::get<std::string>(value)));
   }
   return text;
 }

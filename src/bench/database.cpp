@@ -27,7 +27,7 @@ std::string first_line(const std::string& text) {
 }
 
 /// A value between quotes, as libpq's connection strings have it.
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string text = "'";
   for (const char c : value) {
     if (c == '\'' || c == '\\') text += '\\';
@@ -137,10 +137,10 @@ std::string with_database(const std::string& url, const std::string& database) {
   std::string text;
   for (const auto* option = options; option->keyword != nullptr; ++option) {
     if (option->val == nullptr || std::string_view(option->keyword) == "dbname") continue;
-    text += std::string(option->keyword) + '=' + quoted(option->val) + ' ';
+    text += std::string(option->keyword) + '=' + in_quotes(option->val) + ' ';
   }
   PQconninfoFree(options);
-  return text + "dbname=" + quoted(database);
+  return text + "dbname=" + in_quotes(database);
 }
 
 std::string fill(std::string_view sql,

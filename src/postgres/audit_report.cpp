@@ -1,6 +1,7 @@
 #include "postgres/audit_report.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_rows.hpp"
@@ -56,7 +57,7 @@ class LaneAuditor {
         take(row, every_bucket);
       }
       progress(audit_.rows);
-      if (page.size() < buckets_at_once) break;
+      if (std::cmp_less(page.size(), buckets_at_once)) break;
     }
     if (!audit_.former) compare_with_cursor();
     return std::move(audit_);

@@ -9,6 +9,7 @@
 #include "postgres/guarded.hpp"
 #include "postgres/network_bounds.hpp"
 #include "postgres/open_connection.hpp"
+#include "postgres/pqxx_compat.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/silence_watch.hpp"
 #include "postgres/sql_text.hpp"
@@ -76,14 +77,14 @@ pqxx::result Connection::execute(std::string_view sql, const auto& params) {
   pqxx::nontransaction work(*connection_);
   if (params.empty()) return work.exec(std::string(sql));
   return with_values(
-      params, [&](const auto& values) { return work.exec_params(std::string(sql), values); });
+      params, [&](const auto& values) { return exec_values(work, std::string(sql), values); });
 }
 
 pqxx::result Connection::execute_prepared(std::string_view sql, const auto& params) {
   const auto expectation = alone();
   const auto& name = prepared(sql);
   pqxx::nontransaction work(*connection_);
-  return with_values(params, [&](const auto& values) { return work.exec_prepared(name, values); });
+  return with_values(params, [&](const auto& values) { return exec_known(work, name, values); });
 }
 
 /// A plan made when a table was small, and is not analysed since, must not outlive that for long.

@@ -1,6 +1,7 @@
 #include "postgres/parked_acts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
@@ -96,7 +97,7 @@ void list_parked(Connection& connection, const Target& target,
       last = row["number"].as<std::string>();
       each(parked);
     }
-    if (page.size() < asked) return;
+    if (std::cmp_less(page.size(), asked)) return;
     rows_max -= asked;
   }
 }

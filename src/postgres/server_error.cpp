@@ -80,12 +80,12 @@ void rethrow_translated() {
     throw;
   } catch (const Error&) {
     throw;
-  } catch (const pqxx::sql_error& e) {
-    throw_for(e.what(), sqlstate_of(e));
-  } catch (const pqxx::serialization_failure& e) {
+  } catch (const pqxx::serialization_failure& e) {  // before sql_error: in libpqxx 7 it is one
     throw_for(e.what(), "40001");
   } catch (const pqxx::deadlock_detected& e) {
     throw_for(e.what(), "40P01");
+  } catch (const pqxx::sql_error& e) {
+    throw_for(e.what(), sqlstate_of(e));
   } catch (const pqxx::too_many_connections& e) {
     throw_for(e.what(), "53300");
   } catch (const std::exception& e) {  // broken connection, in doubt, and what libpqxx cannot name

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <cstdio>
-#include <pqxx/pqxx>
 #include <random>
 #include <seriatim_sql.hpp>
 
+#include "postgres/pqxx_compat.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -24,8 +24,8 @@ std::chrono::milliseconds open_time(std::mt19937& random) {
 
 std::string insert(pqxx::transaction_base& transaction, std::int64_t customer,
                    const std::string& phone) {
-  return transaction.exec_params(std::string(sql::demo_insert_booking), customer, phone)[0][0]
-      .c_str();
+  const std::string statement(sql::demo_insert_booking);
+  return postgres::exec_values(transaction, statement, customer, phone)[0][0].c_str();
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::string Bookings::book(const std::string& phone) {
 void Bookings::correct_phone(const std::string& id, const std::string& phone) {
   pqxx::connection connection(url_);
   pqxx::work transaction(connection);
-  transaction.exec_params(std::string(sql::demo_correct_phone), id, phone);
+  postgres::exec_values(transaction, std::string(sql::demo_correct_phone), id, phone);
   transaction.commit();
 }
 
