@@ -6,9 +6,11 @@
 
 #include "app/text.hpp"
 #include "app/verb_examples.hpp"
-#include "bench/bench.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
+#ifdef SERIATIM_LAB
+#include "bench/bench.hpp"
+#endif
 
 namespace seriatim::app {
 
@@ -55,8 +57,7 @@ class Parser {
     add_adopt();
     add_append();
     add_demo();
-    add_torture();
-    add_bench();
+    add_lab();
     add_verb<VersionVerb>("version", "Tell this program's version", "");
   }
 
@@ -363,6 +364,12 @@ class Parser {
     sub->add_flag("--keep", verb->keep, "Leave database, configuration and logs for a look around");
   }
 
+#ifdef SERIATIM_LAB
+  void add_lab() {
+    add_torture();
+    add_bench();
+  }
+
   void add_torture() {
     auto [sub, verb] = add_verb<TortureVerb>(
         "torture", "Try to make a staging server and relays lose, reorder or repeat a row",
@@ -458,6 +465,14 @@ class Parser {
         ->check(CLI::Validator(check, ""))
         ->type_name("WORD");
   }
+#else
+  /// Whatever options they are given: `perform` says where to get them.
+  void add_lab() {
+    const char* where = "Left out of this program; `./run build release` makes one that has it";
+    add_verb<TortureVerb>("torture", where, "").first->prefix_command();
+    add_verb<BenchVerb>("bench", where, "").first->prefix_command();
+  }
+#endif
 
   std::vector<std::string> verbs() const {
     std::vector<std::string> names;

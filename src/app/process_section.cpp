@@ -190,8 +190,8 @@ void refuse_both_lists(Options& section, const postgres::Target& target) {
 std::string no_such_handler(const std::string& kind, const HandlerRegistry& handlers) {
   const auto quoted = '"' + printable(kind, 63) + '"';
   if (const auto package = handlers.package_missing_for(kind); !package.empty()) {
-    return "handler " + quoted + " was left out of this program: " + package +
-           " was not found when it was built; install it and build again";
+    return "handler " + quoted + " was left out of this program: it needs " + package +
+           "; install that and build again (./run build does both)";
   }
   const auto meant = runtime::nearest(kind, handlers.names());
   const auto hint =

@@ -227,8 +227,8 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
       {"[[process]]\nname = \"a\"\n[process.handler]\nkind = \"fax-machine\"",
        "s.toml:4: process.handler.kind: no handler \"fax-machine\"; there are \"sms\""},
       {"[[process]]\nname = \"a\"\n[process.handler]\nkind = \"nats\"",
-       "s.toml:4: process.handler.kind: handler \"nats\" was left out of this program: libnats-dev "
-       "was not found when it was built; install it and build again"},
+       "s.toml:4: process.handler.kind: handler \"nats\" was left out of this program: it needs "
+       "libnats-dev; install that and build again (./run build does both)"},
       {"[[process]]\nname = \"a\"\n" + handler + "[[process]]\nname = \"a\"\n" + handler,
        "s.toml:7: process.name: \"a\" is taken by a process above; names keep cursors apart"},
       {process_with("lanes = 0"), "s.toml:3: process.lanes: must be a whole number from 1 to 1024"},
