@@ -58,6 +58,10 @@ void take_host(const boost::urls::url_view& view, Url& url) {
   switch (view.host_type()) {
     case boost::urls::host_type::ipv4:
     case boost::urls::host_type::ipv6:
+      // A zone ("fe80::1%25eth0") is an interface of this machine; Boost.URL takes it from 1.82 on.
+      if (view.encoded_host().find('%') != std::string_view::npos) {
+        throw CannotRender("the URL's address names a zone");
+      }
       url.host_kind = Url::HostKind::address;
       url.host = lower(view.host_address());
       return;
