@@ -40,7 +40,8 @@ std::string cannot_tell(const Flight& flight, const Record& record, const std::s
          entry_of(record) +
          " was trimmed or deleted, so nobody can tell whether it was this record: skip it, or let "
          "it be appended (again) with XSETID to " +
-         std::to_string(record.sequence - 1) + "-0 and seriatim retry";
+         std::to_string(record.sequence - 1) +
+         "-0 (if the server refuses that, move the stream away: RENAME) and seriatim retry";
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ TEST_CASE("where the guard may not look, no more rows follow") {
   REQUIRE(deliver(handler, rows(11, 20)).done == 10);
   const auto outcome = deliver(handler, rows(21, 30));
   CHECK(outcome.done == 0);
-  CHECK(says(outcome, "can't run this command"));
+  CHECK(
+      says(outcome, " script"));  // "the user executing the script can't", "ACL failure in script"
   CHECK(outcome.next->kind == Kind::retry_later);
   client.run({"ACL", "SETUSER", "default", "+xrange"});
   CHECK(deliver(handler, rows(11, 40)).done == 30);
@@ -178,9 +179,15 @@ TEST_CASE("a repeat whose entry is gone halts, and what the reason advises lets 
   CHECK(outcome.done == 2);
   CHECK(says(outcome, "with XSETID to 2-0"));
   CHECK(outcome.next->kind == Kind::poison);
-  client.run({"XSETID", stream, "2-0"});
+  CHECK(says(outcome, "RENAME"));
+  try {
+    client.run({"XSETID", stream, "2-0"});
+  } catch (const std::exception& refused) {  // from Redis 7.2 on
+    REQUIRE(std::string(refused.what()).find("max_deleted_entry_id") != std::string::npos);
+    client.run({"RENAME", stream, "old"});
+  }
   REQUIRE(deliver(server, rows(3, 6)).done == 4);
-  CHECK(ids_in(server) == ids_up_to(6));
+  CHECK(ids_in(server).ends_with("3-0 4-0 5-0 6-0"));
 }
 
 TEST_CASE(
