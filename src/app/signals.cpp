@@ -25,7 +25,10 @@ constexpr std::chrono::seconds repeat_max{1};
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  for (const int number : {SIGTERM, SIGINT}) sigaddset(&set, number);
+  struct sigaction at_start {};
+  ::sigaction(SIGHUP, nullptr, &at_start);
+  if (at_start.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // else: nohup
   return set;
 }
 

@@ -13,6 +13,7 @@ namespace seriatim::app {
 /// end of `grace` after the first, ends the program at once with 128 + its number: what was in
 /// flight then counts as a crash and is handed over again.
 ///
+/// SIGHUP is left alone if the program was started with it ignored (nohup).
 /// Not a second one: SIGHUP, which a closed terminal sends several times (the kernel, then the
 /// shell), and the first one again within a second, as timeout(1) sends it.
 ///

@@ -187,6 +187,20 @@ TEST_SUITE("run") {
     }
   }
 
+  TEST_CASE("under nohup a closed terminal does not stop it") {
+    Stage stage;
+    auto command = Stage::command({"run"});
+    command.insert(command.begin(), "nohup");
+    Process relay(command, stage.options());
+    relay.wait_for_errors("p/0 idle");
+    relay.signal(SIGHUP);
+    CHECK_FALSE(relay.wait_at_most(200ms));
+    stage.append();
+    wait_until("the row is delivered", [&] { return stage.lines_in_log() == 1; });
+    relay.signal(SIGTERM);
+    CHECK(relay.wait().code == 0);
+  }
+
   TEST_CASE("a second signal ends a hanging call at once, and the row is not lost") {
     HangingStage stage;
     Process relay(Stage::command({"run"}), stage.options());
