@@ -43,11 +43,19 @@ class ScriptStage {
                                                     started().string() + "\nwait\n");
   }
 
-  [[nodiscard]] Process run_demo() const {
+  /// What the tests write to ctest's log, and how ctest ends.
+  void play_tests(const std::string& log, int code) const {
+    const auto folder = folder_.path() / "build/dev/Testing/Temporary";
+    fs::create_directories(folder);
+    std::ofstream(folder / "LastTest.log") << log;
+    write_program(folder_.path() / "bin/ctest",
+                  "echo ctest says what it says\nexit " + std::to_string(code) + "\n");
+  }
+  [[nodiscard]] Process run(const std::string& verb) const {
     Process::Options options;
     options.environment = {{"PATH", (folder_.path() / "bin").string() + ":" + std::getenv("PATH")},
                            {"TMPDIR", temporary().string()}};
-    return Process({(folder_.path() / "run").string(), "demo"}, options);
+    return Process({(folder_.path() / "run").string(), verb}, options);
   }
   [[nodiscard]] fs::path started() const { return folder_.path() / "started"; }
   [[nodiscard]] fs::path temporary() const { return folder_.path() / "tmp"; }
@@ -65,7 +73,7 @@ TEST_SUITE("./run") {
         CAPTURE(std::string(step));
         CAPTURE(number);
         const ScriptStage stage(step);
-        auto script = stage.run_demo();
+        auto script = stage.run("demo");
         wait_until("the build goes on", [&] { return fs::exists(stage.started()); });
         script.signal(number);
         CHECK(script.wait().code == 128 + number);
@@ -74,5 +82,23 @@ TEST_SUITE("./run") {
         CHECK_FALSE(fs::exists("/tmp/seriatim-configure." + std::to_string(script.pid())));
       }
     }
+  }
+
+  TEST_CASE("what was skipped is said last, with the reason, however the tests ended") {
+    const ScriptStage stage("none");
+    for (const int code : {0, 8}) {
+      stage.play_tests(
+          "1/2 Test: one_test\nfine\n2/2 Test: two_test\n"
+          "SKIPPED: a case: no server here\nSKIPPED: another: not root\n",
+          code);
+      const auto ended = stage.run("test").wait();
+      CHECK(ended.code == code);
+      CHECK(ended.out ==
+            "ctest says what it says\n"
+            "Skipped, neither passed nor failed, as what they need is not here:\n"
+            "  two_test: a case: no server here\n  two_test: another: not root\n");
+    }
+    stage.play_tests("1/1 Test: one_test\nfine\n", 0);
+    CHECK(stage.run("test").wait().out == "ctest says what it says\n");
   }
 }
