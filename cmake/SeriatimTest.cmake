@@ -1,6 +1,7 @@
 # seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [TIMEOUT seconds]): one doctest program, one
 # ctest entry. Labels: fast (no server), postgres (starts one), broker
-# (starts a broker), slow (tens of seconds). ARGUMENTS are the program's own.
+# (starts a broker), slow (tens of seconds). ARGUMENTS are the program's own. A program ends with 77
+# if what it needs is not here (tests/support/skip.hpp): ctest then reports it as skipped.
 function(seriatim_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -11,5 +12,6 @@ function(seriatim_test name)
                                              ${PROJECT_SOURCE_DIR}/handlers)
   target_link_libraries(${name} PRIVATE seriatim_test_main seriatim_warnings ${TEST_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT}
+                                           SKIP_RETURN_CODE 77)
 endfunction()

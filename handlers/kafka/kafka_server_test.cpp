@@ -11,12 +11,6 @@ using Kind = Outcome::Kind;
 
 namespace {
 
-bool is_missing() {
-  if (KafkaServer::missing().empty()) return false;
-  MESSAGE("skipped, there is no Apache Kafka here: " << KafkaServer::missing());
-  return true;
-}
-
 KafkaHandlerConfig config_for(const KafkaServer& server, const std::string& name) {
   KafkaHandlerConfig config;
   config.brokers = server.brokers();
@@ -31,7 +25,6 @@ std::string numbers_in(const KafkaServer& server, const std::string& name) {
 }  // namespace
 
 TEST_CASE("Kafka: requests shrink until a topic with a small limit takes them") {
-  if (is_missing()) return;
   auto& server = shared_kafka_server();
   server.make_topic("small", 1, {{"max.message.bytes", "20000"}});
   KafkaHandler handler(config_for(server, "small"));
@@ -47,7 +40,6 @@ TEST_CASE("Kafka: requests shrink until a topic with a small limit takes them") 
 }
 
 TEST_CASE("Kafka: in a compacted topic the row without a key is found, and is poison") {
-  if (is_missing()) return;
   auto& server = shared_kafka_server();
   server.make_topic("compacted", 1, {{"cleanup.policy", "compact"}});
   KafkaHandler handler(config_for(server, "compacted"));
@@ -64,7 +56,6 @@ TEST_CASE("Kafka: in a compacted topic the row without a key is found, and is po
 }
 
 TEST_CASE("Kafka: the refused first row of a new producer is not overtaken") {
-  if (is_missing()) return;
   auto& server = shared_kafka_server();
   server.make_topic("fresh");
   auto batch = rows(1, 3'000, 1'000);  // several requests
@@ -80,7 +71,6 @@ TEST_CASE("Kafka: the refused first row of a new producer is not overtaken") {
 }
 
 TEST_CASE("Kafka: a topic that is made while it is waited for is found") {
-  if (is_missing()) return;
   auto& server = shared_kafka_server();
   KafkaHandler handler(config_for(server, "made-later"));
   const auto batch = rows(1, 10);
@@ -94,7 +84,6 @@ TEST_CASE("Kafka: a topic that is made while it is waited for is found") {
 }
 
 TEST_CASE("Kafka: keys in many partitions, each in order and without a gap") {
-  if (is_missing()) return;
   constexpr int partitions = 12;
   auto& server = shared_kafka_server();
   server.make_topic("many", partitions);
@@ -121,7 +110,6 @@ TEST_CASE("Kafka: keys in many partitions, each in order and without a gap") {
 }
 
 TEST_CASE("Kafka over TLS: the certificate must be trusted and the password right, never told") {
-  if (is_missing()) return;
   auto& server = shared_kafka_server();
   server.make_topic("secure");
   auto config = config_for(server, "secure");

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <mutex>
@@ -17,10 +18,17 @@ namespace seriatim::app {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds repeat_max{1};
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  for (const int number : {SIGTERM, SIGINT}) sigaddset(&set, number);
+  struct sigaction at_start {};
+  ::sigaction(SIGHUP, nullptr, &at_start);
+  if (at_start.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // else: nohup
   return set;
 }
 
@@ -42,13 +50,14 @@ bool is_readable(int fd) {
 
 }  // namespace
 
-Signals::Signals(std::chrono::milliseconds grace, std::function<void(int)> told) {
+Signals::Signals(std::chrono::milliseconds grace, std::function<void(int)> told, Second second) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
   signal_fd_ = ::signalfd(-1, &set, SFD_CLOEXEC);
   end_fd_ = ::eventfd(0, EFD_CLOEXEC);
   if (signal_fd_ < 0 || end_fd_ < 0) throw Error("no file descriptors left to watch signals with");
-  thread_ = std::thread([this, grace, told = std::move(told)] { watch(grace, told); });
+  thread_ =
+      std::thread([this, grace, told = std::move(told), second] { watch(grace, told, second); });
 }
 
 Signals::~Signals() {
@@ -59,16 +68,29 @@ Signals::~Signals() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-void Signals::watch(std::chrono::milliseconds grace, const std::function<void(int)>& told) {
+/// 0: the grace is over, or this object ends.
+int Signals::wait_for_second(int first, std::chrono::milliseconds grace, Second second) const {
+  const auto began = Clock::now();
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(began + grace - Clock::now());
+    const int next = next_signal(signal_fd_, end_fd_, static_cast<int>(std::max(left.count(), 0L)));
+    if (next == 0) return 0;
+    const bool again = next == SIGHUP || (next == first && Clock::now() - began < repeat_max);
+    if (!again && second == Second::ends_at_once) return next;
+  }
+}
+
+void Signals::watch(std::chrono::milliseconds grace, const std::function<void(int)>& told,
+                    Second second) {
   const int first = next_signal(signal_fd_, end_fd_, -1);
   if (first == 0) return;
   if (told) told(first);
   stop_.request_stop();
-  const int second = next_signal(signal_fd_, end_fd_, static_cast<int>(grace.count()));
-  if (second == 0 && is_readable(end_fd_)) return;
-  complain(second != 0 ? "seriatim: second signal, ending at once\n"
-                       : "seriatim: the grace is over, ending at once\n");
-  ::_exit(128 + (second != 0 ? second : first));
+  const int another = wait_for_second(first, grace, second);
+  if (another == 0 && is_readable(end_fd_)) return;
+  complain(another != 0 ? "seriatim: second signal, ending at once\n"
+                        : "seriatim: the grace is over, ending at once\n");
+  ::_exit(128 + (another != 0 ? another : first));
 }
 
 bool sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {

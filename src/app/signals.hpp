@@ -10,15 +10,22 @@
 namespace seriatim::app {
 
 /// SIGTERM, SIGINT and SIGHUP as a stop token. The first asks for a clean stop; the second, or the
-/// end of `grace` after the first, ends the program at once with 128 + its number: what was in hand
-/// then counts as a crash and is handed over again.
+/// end of `grace` after the first, ends the program at once with 128 + its number: what was in
+/// flight then counts as a crash and is handed over again.
+///
+/// SIGHUP is left alone if the program was started with it ignored (nohup).
+/// Not a second one: SIGHUP, which a closed terminal sends several times (the kernel, then the
+/// shell), and the first one again within a second, as timeout(1) sends it.
 ///
 /// Threads: construct before threads that do not block these signals themselves. The destructor
 /// gives the signals their usual effect back, so whatever still hangs then can be ended as usual.
 class Signals {
  public:
+  enum class Second { ends_at_once, is_ignored };
+
   /// `told` is called on the first signal, on this object's thread.
-  explicit Signals(std::chrono::milliseconds grace, std::function<void(int)> told = {});
+  explicit Signals(std::chrono::milliseconds grace, std::function<void(int)> told = {},
+                   Second second = Second::ends_at_once);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -26,7 +33,9 @@ class Signals {
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
 
  private:
-  void watch(std::chrono::milliseconds grace, const std::function<void(int)>& told);
+  void watch(std::chrono::milliseconds grace, const std::function<void(int)>& told, Second second);
+  [[nodiscard]] int wait_for_second(int first, std::chrono::milliseconds grace,
+                                    Second second) const;
 
   std::stop_source stop_;
   sigset_t before_{};

@@ -28,7 +28,6 @@ namespace {
 constexpr milliseconds start_max{60'000};
 constexpr milliseconds stop_max{60'000};
 constexpr milliseconds predecessor_max{10'000};
-constexpr std::size_t socket_path_max = 107;  // sun_path, without its NUL
 constexpr std::size_t log_lines_shown = 15;
 constexpr int port_attempts = 5;
 
@@ -104,20 +103,27 @@ void give_to(const fs::path& folder, const std::optional<Account>& account) {
 struct EmbeddedServer::Impl {
   Options options;
   std::optional<Account> account;
-  fs::path sockets;
-  bool own_sockets = false;
   int port = 0;
   pid_t pid = 0;
+
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (pid == 0) return;
+    kill(pid, SIGINT);
+    (void)wait_for(pid, stop_max);
+  }
 
   fs::path data() const { return options.folder / "data"; }
   fs::path log() const { return options.folder / "server.log"; }
 
   void prepare_folder();
-  void prepare_sockets();
   void initialise();
   void await_predecessor() const;
   bool try_start();
   bool wait_until_ready();
+  void demand_wanted() const;
   [[noreturn]] void fail(const std::string& what) const;
 };
 
@@ -132,17 +138,6 @@ void EmbeddedServer::Impl::prepare_folder() {
   if (fresh || fs::is_empty(options.folder)) give_to(options.folder, account);
 }
 
-/// In the folder itself, or, where its path is too long for a socket, in a short one.
-void EmbeddedServer::Impl::prepare_sockets() {
-  sockets = options.folder;
-  if ((sockets / ".s.PGSQL.65535.lock").native().size() <= socket_path_max) return;
-  std::string name = "/tmp/seriatim-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) throw Error("cannot create a folder in /tmp for sockets");
-  sockets = name;
-  own_sockets = true;
-  give_to(sockets, account);
-}
-
 void EmbeddedServer::Impl::initialise() {
   if (fs::exists(data() / "PG_VERSION")) return;
   const std::vector<std::string> command{(options.binaries / "initdb").string(),
@@ -153,7 +148,9 @@ void EmbeddedServer::Impl::initialise() {
                                          "--locale=C.UTF-8",
                                          "--no-sync",
                                          "--no-instructions"};
+  // Never cut short: a program that initdb has started would outlive it for a moment.
   const auto status = wait_for(spawn(command, account, log()), start_max);
+  demand_wanted();
   if (!status || *status != 0) {
     fail("initdb could not create " + data().string() +
          (account ? " (account postgres must be able to enter the folder's path)" : ""));
@@ -165,6 +162,7 @@ void EmbeddedServer::Impl::initialise() {
 void EmbeddedServer::Impl::await_predecessor() const {
   const auto deadline = std::chrono::steady_clock::now() + predecessor_max;
   while (std::chrono::steady_clock::now() < deadline) {
+    demand_wanted();
     const auto lines = lines_of(data() / "postmaster.pid");
     const pid_t predecessor = lines.empty() ? 0 : std::atoi(lines.front().c_str());
     if (predecessor <= 0 || kill(predecessor, 0) != 0) return;
@@ -181,7 +179,7 @@ bool EmbeddedServer::Impl::try_start() {
                                    "-c",
                                    "port=" + std::to_string(port),
                                    "-c",
-                                   "unix_socket_directories=" + sockets.string(),
+                                   "unix_socket_directories=",
                                    "-c",
                                    "logging_collector=off"};
   for (const auto& setting : options.settings) {
@@ -196,6 +194,7 @@ bool EmbeddedServer::Impl::try_start() {
 bool EmbeddedServer::Impl::wait_until_ready() {
   const auto deadline = std::chrono::steady_clock::now() + start_max;
   while (std::chrono::steady_clock::now() < deadline) {
+    demand_wanted();
     const auto lines = lines_of(data() / "postmaster.pid");
     const bool own = !lines.empty() && std::atoi(lines.front().c_str()) == pid;
     if (own && lines.size() >= 8 && lines[7].rfind("ready", 0) == 0) return true;
@@ -207,29 +206,27 @@ bool EmbeddedServer::Impl::wait_until_ready() {
   fail("the server did not become ready within a minute");
 }
 
+void EmbeddedServer::Impl::demand_wanted() const {
+  if (options.stop.stop_requested()) throw Error("stopped by a signal before PostgreSQL was up");
+}
+
 EmbeddedServer::EmbeddedServer(Options options) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(options);
   if (impl_->options.binaries.empty()) impl_->options.binaries = find_binaries();
   impl_->account = server_account();
   impl_->prepare_folder();
-  impl_->prepare_sockets();
   impl_->initialise();
   impl_->await_predecessor();
   for (int attempt = 1; attempt <= port_attempts; ++attempt) {
     impl_->port = free_loopback_port();
-    if (impl_->try_start()) return;
+    if (!impl_->try_start()) continue;
+    impl_->options.stop = {};  // start() is not meant
+    return;
   }
   impl_->fail("the server did not start");
 }
 
-EmbeddedServer::~EmbeddedServer() {
-  try {
-    stop(Stop::fast);
-  } catch (const std::exception&) {  // nothing more can be done, and the log says why
-  }
-  std::error_code ignored;
-  if (impl_->own_sockets) fs::remove_all(impl_->sockets, ignored);
-}
+EmbeddedServer::~EmbeddedServer() = default;
 
 void EmbeddedServer::start() {
   if (impl_->pid == 0 && !impl_->try_start()) impl_->fail("the server did not start again");

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace seriatim::postgres {
 /// PostgreSQL refuses to run as root: as root everything runs as account `postgres`, which must
 /// then own the folder (it is created so) and be able to enter the folders above it.
 /// Lifetime: the server also stops when the thread that made it ends, so that nothing is left
-/// running after kill -9.
+/// running after kill -9. A constructor that throws leaves nothing running.
 /// Errors: Error naming the missing package, or with the end of the server's log.
 class EmbeddedServer {
  public:
@@ -22,6 +23,7 @@ class EmbeddedServer {
     std::vector<std::string> settings;  ///< "max_prepared_transactions=64"
     std::filesystem::path binaries;     ///< folder of initdb and postgres; empty: the one
                                         ///< $SERIATIM_POSTGRES_BIN names, else the newest found
+    std::stop_token stop = {};          ///< the constructor then ends with an Error, in seconds
   };
   explicit EmbeddedServer(Options options);
   ~EmbeddedServer();

@@ -4,6 +4,7 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <csignal>
 #include <sstream>
 
 #include "cli/stage.hpp"
@@ -162,6 +163,42 @@ TEST_SUITE("run") {
     CHECK(contains(ended.err, "stopping on SIGTERM"));
     CHECK(receiver.request_count() == 1);
     CHECK(stage.sequence() == "1");
+  }
+
+  TEST_CASE("a closed terminal and timeout(1) signal twice: that is one clean stop") {
+    for (const int number : {SIGHUP, SIGTERM}) {
+      CAPTURE(number);
+      Stage stage;
+      HttpReceiver receiver;
+      Reply slow = Reply::with_status(200);
+      slow.delay = 500ms;
+      receiver.reply_with(slow);
+      stage.configure(Stage::process("kind = \"http\"\nallow_private = true\nurl = \"" +
+                                     receiver.url() + "\""));
+      stage.append(5);
+      Process relay(Stage::command({"run"}), stage.options());
+      REQUIRE(receiver.wait_for_requests(1, 20s));
+      relay.signal(number);
+      relay.wait_for_errors("stopping on SIG");
+      relay.signal(number);
+      CHECK(relay.wait().code == 0);
+      CHECK(receiver.request_count() == 1);
+      CHECK(stage.sequence() == "1");
+    }
+  }
+
+  TEST_CASE("under nohup a closed terminal does not stop it") {
+    Stage stage;
+    auto command = Stage::command({"run"});
+    command.insert(command.begin(), "nohup");
+    Process relay(command, stage.options());
+    relay.wait_for_errors("p/0 idle");
+    relay.signal(SIGHUP);
+    CHECK_FALSE(relay.wait_at_most(200ms));
+    stage.append();
+    wait_until("the row is delivered", [&] { return stage.lines_in_log() == 1; });
+    relay.signal(SIGTERM);
+    CHECK(relay.wait().code == 0);
   }
 
   TEST_CASE("a second signal ends a hanging call at once, and the row is not lost") {

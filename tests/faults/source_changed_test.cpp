@@ -11,6 +11,7 @@
 #include "postgres/embedded_server.hpp"
 #include "postgres/migrate.hpp"
 #include "support/relay_program.hpp"
+#include "support/skip.hpp"
 
 using namespace seriatim::testing;
 using seriatim::postgres::EmbeddedServer;
@@ -207,10 +208,7 @@ TEST_SUITE("the source changed") {
       CAPTURE(ended.err);
       REQUIRE(ended.code == 0);
     };
-    if (!fs::exists(binaries + "/pg_dump")) {
-      MESSAGE("no pg_dump beside this server: not run");
-      return;
-    }
+    if (!fs::exists(binaries + "/pg_dump")) SKIP_TEST("there is no pg_dump next to this server");
     pg("pg_dump", {"-d", stage.database.url(), "--clean", "--if-exists", "-f", dump});
     stage.database.run(insert_rows(4));  // delivered, and lost by the restore
     REQUIRE(desk.seriatim({"run", "--drain"}).code == 0);

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "isolation/tester.hpp"
+#include "support/skip.hpp"
 
 using namespace seriatim;
 using namespace seriatim::isolation;
@@ -23,6 +24,7 @@ unsigned server_version() {
 void hold(const std::string& name) {
   const auto spec = read_spec(specs / (name + ".spec"));
   if (server_version() < spec.needs * 10'000) {
+    testing::note_skipped(name + " needs PostgreSQL " + std::to_string(spec.needs));
     return;
   }
   for (const auto order : spec.orders) {

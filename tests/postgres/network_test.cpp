@@ -4,6 +4,7 @@
 #include "postgres/connection.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
+#include "support/skip.hpp"
 #include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
@@ -81,10 +82,7 @@ TEST_SUITE("the network of a session") {
     Line line;
     line.database.run("CREATE TABLE t (n int); INSERT INTO t VALUES (1)");
     line.connection.begin("SELECT n FROM t FOR UPDATE");
-    if (!line.proxy.cut()) {
-      MESSAGE("left out: this kernel has no SO_ATTACH_FILTER");
-      return;
-    }
+    if (!line.proxy.cut()) SKIP_TEST("this kernel has no SO_ATTACH_FILTER");
     CHECK(line.backend_goes());
     CHECK(line.database.value("SELECT count(*) FROM (SELECT FROM t FOR UPDATE NOWAIT) AS f") ==
           "1");

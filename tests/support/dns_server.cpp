@@ -14,11 +14,14 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/skip.hpp"
 #include "support/wire.hpp"
 
 namespace seriatim::testing {
 
 namespace {
+
+const Need need(DnsServer::why_not);
 
 constexpr std::size_t header_bytes = 12;
 constexpr unsigned type_a = 1;
@@ -70,6 +73,15 @@ std::string address_of_this_process() {
          std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250 + 1);
 }
 
+/// Answers false if port 53 of `address` cannot be had.
+bool bind_to(const Fd& socket, const std::string& address) {
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(53);
+  ::inet_pton(AF_INET, address.c_str(), &at.sin_addr);
+  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+}
+
 }  // namespace
 
 struct DnsServer::Impl {
@@ -101,11 +113,7 @@ struct DnsServer::Impl {
 };
 
 DnsServer::DnsServer() : impl_(std::make_unique<Impl>()) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_port = htons(53);
-  ::inet_pton(AF_INET, impl_->address.c_str(), &at.sin_addr);
-  if (::bind(impl_->socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) {
+  if (!bind_to(impl_->socket, impl_->address)) {
     throw std::runtime_error("port 53 of " + impl_->address + " is not to be had");
   }
   impl_->thread = std::jthread([this](const std::stop_token& stop) { impl_->run(stop); });
@@ -117,7 +125,10 @@ std::string DnsServer::why_not() {
   if (::geteuid() != 0) return "a name server and a resolv.conf of our own take root";
   bool may = false;
   std::thread([&may] { may = ::unshare(CLONE_NEWNS | CLONE_FS) == 0; }).join();
-  return may ? "" : "this container allows no mount namespaces";
+  if (!may) return "this container allows no mount namespaces";
+  const Fd trial(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto address = address_of_this_process();
+  return bind_to(trial, address) ? "" : "no name server can bind port 53 of " + address + " here";
 }
 
 void DnsServer::answer(DnsAnswer answer) {

@@ -25,7 +25,7 @@ class DnsServer {
   DnsServer(const DnsServer&) = delete;
   DnsServer& operator=(const DnsServer&) = delete;
 
-  /// Why it cannot be had here; empty where it can.
+  /// Why it cannot be had here; empty if it can. A program that uses one is skipped then.
   [[nodiscard]] static std::string why_not();
 
   void answer(DnsAnswer answer);

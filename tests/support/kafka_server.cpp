@@ -13,6 +13,7 @@
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
@@ -21,6 +22,11 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 namespace {
+
+const Need need([] {
+  const auto& why = KafkaServer::missing();
+  return why.empty() ? why : "there is no Apache Kafka here: " + why;
+});
 
 constexpr milliseconds patience{60'000};
 constexpr int answer_ms = 20'000;

@@ -13,7 +13,8 @@ class KafkaServer {
  public:
   static constexpr std::size_t message_bytes_max = 2 << 20;
 
-  /// Why there is none on this machine (no Java, no Maven, no network); empty: there is.
+  /// Why there is none on this machine (no Java, no Maven, no network); empty: there is. A test
+  /// program that uses one is skipped then.
   [[nodiscard]] static const std::string& missing();
 
   KafkaServer();  ///< started

@@ -15,6 +15,7 @@
 
 #include "postgres/child_process.hpp"
 #include "support/postgres_fixture.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
@@ -23,6 +24,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 namespace {
+
+const Need need([] { return why_missing("/usr/sbin/pgbouncer", "pgbouncer"); });
 
 constexpr milliseconds start_max{20'000};
 constexpr int port_attempts = 5;

@@ -92,7 +92,9 @@ void limit_files(unsigned files_max) {
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) fail_in_child("setrlimit failed\n");
 }
 
-void clear_signal_mask() {
+/// As a shell at a terminal starts a program, however the tests were started (nohup).
+void reset_signals() {
+  signal(SIGHUP, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -113,7 +115,7 @@ Process::Process(std::vector<std::string> command, Options options)
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("fork failed");
   if (pid_ == 0) {
-    clear_signal_mask();
+    reset_signals();
     if (!options.folder.empty() && chdir(options.folder.c_str()) != 0)
       fail_in_child("no such folder\n");
     if (dup2(in.reader, STDIN_FILENO) < 0) fail_in_child("dup2 failed\n");

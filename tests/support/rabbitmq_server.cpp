@@ -13,6 +13,7 @@
 #include "support/free_port.hpp"
 #include "support/process.hpp"
 #include "support/rabbitmq_client.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
@@ -21,6 +22,10 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 namespace {
+
+const Need need([] {
+  return why_missing("/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server");
+});
 
 constexpr milliseconds patience{60'000};
 constexpr const char* node = "seriatim@localhost";

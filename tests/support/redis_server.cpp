@@ -13,6 +13,7 @@
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
@@ -21,6 +22,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 namespace {
+
+const Need need([] { return why_missing("/usr/bin/redis-server", "redis-server"); });
 
 constexpr milliseconds patience{60'000};
 

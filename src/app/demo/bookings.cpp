@@ -50,8 +50,12 @@ void Bookings::start(unsigned writers) {
   }
 }
 
-void Bookings::stop() {
+void Bookings::request_stop() {
   for (auto& writer : writers_) writer.request_stop();
+}
+
+void Bookings::stop() {
+  request_stop();
   writers_.clear();
   if (broken_) throw Error("not every writer of bookings could go on; see above");
 }

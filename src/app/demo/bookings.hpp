@@ -13,6 +13,9 @@ class Bookings {
  public:
   /// Creates table `bookings`; nobody books yet.
   explicit Bookings(std::string url);
+  ~Bookings() { request_stop(); }
+  Bookings(const Bookings&) = delete;
+  Bookings& operator=(const Bookings&) = delete;
 
   void start(unsigned writers);
   /// Waits for the transactions in hand. Throws what stopped a writer, if anything did.
@@ -28,6 +31,8 @@ class Bookings {
 
  private:
   void write(const std::stop_token& stop, unsigned seed);
+  /// To all of them before one is waited for.
+  void request_stop();
 
   std::string url_;
   std::atomic<unsigned> rolled_back_ = 0;

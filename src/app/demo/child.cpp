@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <boost/process.hpp>
 #include <boost/process/extend.hpp>
@@ -18,11 +19,16 @@ std::string this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
-/// The child gets SIGTERM when its parent is gone: nothing is left running.
+/// The child gets SIGTERM when its parent is gone: nothing is left running. A signal of the
+/// terminal is for the parent, which then stops the child.
 struct EndsWithParent : bp::extend::handler {
   template <class Executor>
   void on_exec_setup(Executor&) const {
+    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
   }
 };
 

@@ -2,17 +2,16 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "app/demo/bookings.hpp"
 #include "app/demo/child.hpp"
 #include "app/demo/sms_provider.hpp"
+#include "app/output.hpp"
+#include "app/signals.hpp"
 #include "postgres/admin.hpp"
 #include "postgres/embedded_server.hpp"
 #include "seriatim/postgres.hpp"
@@ -25,17 +24,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::atomic<bool> interrupted = false;
+constexpr std::chrono::minutes stop_max{2};  ///< for the server and the relay, which take a second
 
 void say(const std::string& text) {
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  print(text + '\n');
 }
 
 /// A folder of its own, gone at the end unless it is to be kept.
 class Folder {
  public:
-  explicit Folder(bool keep) : keep_(keep) {
+  Folder() {
     std::string name = (fs::temp_directory_path() / "seriatim-demo-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
     path_ = name;
@@ -48,10 +46,11 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
+  void keep() { keep_ = true; }
 
  private:
   fs::path path_;
-  bool keep_;
+  bool keep_ = false;
 };
 
 constexpr const char* configuration = R"toml([database]
@@ -80,12 +79,14 @@ allow_private = true              # the provider of this demo is on loopback
 
 class Demo {
  public:
-  explicit Demo(const DemoOptions& options)
+  Demo(const DemoOptions& options, std::stop_token stop)
       : options_(options),
-        folder_(options.keep),
-        server_({folder_.path() / "postgres", {}, {}}),
+        stop_(std::move(stop)),
+        server_({folder_.path() / "postgres", {}, {}, stop_}),
         config_(folder_.path() / "seriatim.toml"),
-        log_(folder_.path() / "relay.log") {}
+        log_(folder_.path() / "relay.log") {
+    if (options_.keep) folder_.keep();  // there is something to keep from now on
+  }
 
   int run() {
     prepare();
@@ -145,7 +146,8 @@ class Demo {
                       sent.empty() ? "-" : sent.back().to, lane.lag_records,
                       static_cast<double>(lane.lag_age.count()) / 1000,
                       to_string(lane.lane.state)));
-      std::this_thread::sleep_until(std::min(end, Clock::now() + 1s));
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+      sleep_unless_stopped(std::min<std::chrono::milliseconds>(left, 1s), stop_);
     }
   }
 
@@ -175,13 +177,16 @@ class Demo {
     while (!fact()) {
       demand_alive(relay);
       if (Clock::now() > deadline) return false;
-      std::this_thread::sleep_for(50ms);
+      sleep_unless_stopped(50ms, stop_);
     }
     return true;
   }
 
   void demand_alive(RelayChild& relay) {
-    if (interrupted) throw Error("interrupted");
+    if (stop_.stop_requested()) {
+      throw Error("stopped by a signal before the verdict" +
+                  (options_.keep ? "; kept: " + folder_.path().string() : ""));
+    }
     if (relay.running()) return;
     std::ifstream log(log_);
     throw Error("the relay ended by itself; its log says:\n" +
@@ -211,6 +216,7 @@ class Demo {
   }
 
   DemoOptions options_;
+  std::stop_token stop_;
   Folder folder_;
   postgres::EmbeddedServer server_;
   fs::path config_;
@@ -222,9 +228,9 @@ class Demo {
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
-  std::signal(SIGINT, [](int) { interrupted = true; });
-  std::signal(SIGTERM, [](int) { interrupted = true; });
-  return Demo(options).run();
+  // Whoever is impatient waits for a second: a program that ends at once leaves the folder.
+  const Signals signals(stop_max, {}, Signals::Second::is_ignored);
+  return Demo(options, signals.token()).run();
 }
 
 }  // namespace seriatim::app

@@ -28,7 +28,7 @@ void tell(const std::string& line) {
 /// A server of our own, as PostgreSQL comes but for what would disturb a measurement of seconds.
 class PrivateServer {
  public:
-  explicit PrivateServer(unsigned max_connections) {
+  PrivateServer(unsigned max_connections, std::stop_token stop) {
     std::string name = (fs::temp_directory_path() / "seriatim-bench-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
     folder_ = name;
@@ -39,7 +39,8 @@ class PrivateServer {
           folder_ / "postgres",
           {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
            "max_connections=" + std::to_string(max_connections)},
-          {}});
+          {},
+          std::move(stop)});
     } catch (...) {
       remove();
       throw;
@@ -93,7 +94,7 @@ Exit perform(const BenchVerb& verb, Context& context) {
   if (verb.database.empty()) {
     tell("starting a private server");
     server = std::make_unique<PrivateServer>(
-        std::max(verb.max_connections, verb.connections + connections_of_ours));
+        std::max(verb.max_connections, verb.connections + connections_of_ours), signals.token());
     settings.url = server->get().url();
     settings.server_log = server->get().log_file();
   }

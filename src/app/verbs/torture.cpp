@@ -27,7 +27,8 @@ void tell(const std::string& line) {
   complain("seriatim torture: " + line + '\n');
 }
 
-/// Logs, and the data of a private server: evidence, until it is known that nothing is to be shown.
+/// Logs, and the data of a private server: evidence from the run's start on, until it is known that
+/// nothing is to be shown.
 class Folder {
  public:
   explicit Folder(std::uint64_t seed) {
@@ -41,17 +42,17 @@ class Folder {
   }
   ~Folder() {
     std::error_code ignored;
-    if (discarded_) fs::remove_all(path_, ignored);
-    fs::remove(path_, ignored);  // where nothing came to be in it
+    if (!kept_) fs::remove_all(path_, ignored);
+    fs::remove(path_, ignored);  // if nothing came to be in it
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  void discard() { discarded_ = true; }
+  void keep(bool kept) { kept_ = kept; }
   [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
-  bool discarded_ = false;
+  bool kept_ = false;
 };
 
 /// fsync = off: a crash of the server alone loses nothing the kernel has. Nothing but a commit that
@@ -101,11 +102,12 @@ torture::Settings settings_from(const TortureVerb& verb) {
 
 /// "embedded": a server of our own, in the run's folder.
 void find_server(const TortureVerb& verb, const Folder& folder, Context& context,
-                 std::unique_ptr<postgres::EmbeddedServer>& server, torture::Settings& settings) {
+                 std::unique_ptr<postgres::EmbeddedServer>& server, torture::Settings& settings,
+                 const std::stop_token& stop) {
   const bool restart = verb.restart_server || verb.all_faults;
   if (verb.database == embedded_url) {
     server = std::make_unique<postgres::EmbeddedServer>(
-        postgres::EmbeddedServer::Options{folder.path() / "postgres", server_settings(), {}});
+        postgres::EmbeddedServer::Options{folder.path() / "postgres", server_settings(), {}, stop});
     settings.url = server->url();
     if (restart) settings.restart_server = restarting(*server);
   } else {
@@ -152,8 +154,9 @@ Exit perform(const TortureVerb& verb, Context& context) {
   Folder folder(settings.seed);
   settings.folder = folder.path();
   std::unique_ptr<postgres::EmbeddedServer> server;
-  find_server(verb, folder, context, server, settings);
+  find_server(verb, folder, context, server, settings, signals.token());
   install_where_missing(settings.url);
+  folder.keep(true);
   auto report = hold(settings, signals.token());
   if (verb.all_faults && !settings.restart_server) {
     report.left_out.emplace_back(
@@ -162,9 +165,8 @@ Exit perform(const TortureVerb& verb, Context& context) {
   const bool kept = verb.keep || !report.clean();
   print(context.json() ? torture::report_json(settings, report)
                        : torture::report_text(settings, report));
-  if (!kept) {
-    folder.discard();
-  } else {
+  folder.keep(kept);
+  if (kept) {
     tell("kept: schema seriatim_torture_" + std::to_string(settings.seed) + ", logs in " +
          folder.path().string());
   }
