@@ -36,6 +36,7 @@ TEST_CASE("a plain table needs a url and nothing else") {
   CHECK(config.form.content_type == "application/json");
   CHECK(config.target.pass_headers == std::vector<std::string>{"traceparent", "tracestate"});
   CHECK(!config.target.client.allow_private);
+  CHECK(config.target.client.keep_alive);
 }
 
 TEST_CASE("every key is read") {
@@ -51,7 +52,8 @@ TEST_CASE("every key is read") {
                                         {"timeout", text("5s")},
                                         {"connect_timeout", text("700ms")},
                                         {"ca_file", text("/dev/null")},
-                                        {"allow_private", value(true)}});
+                                        {"allow_private", value(true)},
+                                        {"keep_alive", value(false)}});
   CHECK(problems == "");
   CHECK(config.form.body == MessageFormConfig::Body::rendered);
   CHECK(config.form.body_template == "hello {{id}}");
@@ -61,6 +63,7 @@ TEST_CASE("every key is read") {
   CHECK(config.target.timeout == 5s);
   CHECK(config.target.client.connect_timeout == 700ms);
   CHECK(config.target.client.allow_private);
+  CHECK(!config.target.client.keep_alive);
 }
 
 TEST_CASE("the body is chosen by name") {

@@ -35,7 +35,7 @@ Outcome HttpHandler::handle_record(const Record& record, const CallContext& cont
     if (!bytes) throw CannotRender("the payload is NULL: there is nothing to send");
     write_headers(record, *bytes);
     const HttpMessage message{headers_, *bytes, {*bytes}};
-    return sender_.judge(sender_.post(record, values, message, context), message);
+    return sender_.judge(sender_.post(record, values, message, context), record, message);
   } catch (const CannotRender& e) {
     return Outcome::poison(e.what());
   }

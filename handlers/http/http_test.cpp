@@ -204,6 +204,77 @@ TEST_CASE("the answer lost after sending is unknown, and the next attempt repeat
   CHECK(requests[1].header("seriatim-attempt") == "2");
 }
 
+TEST_CASE(
+    "the third answer in a row that cannot be read halts; an operator's retry has three more") {
+  HttpReceiver receiver;
+  HttpHandler handler(config_for(receiver));
+  Reply garbage;
+  garbage.raw = "220 smtp.example ESMTP\r\n";
+  Reply endless;
+  endless.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(1 << 20, 'x');
+  const auto lost = Reply::doing(Reply::Act::reset_before_answer);
+  receiver.push({garbage, endless, garbage, garbage, garbage, garbage});
+  for (int round = 0; round < 2; ++round) {
+    for (const bool last : {false, false, true}) {
+      const auto outcome = deliver(handler, make_record("{}"));
+      CHECK(outcome.kind == Kind::unknown);
+      CHECK(outcome.must_halt == last);
+    }
+  }
+  SUBCASE("an answer in between begins the row anew") {
+    receiver.push({garbage, garbage, Reply::with_status(503), garbage, garbage, garbage});
+    for (const bool last : {false, false, false, false, false, true}) {
+      CHECK(deliver(handler, make_record("{}")).must_halt == last);
+    }
+  }
+  SUBCASE("a lost answer is none, and neither counts nor begins anew") {
+    receiver.push({garbage, lost, garbage, lost, garbage});
+    for (const bool last : {false, false, false, false, true}) {
+      CHECK(deliver(handler, make_record("{}")).must_halt == last);
+    }
+  }
+  SUBCASE("another row begins anew") {
+    receiver.push({garbage, garbage, garbage, garbage, garbage});
+    for (const bool last : {false, false}) {
+      CHECK(deliver(handler, make_record("{}", "1")).must_halt == last);
+    }
+    for (const bool last : {false, false, true}) {
+      CHECK(deliver(handler, make_record("{}", "2")).must_halt == last);
+    }
+  }
+}
+
+TEST_CASE(
+    "the reason shows the first 200 bytes of what came instead of an answer, no secret in it") {
+  HttpReceiver receiver;
+  auto config = config_for(receiver);
+  config.target.token = "canary-token-0123";
+  HttpHandler handler(config);
+  receiver.reply_with([](const ReceivedRequest& request) {
+    Reply reply;
+    reply.raw = "echo\x1b[31m\r\n" + *request.header("authorization") + " " + request.body +
+                std::string(300, 'y');
+    return reply;
+  });
+  const auto first = deliver(handler, make_record(R"({"card":"canary-payload"})"));
+  CHECK(first.reason ==
+        "sent, but the answer cannot be read (no HTTP status line); it begins: "
+        "echo\\x1b[31m\\r\\n[redacted] [redacted]" +
+            std::string(200 - 32, 'y'));
+  (void)deliver(handler, make_record(R"({"card":"canary-payload"})"));
+  const auto third = deliver(handler, make_record(R"({"card":"canary-payload"})"));
+  CHECK(third.reason == "3 times in a row (check what the receiver did): " + first.reason);
+
+  receiver.reply_with([](const ReceivedRequest&) {
+    Reply reply;
+    reply.raw = std::string(1000, '\xff');
+    return reply;
+  });
+  const auto binary = deliver(handler, make_record("{}", "another")).reason;
+  CHECK(binary.size() + 50 < Outcome::reason_bytes_max);
+  CHECK(binary.find("\\xff\\xff") != std::string::npos);
+}
+
 TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeout") {
   HttpReceiver receiver;
   receiver.reply_with(Reply::doing(Reply::Act::hang));

@@ -74,7 +74,7 @@ Outcome SmsHandler::handle_record(const Record& record, const CallContext& conte
     if (auto* answer = std::get_if<HttpAnswer>(&result)) {
       answer->body = provider_error_text(answer->body);
     }
-    return sender_.judge(result, message);
+    return sender_.judge(result, record, message);
   } catch (const CannotRender& e) {
     return Outcome::poison(e.what());
   }

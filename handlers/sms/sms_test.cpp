@@ -105,6 +105,26 @@ TEST_CASE("answers are classed as the http handler does") {
   CHECK(deliver(config_for(receiver), booking).kind == Kind::unknown);
 }
 
+TEST_CASE(
+    "the third answer in a row that cannot be read halts, and quotes neither number nor text") {
+  HttpReceiver receiver;
+  receiver.reply_with([](const ReceivedRequest&) {
+    Reply reply;
+    reply.raw = "sent \"Booked for 20:00 & later – æ\" to +4512345678";
+    return reply;
+  });
+  auto config = config_for(receiver);
+  config.target.client.keep_alive = false;
+  SmsHandler handler(config);
+  for (const bool last : {false, false, true}) {
+    const auto outcome = handler.handle_record(make_record(booking), call_within(10s));
+    CHECK(outcome.kind == Kind::unknown);
+    CHECK(outcome.must_halt == last);
+    CHECK(outcome.reason.ends_with("it begins: sent \"[redacted]\" to [redacted]"));
+  }
+  CHECK(receiver.last_request().header("connection") == "close");
+}
+
 TEST_CASE("an error that is not in the usual shape is told as it is") {
   CHECK(provider_error_text("plain") == "plain");
   CHECK(provider_error_text("") == "");

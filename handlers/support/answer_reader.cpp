@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "support/answer_head.hpp"
+
 namespace seriatim::handlers {
 
 namespace {
@@ -31,11 +33,6 @@ bool is_success(int status) {
 // 101 ends HTTP on this connection, so it is not an interim answer.
 bool is_interim(int status) {
   return status >= 100 && status < 200 && status != 101;
-}
-
-std::string text_of(const beast::error_code& error) {
-  if (error == http::error::header_limit) return "the answer's head is over 16 KiB";
-  return error.message();
 }
 
 // "timeout=5, max=100"
@@ -60,8 +57,9 @@ class AnswerReader::Impl {
   void begin() {
     buffer_.clear();
     interim_ = 0;
-    answered_ = ended_ = complete_ = false;
+    answered_ = ended_ = complete_ = has_bare_line_ = unreadable_ = false;
     problem_.clear();
+    first_bytes_.clear();
     expect_head();
   }
 
@@ -72,17 +70,27 @@ class AnswerReader::Impl {
 
   void arrived(std::size_t bytes) {
     buffer_.commit(bytes);
-    while (!ended_ && buffer_.size() > 0 && parse_some()) {
+    keep_first(buffered().substr(buffer_.size() - bytes));
+    while (!ended_ && buffer_.size() > 0 && (answered_ ? parse_body() : parse_head())) {
     }
-    if (!ended_ && buffer_.size() == buffer_.max_size()) end("a line of the answer has no end");
+    if (!ended_ && buffer_.size() == buffer_.max_size()) {
+      end_unreadable("a line of the answer has no end");
+    }
   }
 
   void closed() {
     if (ended_) return;
-    if (!parser_->got_some()) return end("connection closed");
+    if (!answered_) {
+      return end(buffer_.size() == 0 ? "connection closed"
+                                     : "connection closed within the answer's head");
+    }
     beast::error_code error;
     parser_->put_eof(error);
-    if (error) return end(text_of(error));
+    if (error) return end(error.message());
+    complete();
+  }
+
+  void complete() {
     complete_ = true;
     end({});
   }
@@ -102,7 +110,7 @@ class AnswerReader::Impl {
     out.untouched = !sending.any && !answered_ && interim_ == 0 && buffer_.size() == 0;
     out.result = result(sending);
     out.reusable = std::holds_alternative<HttpAnswer>(out.result) && complete_ && sending.whole &&
-                   interim_ == 0 && buffer_.size() == 0 && parser_->keep_alive();
+                   interim_ == 0 && !has_bare_line_ && buffer_.size() == 0 && parser_->keep_alive();
     if (answered_) out.keep_alive = keep_alive_seconds(view(parser_->get()["Keep-Alive"]));
     return out;
   }
@@ -110,30 +118,69 @@ class AnswerReader::Impl {
  private:
   void expect_head() {
     parser_.emplace();
-    parser_->header_limit(answer_head_bytes_max);
-    parser_->body_limit(boost::none);  // capped by the room for it
+    parser_->header_limit(2 * answer_head_bytes_max);  // make_strict adds a byte a line, at most
+    parser_->body_limit(boost::none);                  // capped by the room for it
+    line_ = 0;
+  }
+
+  [[nodiscard]] std::string_view buffered() const {
+    return {static_cast<const char*>(buffer_.data().data()), buffer_.size()};
+  }
+
+  void keep_first(std::string_view bytes) {
+    first_bytes_.append(bytes.substr(0, answer_head_bytes_max - first_bytes_.size()));
+  }
+
+  void end_unreadable(std::string problem) {
+    unreadable_ = true;
+    end(std::move(problem));
   }
 
   /// False: it takes more bytes.
-  bool parse_some() {
+  bool parse_head() {
+    if (!may_begin_answer(buffered())) {
+      end_unreadable("no HTTP status line");
+      return true;
+    }
+    const auto size = head_size(buffered(), line_);
+    if ((size > 0 ? size : buffer_.size()) > answer_head_bytes_max) {
+      end_unreadable("the answer's head is over 16 KiB");
+      return true;
+    }
+    if (size == 0) return false;
+    make_strict(buffered().substr(0, size), head_);
+    buffer_.consume(size);
+    has_bare_line_ |= head_.has_bare_line;
+    beast::error_code error;
+    parser_->put(boost::asio::buffer(head_.text), error);
+    if (error) {
+      end_unreadable(error.message());
+    } else {
+      on_head();
+    }
+    return true;
+  }
+
+  /// False: it takes more bytes.
+  bool parse_body() {
     beast::error_code error;
     buffer_.consume(parser_->put(buffer_.data(), error));
     if (error == http::error::need_more) return false;
-    // A body over the cap is cut, which is no fault: the status is what counts.
-    if (error) end(error == http::error::need_buffer ? std::string() : text_of(error));
-    if (!ended_ && !answered_ && parser_->is_header_done()) on_head();
-    if (!ended_ && answered_ && parser_->is_done()) {
-      complete_ = true;
-      end({});
+    if (error == http::error::need_buffer) {
+      end({});  // a body over the cap is cut, which is no fault: the status is what counts
+    } else if (error) {
+      end_unreadable(error.message());
+    } else if (parser_->is_done()) {
+      complete();
     }
     return true;
   }
 
   void on_head() {
     if (is_interim(status()) && ++interim_ <= interim_answers_max) return expect_head();
-    if (is_interim(status())) return end(text_of(http::error::bad_status));
+    if (is_interim(status())) return end_unreadable("too many interim answers");
     answered_ = true;
-    if (parser_->is_done()) return;
+    if (parser_->is_done()) return complete();
     if (!body_) body_ = std::make_unique_for_overwrite<char[]>(answer_body_bytes_max);
     parser_->eager(true);
     parser_->get().body().data = body_.get();
@@ -145,15 +192,20 @@ class AnswerReader::Impl {
 
   HttpResult result(const Sending& sending) {
     if (!answered_) {
-      if (sending.whole) return HttpFailure{Kind::lost, problem_};
+      if (sending.whole) return no_answer(problem_);
       return HttpFailure{Kind::not_sent, sending.problem.empty() ? problem_ : sending.problem};
     }
     if (is_success(status()) && (!problem_.empty() || !sending.whole)) {
-      return HttpFailure{Kind::lost, "HTTP " + std::to_string(status()) +
-                                         (problem_.empty() ? " before the whole request was sent"
-                                                           : ", then: " + problem_)};
+      return no_answer(
+          "HTTP " + std::to_string(status()) +
+          (problem_.empty() ? " before the whole request was sent" : ", then: " + problem_));
     }
     return HttpAnswer{status(), std::string(view(parser_->get()["Retry-After"])), body()};
+  }
+
+  [[nodiscard]] HttpFailure no_answer(std::string why) const {
+    if (!unreadable_) return {Kind::lost, std::move(why)};
+    return {Kind::unreadable, std::move(why), first_bytes_};
   }
 
   [[nodiscard]] std::string body() const {
@@ -164,12 +216,17 @@ class AnswerReader::Impl {
 
   /// Chunk extensions and trailers have no limit of the parser's.
   beast::flat_buffer buffer_{chunk_bytes_max + answer_head_bytes_max};
+  std::size_t line_ = 0;     ///< see head_size
+  StrictHead head_;          ///< kept from answer to answer for its memory's sake
+  std::string first_bytes_;  ///< of what came, for people
   std::optional<Parser> parser_;
   std::unique_ptr<char[]> body_;  ///< kept from answer to answer; not touched where there is none
   unsigned interim_ = 0;
   bool answered_ = false;  ///< a final head was read
   bool ended_ = false;
   bool complete_ = false;  ///< and its whole body
+  bool has_bare_line_ = false;
+  bool unreadable_ = false;  ///< it ended because of what came, not because nothing more did
   std::string problem_;
 };
 

@@ -16,12 +16,23 @@ Outcome from_answer(const HttpAnswer& answer, const Redactor& redactor,
   return Outcome::retry_later(std::move(reason), parse_retry_after(answer.retry_after, now));
 }
 
-Outcome from_failure(const HttpFailure& failure) {
+// Cut after the redaction, so that no part of a secret is left at the end.
+std::string first_bytes(const std::string& received, const Redactor& redactor) {
+  constexpr std::size_t bytes_shown = 200;
+  constexpr std::size_t escaped_bytes_max = 350;  // within Outcome::reason_bytes_max
+  const auto text = redactor.redact(received);
+  return excerpt(std::string_view(text).substr(0, bytes_shown), escaped_bytes_max);
+}
+
+Outcome from_failure(const HttpFailure& failure, const Redactor& redactor) {
   auto reason = excerpt(failure.what);
   switch (failure.kind) {
     case HttpFailure::Kind::not_sent: return Outcome::retry_later(std::move(reason));
     case HttpFailure::Kind::refused: return Outcome::poison(std::move(reason));
     case HttpFailure::Kind::lost: break;
+    case HttpFailure::Kind::unreadable:
+      return Outcome::unknown("sent, but the answer cannot be read (" + reason +
+                              "); it begins: " + first_bytes(failure.received, redactor));
   }
   return Outcome::unknown("sent, but the answer was lost: " + std::move(reason));
 }
@@ -41,7 +52,7 @@ Outcome classify(const HttpResult& result, const Redactor& redactor,
   if (const auto* answer = std::get_if<HttpAnswer>(&result)) {
     return from_answer(*answer, redactor, now);
   }
-  return from_failure(std::get<HttpFailure>(result));
+  return from_failure(std::get<HttpFailure>(result), redactor);
 }
 
 }  // namespace seriatim::handlers

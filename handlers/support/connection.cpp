@@ -35,6 +35,17 @@ PlainStream& tcp_of(TlsStream& stream) {
   return stream.next_layer();
 }
 
+bool is_quiet_stream(PlainStream& stream) {
+  return has_nothing_to_read(stream.socket().native_handle());
+}
+// What came in one segment with the last answer is no longer in the socket: OpenSSL holds it,
+// decrypted or not.
+bool is_quiet_stream(TlsStream& stream) {
+  auto* ssl = stream.native_handle();
+  return SSL_has_pending(ssl) == 0 && BIO_pending(SSL_get_rbio(ssl)) == 0 &&
+         is_quiet_stream(stream.next_layer());
+}
+
 std::string text_of(const beast::error_code& error) {
   if (error == beast::error::timeout) return "no answer in time";
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
@@ -96,7 +107,7 @@ class TlsConnection final : public Connection {
     return answer_.judge(talk.sending());
   }
 
-  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_).socket().native_handle()); }
+  bool is_quiet() override { return is_quiet_stream(stream_); }
 
  private:
   asio::io_context& io_;
@@ -165,7 +176,7 @@ class StreamOfBytes final : public ByteStream {
     return dialogue.problem();
   }
 
-  bool is_quiet() override { return has_nothing_to_read(tcp_of(stream_).socket().native_handle()); }
+  bool is_quiet() override { return is_quiet_stream(stream_); }
 
  private:
   asio::io_context& io_;

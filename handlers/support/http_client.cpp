@@ -37,7 +37,8 @@ class HttpClient::Impl {
   void write_head(const HttpRequest& request) {
     head_ = "POST ";
     head_.append(request.url.target).append(" HTTP/1.1\r\nHost: ").append(request.url.host_field);
-    head_.append("\r\n").append(request.headers.text()).append("Content-Length: ");
+    head_.append(config_.keep_alive ? "\r\n" : "\r\nConnection: close\r\n");
+    head_.append(request.headers.text()).append("Content-Length: ");
     head_.append(std::to_string(request.body.size())).append("\r\n\r\n");
   }
 
@@ -49,7 +50,7 @@ class HttpClient::Impl {
   }
 
   HttpResult finish(ConnectionPtr connection, Exchange& exchange) {
-    if (exchange.reusable) {
+    if (config_.keep_alive && exchange.reusable) {
       kept_ = std::move(connection);
       kept_until_ = Clock::now() + idle_time(exchange);
     }

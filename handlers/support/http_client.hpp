@@ -20,6 +20,7 @@ struct HttpClientConfig {
   /// A connection unused for longer is not used again. Below the idle time-outs of common servers
   /// (5 s), because one that closes just as we send leaves us not knowing.
   std::chrono::milliseconds idle_max{4'000};
+  bool keep_alive = true;  ///< false: a connection for each request, which says so to the receiver
   Lookup lookup = look_up_by_system;
 };
 
@@ -42,15 +43,18 @@ struct HttpFailure {
   enum class Kind {
     not_sent,  ///< the receiver cannot have the whole request
     refused,   ///< the target or its certificate is not acceptable: nothing was sent
-    lost,      ///< the request was sent, the answer is missing or broken
+    lost,      ///< the request was sent, the answer is missing or breaks off
+    /// The request was sent, and what came is no answer of HTTP: the same will come again.
+    unreadable,
   };
   Kind kind = Kind::not_sent;
   std::string what;
+  std::string received{};  ///< `unreadable`: the first bytes that came, as they came
 };
 
 using HttpResult = std::variant<HttpAnswer, HttpFailure>;
 
-/// POSTs over HTTP/1.1 and keeps the connection.
+/// POSTs over HTTP/1.1 and keeps the connection if `keep_alive` says so.
 ///
 /// Threads: one user at a time; everything runs on the calling thread (names: see Resolver).
 /// Never: a redirect followed, a certificate unchecked, a body decompressed, a request sent twice

@@ -94,12 +94,28 @@ HttpResult HttpSender::post(const Record& record, TemplateValues& values,
   return client_.post({url, lines_, message.body}, deadline);
 }
 
-Outcome HttpSender::judge(const HttpResult& result, const HttpMessage& message) const {
+Outcome HttpSender::judge(const HttpResult& result, const Record& record,
+                          const HttpMessage& message) {
   const auto* answer = std::get_if<HttpAnswer>(&result);
+  if (answer) unreadable_in_row_ = 0;
   if (answer && classify_status(answer->status) == Outcome::Kind::done) return Outcome::done();
   auto redactor = redactor_;
   for (const auto text : message.hidden) redactor.add(text);
-  return classify(result, redactor, std::chrono::system_clock::now());
+  auto outcome = classify(result, redactor, std::chrono::system_clock::now());
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool unreadable = failure && failure->kind == HttpFailure::Kind::unreadable;
+  return unreadable ? count_unreadable(record, std::move(outcome)) : outcome;
+}
+
+Outcome HttpSender::count_unreadable(const Record& record, Outcome outcome) {
+  constexpr unsigned in_row_max = 3;
+  if (unreadable_for_ != record.id()) unreadable_in_row_ = 0;
+  unreadable_for_ = record.id();
+  if (++unreadable_in_row_ < in_row_max) return outcome;
+  unreadable_in_row_ = 0;  // an operator's retry has as many again
+  return Outcome::unknown_and_halt(
+      std::to_string(in_row_max) +
+      " times in a row (check what the receiver did): " + outcome.reason);
 }
 
 }  // namespace seriatim::handlers

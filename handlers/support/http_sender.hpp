@@ -33,13 +33,15 @@ class HttpSender {
   /// Throws CannotRender where record and target do not fit.
   [[nodiscard]] HttpResult post(const Record& record, TemplateValues& values,
                                 const HttpMessage& message, const CallContext& context);
-  /// What the result means for the record.
-  [[nodiscard]] Outcome judge(const HttpResult& result, const HttpMessage& message) const;
+  /// What the result means for the record. Halts at the third answer in a row that cannot be read.
+  [[nodiscard]] Outcome judge(const HttpResult& result, const Record& record,
+                              const HttpMessage& message);
 
  private:
   [[nodiscard]] const Url& url_for(TemplateValues& values);
   [[nodiscard]] const HeaderLines& fixed_lines();
   void hide_target();
+  [[nodiscard]] Outcome count_unreadable(const Record& record, Outcome outcome);
 
   HttpTarget target_;
   Template url_template_;
@@ -49,6 +51,9 @@ class HttpSender {
   HeaderLines lines_;            ///< of the record in hand
   Redactor redactor_;
   HttpClient client_;
+  /// Kept here only: a program that starts anew, or another holder, counts from one again.
+  std::string unreadable_for_;      ///< id of the row they came for
+  unsigned unreadable_in_row_ = 0;  ///< answers; lost ones do not count, and do not end the row
 };
 
 }  // namespace seriatim::handlers

@@ -100,6 +100,7 @@ HttpTarget read_http_target(Options& options) {
   client.connect_timeout = options.duration("connect_timeout", client.connect_timeout);
   client.ca_file = options.text("ca_file");
   client.allow_private = options.flag("allow_private", client.allow_private);
+  client.keep_alive = options.flag("keep_alive", client.keep_alive);
   check_headers(options, target);
   check_ca_file(options, client.ca_file);
   try {

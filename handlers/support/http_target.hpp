@@ -22,8 +22,8 @@ struct HttpTarget {
   HttpClientConfig client;
 };
 
-/// Reads url, headers, pass_headers, username, password, token, timeout, connect_timeout, ca_file
-/// and allow_private, and notes what is wrong with them.
+/// Reads url, headers, pass_headers, username, password, token, timeout, connect_timeout, ca_file,
+/// allow_private and keep_alive, and notes what is wrong with them.
 [[nodiscard]] HttpTarget read_http_target(Options& options);
 
 }  // namespace seriatim::handlers

@@ -176,7 +176,7 @@ TEST_CASE("an answer whose line has no end is given up") {
   auto told = std::async(
       [&] { pair.try_to_say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + large); });
   const auto failure = failure_of(pair.post("{}"));
-  CHECK(failure.kind == Failure::lost);
+  CHECK(failure.kind == Failure::unreadable);
   CHECK(failure.what.ends_with("a line of the answer has no end"));
   pair.connection.reset();
   told.get();

@@ -123,6 +123,7 @@ TEST_CASE("failures are classed by what the receiver can have") {
   };
   CHECK(kind(HttpFailure::Kind::not_sent) == Outcome::Kind::retry_later);
   CHECK(kind(HttpFailure::Kind::lost) == Outcome::Kind::unknown);
+  CHECK(kind(HttpFailure::Kind::unreadable) == Outcome::Kind::unknown);
   CHECK(kind(HttpFailure::Kind::refused) == Outcome::Kind::poison);
 }
 

@@ -11,7 +11,7 @@ namespace seriatim {
 /// Why a lane stands still until an operator acts. Stable codes: scripts and alerts match on them.
 enum class HaltReason {
   poison,           ///< the handler said this row can never be delivered as it is
-  unknown_outcome,  ///< the answer was lost and `on_unknown = "halt"`
+  unknown_outcome,  ///< the answer was lost and `on_unknown = "halt"`, or none could be read
   late_row,         ///< a committed row appeared behind the cursor
   cursor_ahead,     ///< the cursor is beyond the table's end (setval, TRUNCATE, restore)
   source_changed,   ///< the table or database is not the one the cursor was kept for

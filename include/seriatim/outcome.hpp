@@ -23,6 +23,8 @@ struct Outcome {
   std::string reason;
   /// The receiver's own wish (Retry-After); the lane waits at least this long, up to its cap.
   std::optional<std::chrono::milliseconds> retry_after;
+  /// Only with `unknown`: the lane halts (UNKNOWN_OUTCOME), also if `on_unknown` is "retry".
+  bool must_halt = false;
 
   static constexpr std::size_t reason_bytes_max = 500;
 
@@ -36,6 +38,11 @@ struct Outcome {
   }
   [[nodiscard]] static Outcome unknown(std::string why) {
     return {Kind::unknown, std::move(why), {}};
+  }
+  /// For a receiver that seems to get every request and never gives an answer that can be read:
+  /// another repeat would only add to what it has done already.
+  [[nodiscard]] static Outcome unknown_and_halt(std::string why) {
+    return {Kind::unknown, std::move(why), {}, true};
   }
 
   [[nodiscard]] bool is_done() const { return kind == Kind::done; }

@@ -330,7 +330,8 @@ Action Lane::fail(const Outcome& outcome, const Moment& moment) {
   const auto& row_id = round_.records[next_].id();
   const bool endless = config_.max_attempts == 0;
   if (outcome.kind == Outcome::Kind::poison) return poison(outcome.reason);
-  if (outcome.kind == Outcome::Kind::unknown && config_.on_unknown == OnUnknown::halt) {
+  const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
+  if (outcome.kind == Outcome::Kind::unknown && halts) {
     return halt(HaltReason::unknown_outcome, row_id, outcome.reason);
   }
   if (!endless && cursor_.attempts >= config_.max_attempts) {

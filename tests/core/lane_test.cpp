@@ -166,6 +166,16 @@ TEST_SUITE("lane: failures") {
       story.tell(failed(Outcome::unknown("reset")));
       CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
     }
+    SUBCASE("halt, because the handler says so") {
+      auto config = Story::quick();
+      config.max_attempts = 1;
+      config.on_poison = OnPoison::park_key;
+      Story story(config);
+      story.calling({"7"});
+      story.tell(failed(Outcome::unknown_and_halt("garbage")));
+      CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
+      CHECK(story.expect<HaltLane>().failure.detail == "garbage");
+    }
   }
 
   TEST_CASE("max_attempts turns a failing row into poison, and counts across restarts") {

@@ -91,6 +91,54 @@ TEST_SUITE("faults of the receiver") {
     CHECK(stage.calls() == "1 1 2");
   }
 
+  TEST_CASE("status lines without a reason or a space, and bare line ends: each row once") {
+    Stage stage(6);
+    for (const auto* head :
+         {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 \r\n\r\n", "HTTP/1.1 201\n\n",
+          "HTTP/1.0 200 OK\nContent-Length: 0\n\n", "HTTP/1.1 204\r\n\n",
+          "HTTP/1.1 200\nTransfer-Encoding: chunked\n\n0\r\n\r\n"}) {
+      auto reply = Reply::with_status(200);
+      reply.raw = head;
+      reply.close_after = true;
+      stage.receiver.push(reply);
+    }
+    const auto relay = stage.start();
+    REQUIRE(stage.database.becomes_true("SELECT sequence = 6 FROM seriatim.cursor"));
+    CHECK(relay->stop().code == 0);
+    CHECK(stage.calls() == "1 2 3 4 5 6");
+  }
+
+  TEST_CASE("answers that cannot be read: three in a row halt, and a retry has three more") {
+    Stage stage(2);
+    Reply bad;
+    SUBCASE("no HTTP") {
+      bad.raw = "550 no such \x1b[31muser\r\n";
+    }
+    SUBCASE("a head without end") {
+      bad.raw = "HTTP/1.1 550 no such \\x1b[31muser\r\nX: " + std::string(1 << 20, 'x');
+    }
+    stage.receiver.reply_with(bad);
+    const auto relay = stage.start();
+    REQUIRE(stage.state_becomes("halted"));
+    CHECK(stage.calls() == "1 1 1");
+    const auto status = stage.seriatim({"status"});
+    CHECK(status.code == 3);
+    CHECK(status.out.find("halted UNKNOWN_OUTCOME at row 1: 3 times in a row") !=
+          std::string::npos);
+    CHECK(status.out.find("550 no such \\x1b[31muser\\r\\n") != std::string::npos);
+
+    REQUIRE(stage.seriatim({"retry", "p"}).code == 0);
+    REQUIRE(stage.receiver.wait_for_requests(6, 30s));
+    REQUIRE(stage.state_becomes("halted"));
+    CHECK(stage.calls() == "1 1 1 1 1 1");
+
+    stage.receiver.reply_with(Reply::with_status(200));
+    REQUIRE(stage.seriatim({"retry", "p"}).code == 0);
+    REQUIRE(stage.receiver.wait_for_requests(8, 30s));
+    CHECK(stage.calls() == "1 1 1 1 1 1 1 2");
+    CHECK(relay->stop().code == 0);
+  }
+
   TEST_CASE("422: halts exactly there; status says why; skip names the row and the lane goes on") {
     Stage stage(4);
     stage.receiver.reply_with([](const ReceivedRequest& request) {

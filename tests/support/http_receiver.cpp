@@ -112,6 +112,7 @@ bool write_filler(Wire& wire, const Reply& reply) {
 bool write_answer(Wire& wire, const Reply& reply) {
   if (reply.delay.count() > 0 && !wire.wait(reply.delay)) return false;
   const auto text = answer_text(reply);
+  if (!reply.unasked.empty()) return wire.write_together(text, reply.unasked);
   const bool written =
       reply.byte_interval.count() > 0 ? trickle(wire, text, reply.byte_interval) : wire.write(text);
   return written && write_filler(wire, reply);
@@ -403,6 +404,11 @@ std::size_t HttpReceiver::connections_open() const {
 
 bool HttpReceiver::wait_for_open(std::size_t count, std::chrono::milliseconds timeout) const {
   return impl_->wait_until([&] { return impl_->open_.size() <= count; }, timeout);
+}
+
+void HttpReceiver::say_unasked(std::string_view bytes) {
+  const std::lock_guard lock(impl_->mutex_);
+  for (const int fd : impl_->open_) (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
 void HttpReceiver::close_connections() {

@@ -34,6 +34,8 @@ struct Reply {
 
   /// Written instead of status, headers and body when not empty: garbage, half an answer, …
   std::string raw;
+  /// Follows the answer in the same segment, over TLS as a record of its own.
+  std::string unasked;
   /// Repeats `filler` after the rest until so many bytes were sent (10 GB bodies without the RAM).
   std::size_t filler_bytes = 0;
   std::string filler = "x";
@@ -103,6 +105,8 @@ class HttpReceiver {
   [[nodiscard]] std::size_t connections_open() const;
   /// Waits until at most `count` connections are open.
   [[nodiscard]] bool wait_for_open(std::size_t count, std::chrono::milliseconds timeout) const;
+  /// Writes this on every open connection, which must be plain and idle.
+  void say_unasked(std::string_view bytes);
   /// Ends every open connection with FIN, as a server does with idle ones.
   void close_connections();
 

@@ -1,5 +1,7 @@
 #include "support/wire.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -72,6 +74,15 @@ bool Wire::write(std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
+}
+
+bool Wire::write_together(std::string_view first, std::string_view second) {
+  const int on = 1;
+  const int off = 0;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+  const bool written = write(first) && write(second);
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+  return written;
 }
 
 void Wire::finish() {

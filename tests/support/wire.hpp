@@ -41,6 +41,8 @@ class Wire {
   /// Reads until `buffer` holds more; false at the end of the stream or on an error.
   [[nodiscard]] bool read_more(std::string& buffer);
   [[nodiscard]] bool write(std::string_view bytes);
+  /// Two writes (over TLS: two records) in one segment.
+  [[nodiscard]] bool write_together(std::string_view first, std::string_view second);
   /// FIN, our side only.
   void finish();
   /// The next close sends RST.
