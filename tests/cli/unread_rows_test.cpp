@@ -41,9 +41,10 @@ TEST_SUITE("rows that cannot be read") {
     CHECK(table.code == 1);
     CHECK(contains(table.out, "  unknown, "));
     CHECK_FALSE(contains(table.out, "none"));
-    CHECK(contains(table.out,
-                   "row 501 cannot be read: ERROR:  division by zero (SQLSTATE 22012); 500 rows go out "
-                   "before it, then the lane halts there with BAD_PAYLOAD"));
+    CHECK(contains(
+        table.out,
+        "row 501 cannot be read: ERROR:  division by zero (SQLSTATE 22012); 500 rows go out "
+        "before it, then the lane halts there with BAD_PAYLOAD"));
 
     const auto json = stage.json({"status"});
     const auto& lane = json.at("lanes").at(0);
@@ -101,9 +102,10 @@ TEST_SUITE("rows that cannot be read") {
     CAPTURE(some.out);
     CHECK(some.code == 1);
     CHECK(std::count(some.out.begin(), some.out.end(), '\n') == 4);  // heading, 1, 2, and 3
-    CHECK(contains(some.out,
-                   "row 3 cannot be read: ERROR:  division by zero (SQLSTATE 22012); 2 rows go out before "
-                   "it, then the lane halts there with BAD_PAYLOAD"));
+    CHECK(contains(
+        some.out,
+        "row 3 cannot be read: ERROR:  division by zero (SQLSTATE 22012); 2 rows go out before "
+        "it, then the lane halts there with BAD_PAYLOAD"));
     CHECK(stage.json({"peek", "p"}).at("error").at("row").as_string() == "3");
 
     REQUIRE(stage.seriatim({"run", "--drain"}).code == 3);

@@ -278,6 +278,7 @@ TEST_CASE("an audit that cannot judge a row proves nothing and names the row") {
     said = error.what();
   }
   CAPTURE(said);
-  CHECK(contains(said, "lane 0: row 2 cannot be judged by `where` or `key`: ERROR:  division by zero"));
+  CHECK(contains(said,
+                 "lane 0: row 2 cannot be judged by `where` or `key`: ERROR:  division by zero"));
   CHECK(contains(said, "so nothing is proved"));
 }
