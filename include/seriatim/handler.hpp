@@ -37,7 +37,10 @@ struct CallContext {
 ///
 /// Threads: one instance per lane, called on that lane's thread only, never two calls at once.
 /// Order: records arrive in lane order; a batch is answered as a confirmed prefix.
-/// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`.
+/// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`. An answer
+/// that does not fit its call (see BatchOutcome) halts the lane with UNKNOWN_OUTCOME: no row of the
+/// call counts as delivered, and nothing written in `CallContext::transaction` is kept. Other lanes
+/// go on.
 class Handler {
  public:
   Handler() = default;

@@ -60,7 +60,9 @@ struct Outcome {
 
 /// A handler's answer for a batch: how many leading records are done, and what happened to the
 /// next one. `next` empty with records left over means they were not
-/// attempted (a stop or a yield was asked).
+/// attempted (a stop or a yield was asked); with none done and no stop asked the first is tried
+/// again later. `done` is at most the number of records; `next` needs a record left over and is
+/// never `Kind::done`.
 struct BatchOutcome {
   std::size_t done = 0;
   std::optional<Outcome> next;

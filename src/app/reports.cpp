@@ -20,13 +20,15 @@ constexpr std::size_t payload_bytes_max = 4'000;
 constexpr milliseconds long_call{1'000};  ///< worth a line of its own
 
 std::string lag(const LaneReport& report) {
-  if (report.lag_records == 0) return "none";
-  const bool more = report.lag_records > LaneReport::lag_records_max;
-  return std::to_string(std::min(report.lag_records, LaneReport::lag_records_max)) +
-         (more ? "+" : "") + (report.lag_records == 1 ? " row" : " rows") +
-         (report.late_records > 0 ? " (" + std::to_string(report.late_records) + " late), "
-                                  : ", ") +
-         human_duration(report.lag_age);
+  const auto age = report.lag_age ? ", " + human_duration(*report.lag_age) : std::string();
+  if (!report.lag_records) return "unknown" + age;
+  const auto records = *report.lag_records;
+  if (records == 0) return "none";
+  const bool more = records > LaneReport::lag_records_max;
+  const auto late = report.late_records.value_or(0);
+  return std::to_string(std::min(records, LaneReport::lag_records_max)) + (more ? "+" : "") +
+         (records == 1 ? " row" : " rows") +
+         (late > 0 ? " (" + std::to_string(late) + " late)" : "") + age;
 }
 
 std::string position(const LaneStatus& lane) {
@@ -143,6 +145,26 @@ std::string barrier_remedy(const LaneReport& report) {
          shell_word(report.lane.process) + ' ' + std::to_string(report.barrier->lanes);
 }
 
+std::string unread_text(const postgres::UnreadRow& unread, const LaneStatus* lane) {
+  const std::string code = to_string(unread.reason);
+  const bool at_a_row = unread.reason == HaltReason::bad_payload;
+  auto text = (unread.id  ? "row " + printable(*unread.id, id_bytes_max) + " cannot be read: "
+               : at_a_row ? "a row that waits cannot be read: "
+                          : "its rows cannot be read: ") +
+              printable(unread.error) + "; ";
+  if (lane && lane->state == LaneState::halted && (!unread.id || lane->row_id == unread.id)) {
+    return text + "the lane is halted and hands nothing over";
+  }
+  if (!at_a_row) return text + "the lane hands nothing over and halts with " + code;
+  const auto before = unread.rows_before;
+  if (before && *before > 0) {
+    text += std::to_string(*before) + (*before == 1 ? " row goes" : " rows go") +
+            " out before it, then ";
+  }
+  return text + "the lane halts there with " + code +
+         ". Correct the row, or the expression that fails on it";
+}
+
 std::string lanes_table(const LaneReports& lanes, bool terminal) {
   Table table({"PROCESS", "LANE", "STATE", "LAG", "AT ROW", "SEQUENCE", "HOLDER"});
   for (const auto& report : lanes) {
@@ -150,12 +172,16 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     table.row({printable(lane.process), std::to_string(lane.lane), to_string(lane.state),
                lag(report), position(lane), std::to_string(lane.sequence), short_holder(report)});
     for (auto& line : explanations(lane)) table.note(std::move(line));
+    if (report.unread) table.note(unread_text(*report.unread, &lane));
     if (const auto& barrier = report.barrier) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                  barrier_in_force(*barrier) + "; " + barrier_remedy(report));
     }
     if (!report.instances.empty() && lane.lane == 0) {
       table.note(instances_note(report.instances));
+    }
+    if (report.instances_hidden && lane.lane == 0) {
+      table.note("which instances run it is unknown: this role may not read seriatim.instance");
     }
     if (report.parked.rows > 0 && lane.lane == 0) {
       table.note(parked_note(lane.process, report.parked));
@@ -200,8 +226,10 @@ std::string findings_text(const std::string& process, const Findings& findings) 
   return text;
 }
 
-std::string rows_table(const std::vector<PeekedRow>& rows, bool payload, bool terminal) {
-  if (rows.empty()) return "nothing waits\n";
+std::string rows_table(const postgres::Peeked& peeked, bool payload, bool terminal) {
+  const auto& rows = peeked.rows;
+  const auto end = peeked.unread ? unread_text(*peeked.unread, nullptr) + '\n' : std::string();
+  if (rows.empty()) return peeked.unread ? end : "nothing waits\n";
   Table table({"ID", "CREATED AT", "SETTLED", "KEY", "TYPE", "PAYLOAD"});
   for (const auto& [record, settled] : rows) {
     table.row({printable(record.id(), id_bytes_max), iso_time(record.position.created_at_us),
@@ -213,7 +241,7 @@ std::string rows_table(const std::vector<PeekedRow>& rows, bool payload, bool te
                record.payload ? human_bytes(record.payload->size()) : "NULL"});
     if (payload && record.payload) table.note(printable(*record.payload, payload_bytes_max));
   }
-  return table.text(terminal);
+  return table.text(terminal) + end;
 }
 
 namespace {

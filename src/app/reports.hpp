@@ -41,9 +41,11 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string findings_text(const std::string& process, const Findings& findings);
 [[nodiscard]] std::string findings_json(const std::vector<std::pair<std::string, Findings>>& all);
 
-[[nodiscard]] std::string rows_table(const std::vector<postgres::PeekedRow>& rows, bool payload,
-                                     bool terminal);
-[[nodiscard]] std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload);
+/// "row 501 cannot be read: division by zero (SQLSTATE 22012); …", and what its lane will do.
+[[nodiscard]] std::string unread_text(const postgres::UnreadRow& unread, const LaneStatus* lane);
+
+[[nodiscard]] std::string rows_table(const postgres::Peeked& rows, bool payload, bool terminal);
+[[nodiscard]] std::string rows_json(const postgres::Peeked& rows, bool payload);
 
 /// The standing proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
 [[nodiscard]] std::string audit_text(const std::vector<postgres::LaneAudit>& lanes, bool terminal);

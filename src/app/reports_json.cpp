@@ -74,11 +74,26 @@ object to_json(const postgres::ParkedCount& count) {
           {"since", count.since.empty() ? value(nullptr) : value(count.since)}};
 }
 
+template <class Number>
+value number_or_null(const std::optional<Number>& number) {
+  return number ? value(*number) : value(nullptr);
+}
+
+value to_json(const std::optional<postgres::UnreadRow>& unread, const LaneStatus* lane) {
+  if (!unread) return nullptr;
+  return object{{"row", text_or_null(unread->id)},
+                {"text", valid_utf8(unread->error)},
+                {"reason", to_string(unread->reason)},
+                {"rows_before", number_or_null(unread->rows_before)},
+                {"answer", valid_utf8(unread_text(*unread, lane))}};
+}
+
 object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
-  lane["lag_records"] = report.lag_records;
-  lane["late_records"] = report.late_records;
-  lane["lag_ms"] = report.lag_age.count();
+  lane["lag_records"] = number_or_null(report.lag_records);
+  lane["late_records"] = number_or_null(report.late_records);
+  lane["lag_ms"] = report.lag_age ? value(report.lag_age->count()) : value(nullptr);
+  lane["error"] = to_json(report.unread, &report.lane);
   lane["next"] = text_or_null(report.next_id);
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
@@ -116,12 +131,15 @@ array to_json(const std::vector<std::string>& texts) {
 
 std::string lanes_json(const LaneReports& lanes) {
   array list, instances;
+  bool hidden = false;
   for (const auto& report : lanes) {
     list.push_back(to_json(report));
+    hidden = hidden || report.instances_hidden;
     if (report.lane.lane > 0) continue;
     for (const auto& one : report.instances) instances.push_back(to_json(report, one));
   }
-  return line({{"lanes", std::move(list)}, {"instances", std::move(instances)}});
+  return line({{"lanes", std::move(list)},
+               {"instances", hidden ? value(nullptr) : value(std::move(instances))}});
 }
 
 std::string lanes_json(const std::vector<LaneStatus>& lanes) {
@@ -144,9 +162,9 @@ std::string findings_json(const std::vector<std::pair<std::string, Findings>>& a
   return line({{"processes", std::move(processes)}});
 }
 
-std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload) {
+std::string rows_json(const postgres::Peeked& peeked, bool payload) {
   array list;
-  for (const auto& [record, settled] : rows) {
+  for (const auto& [record, settled] : peeked.rows) {
     object row{{"id", valid_utf8(record.id())},
                {"created_at", iso_time(record.position.created_at_us)},
                {"settled", settled},
@@ -157,7 +175,7 @@ std::string rows_json(const std::vector<postgres::PeekedRow>& rows, bool payload
     if (payload) row["payload"] = text_or_null(record.payload);
     list.push_back(std::move(row));
   }
-  return line({{"rows", std::move(list)}});
+  return line({{"rows", std::move(list)}, {"error", to_json(peeked.unread, nullptr)}});
 }
 
 std::string row_json(const RowReport& row) {
@@ -170,7 +188,7 @@ std::string row_json(const RowReport& row) {
                 {"in_table", row.in_table},
                 {"created_at", row.created_at_us ? value(iso_time(*row.created_at_us)) : nullptr},
                 {"key", text_or_null(row.key)},
-                {"rows_before", row.rows_before},
+                {"rows_before", number_or_null(row.rows_before)},
                 {"sequence", row.sequence ? value(*row.sequence) : nullptr},
                 {"lane", row.lane ? value(to_json(*row.lane)) : nullptr}};
   object evidence;

@@ -79,9 +79,11 @@ RowStory tell_next(const RowReport& row) {
 
 RowStory tell_waiting(const RowReport& row) {
   if (!row.lane) return {id_of(row) + " cannot be read, so its lane is not known", {}, {}};
-  const auto more = row.rows_before >= LaneReport::lag_records_max ? " or more" : "";
-  auto answer =
-      id_of(row) + " waits behind " + count(row.rows_before, "row") + more + " of " + lane_of(row);
+  const auto before = row.rows_before.value_or(0);
+  const auto more = before >= LaneReport::lag_records_max ? " or more" : "";
+  auto answer = id_of(row) + " waits behind " +
+                (row.rows_before ? count(before, "row") + more : "an unknown number of rows") +
+                " of " + lane_of(row);
   if (row.lane->next_id)
     answer += ", which stands at row " + printable(*row.lane->next_id, id_bytes_max);
   return {answer + ": " + standstill(row), ways_out(*row.lane), {}};
@@ -198,7 +200,12 @@ RowStory story_of(const RowReport& row) {
     case State::absent: return tell_absent(row);
     case State::filtered: return tell_filtered(row);
     case State::unplaced: return tell_unplaced(row);
-    case State::delivered: return {id_of(row) + " was delivered" + deleted(row), {}, {}};
+    case State::delivered:
+      return {id_of(row) + " was delivered" +
+                  (row.journal_hidden ? ", or set aside by an operator (the journal knows)" : "") +
+                  deleted(row),
+              {},
+              {}};
     case State::parked: return tell_parked(row);
     case State::set_aside:
       return {id_of(row) + " was set aside" + deleted(row) + ", " + by_whom(*row.act), {}, {}};
@@ -248,6 +255,7 @@ void add_lane(RowStory& story, const LaneReport& report) {
   if (!report.updated_at.empty()) cursor += ", changed at " + report.updated_at;
   story.evidence.emplace_back("cursor", std::move(cursor));
   story.evidence.emplace_back("holder", short_holder(report));
+  if (report.unread) story.evidence.emplace_back("unread", unread_text(*report.unread, &lane));
   if (report.barrier)
     story.evidence.emplace_back("barrier", "no row goes out beyond " +
                                                barrier_in_force(*report.barrier) + "; " +

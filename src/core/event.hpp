@@ -41,6 +41,7 @@ struct Called {
   BatchOutcome outcome;
   bool next_read = false;  ///< what CallHandler::then asks for is there
   bool sent = false;       ///< CallHandler::foreseen was sent ahead
+  std::string breach;      ///< the answer does not fit the call: no row counts as done
 };
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
 struct Advanced {

@@ -275,9 +275,11 @@ Action Lane::handle(CallExpired&, const Moment& moment) {
 
 Action Lane::handle(Called& event, const Moment& moment) {
   auto& [done, next] = event.outcome;
-  ensure(done <= calling_ && (done < calling_ || !next),
-         "a handler answered for rows it was not given");
   uncalled_.reset();
+  if (!event.breach.empty()) {
+    return halt(HaltReason::unknown_outcome, round_.records[next_].id(), std::move(event.breach));
+  }
+  ensure(done <= calling_ && (done < calling_ || !next), "the driver checked the handler's answer");
   failure_ = std::move(next);
   next_read_ = event.next_read;
   sent_ = event.sent;

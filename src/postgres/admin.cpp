@@ -40,7 +40,7 @@ std::vector<LaneReport> Admin::status(const Target& target) {
   return report_lanes(connection, target);
 }
 
-std::vector<PeekedRow> Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
+Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
   auto connection = report_connection(url_);
   return peek_rows(connection, target, lane, rows_max);
 }

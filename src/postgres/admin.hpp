@@ -35,6 +35,14 @@ struct InstanceReport {
   milliseconds seen{0};  ///< it said so long ago that it runs
 };
 
+/// What kept a report from reading on, so that what it says of the rows from there on is unknown.
+struct UnreadRow {
+  std::optional<std::string> id;  ///< absent: no single row, or not known which
+  std::string error;              ///< the server's, with its SQLSTATE; or what the row is
+  HaltReason reason = HaltReason::bad_payload;  ///< the lane halts with it once it gets there
+  std::optional<std::uint64_t> rows_before;     ///< of the lane, which go out first
+};
+
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
@@ -43,13 +51,15 @@ struct LaneReport {
   LaneStatus lane;
   std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
   bool holder_alive = false;
-  std::uint64_t lag_records =
-      0;  ///< committed matching rows that wait, counted up to lag_records_max
-  std::uint64_t late_records = 0;  ///< of them, behind the cursor: they go out late
+  /// Committed matching rows that wait, counted up to lag_records_max. Absent: unknown, and
+  /// `unread` says why.
+  std::optional<std::uint64_t> lag_records;
+  std::optional<std::uint64_t> late_records;  ///< of them, behind the cursor; absent: unknown
   /// late_rows = "deliver": rows behind the cursor from here on go out late.
   std::optional<std::int64_t> late_from_us;
-  milliseconds lag_age{0};             ///< age of the oldest of them
-  std::optional<std::string> next_id;  ///< the row the lane will hand over next
+  std::optional<milliseconds> lag_age;  ///< age of the oldest of them; absent: unknown
+  std::optional<std::string> next_id;   ///< the row the lane will hand over next, where known
+  std::optional<UnreadRow> unread;      ///< what of the above could not be read
   std::optional<milliseconds>
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
@@ -65,6 +75,7 @@ struct LaneReport {
   std::optional<Barrier> barrier;
   ParkedCount parked;                     ///< of the process
   std::vector<InstanceReport> instances;  ///< of the process, where it has several lanes
+  bool instances_hidden = false;          ///< this role may not read who runs it
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
@@ -73,6 +84,12 @@ struct LaneReport {
 struct PeekedRow {
   Record record;
   bool settled = false;  ///< false: still behind the fence
+};
+
+/// Rows that wait, up to the first that cannot be read.
+struct Peeked {
+  std::vector<PeekedRow> rows;
+  std::optional<UnreadRow> unread;  ///< the row after them, at which the lane halts
 };
 
 /// Who acts, for the journal.
@@ -140,7 +157,7 @@ class Admin {
   explicit Admin(std::string url);
 
   std::vector<LaneReport> status(const Target& target);
-  std::vector<PeekedRow> peek(const Target& target, unsigned lane, unsigned rows_max);
+  Peeked peek(const Target& target, unsigned lane, unsigned rows_max);
   /// Where one row stands and why it does not move. Error where `id` is no id of that table.
   RowReport why(const Target& target, const std::string& id);
   /// Recounts all that was delivered against the table, in one snapshot. `progress` is told the

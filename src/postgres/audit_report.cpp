@@ -5,6 +5,7 @@
 
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_rows.hpp"
+#include "postgres/row_search.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
 #include "seriatim_sql.hpp"
@@ -46,7 +47,7 @@ class LaneAuditor {
     audit_.sequence = lane.cursor.sequence;
   }
 
-  LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) {
+  LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) try {
     read_beginning();
     std::int64_t last = -1;
     for (;;) {
@@ -61,9 +62,23 @@ class LaneAuditor {
     }
     if (!audit_.former) compare_with_cursor();
     return std::move(audit_);
+  } catch (const SourceBroken& broken) {
+    prove_nothing(broken);
   }
 
  private:
+  /// A row that cannot be judged is not known to be the lane's, or to be no one's.
+  [[noreturn]] void prove_nothing(const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+    RowSearch search(connection_, table_, target_.source.order_by, lane_);
+    const auto unread = search.survey(end_of_last_).unread;
+    throw Error(
+        "lane " + std::to_string(lane_.lane) + ": " +
+        (unread ? "row " + unread->id.value_or("?") : "a row") +
+        " cannot be judged by `where` or `key`: " + (unread ? unread->error : broken.what()) +
+        ", so nothing is proved: correct the row or the expression, then audit again");
+  }
+
   Params params(std::initializer_list<std::optional<std::string>> more) const {
     Params all{lane_.process, std::to_string(lane_.lane)};
     all.insert(all.end(), more);

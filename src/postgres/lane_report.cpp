@@ -1,7 +1,6 @@
 #include "postgres/lane_report.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <thread>
 
@@ -11,7 +10,7 @@
 #include "postgres/late_look.hpp"
 #include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
-#include "postgres/row_reader.hpp"
+#include "postgres/row_search.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
@@ -91,18 +90,13 @@ class Reporter {
 
   /// What the table says: lag, the next row, and what holds it back.
   void complete(LaneReport& report, const LaneId& lane) {
-    WaitingRows waiting(connection_, table_, target_.source.order_by, lane);
     const auto& after = report.lane.position;
-    const auto first = waiting.first(after);
-    if (first) {
-      report.lag_records = waiting.count(after, LaneReport::lag_records_max + 1);
-      report.lag_age = age_of(*first);
-      report.next_id = first->id;
-    }
+    const auto first = count_waiting(report, lane);
+    report.late_records = 0;
     if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
     if (report.barrier) look_at_barrier(report, first);
     if (report.lane.state != LaneState::running) return;
-    if (report.late_records > 0) {  // settled long ago, and first to go out
+    if (report.late_records.value_or(0) > 0) {  // settled long ago, and first to go out
       report.called_for = call_in_hand(lane);
       return;
     }
@@ -116,21 +110,57 @@ class Reporter {
   }
 
  private:
+  using Row = WaitingRows::Row;
+
+  /// Lag and the next row. One row that cannot be judged leaves the lag unknown, not the rest.
+  std::optional<Row> count_waiting(LaneReport& report, const LaneId& lane) {
+    WaitingRows waiting(connection_, table_, target_.source.order_by, lane);
+    const auto& after = report.lane.position;
+    std::optional<Row> first;
+    try {
+      first = waiting.first(after);
+      tell_next(report, first);
+      report.lag_records = first ? waiting.count(after, LaneReport::lag_records_max + 1) : 0;
+      return first;
+    } catch (const SourceBroken& broken) {
+      if (broken.reason() != HaltReason::bad_payload) throw;
+    }
+    RowSearch search(connection_, table_, target_.source.order_by, lane);
+    first = search.first(after, std::nullopt);
+    tell_next(report, first);
+    const auto survey = search.survey(after);
+    report.unread = survey.unread;
+    if (!report.unread) report.lag_records = survey.rows;
+    return first;
+  }
+
+  void tell_next(LaneReport& report, const std::optional<Row>& first) {
+    report.lag_age = first ? age_of(*first) : milliseconds{0};
+    report.next_id = first ? std::optional(first->id) : std::nullopt;
+  }
+
   /// Late rows go out before those after the cursor, but for a batch that was started.
   void add_late_rows(LaneReport& report, const LaneId& lane) {
     const auto& cursor = *report.lane.position;
     const auto window = read_late_window(connection_, lane, cursor, target_.source.lookback);
     report.late_from_us = window.start;
     LateRows rows(connection_, table_, target_.source.order_by, lane);
-    const auto late = rows.find(window.range, INT64_MAX, late_max);
+    std::vector<Position> late;
+    try {
+      late = rows.find(window.range, INT64_MAX, late_max);
+    } catch (const SourceBroken&) {
+      report.late_records = report.lag_records = std::nullopt;
+      throw;
+    }
     if (late.empty()) return;
     report.late_records = late.size();
-    report.lag_records += late.size();
-    report.lag_age = std::max(report.lag_age, age_of({late[0].id, late[0].created_at_us}));
+    if (report.lag_records) *report.lag_records += late.size();
+    report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
+                              age_of({late[0].id, late[0].created_at_us}));
     report.next_id = window.planned_ids.empty() ? late[0].id : window.planned_ids.front();
   }
 
-  void look_at_barrier(LaneReport& report, const std::optional<WaitingRows::Row>& first) {
+  void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {
     auto& barrier = *report.barrier;
     barrier.reached = first && core::comes_after({first->created_at_us.value_or(0), first->id},
                                                  barrier.position, target_.source.order_by);
@@ -151,7 +181,7 @@ class Reporter {
     return milliseconds{std::max<std::int64_t>(0, row[0]["called_ms"].as<std::int64_t>())};
   }
 
-  milliseconds age_of(const WaitingRows::Row& row) {
+  milliseconds age_of(const Row& row) {
     const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
     const auto age = now - row.created_at_us.value_or(now);
     return milliseconds{std::max<std::int64_t>(0, age / 1000)};
@@ -159,7 +189,7 @@ class Reporter {
 
   /// A look from outside knows no bounds of earlier looks, so every writer seems to hold the mark;
   /// a second one tells who really does.
-  void look_at_fence(LaneReport& report, const WaitingRows::Row& first, const LaneId& lane) {
+  void look_at_fence(LaneReport& report, const Row& first, const LaneId& lane) {
     PollSource source(connection_, table_, target_.source, lane);
     const auto round = source.poll(report.lane.position, 1);
     if (!round.fenced) return;
@@ -169,7 +199,7 @@ class Reporter {
     auto blockers = still_blocking(connection_, table_, before, age_of(first));
     if (blockers.empty()) return;
     report.lane.state = LaneState::fenced;
-    report.lane.fenced_for = report.lag_age;
+    report.lane.fenced_for = report.lag_age.value_or(milliseconds{0});
     report.lane.row_id = report.next_id;
     report.lane.detail = "an earlier row may still come from " + words(blockers.front());
     if (blockers.size() > 1) {
@@ -179,7 +209,7 @@ class Reporter {
   }
 
   /// Nobody writes, and still the row waits: its time is yet to come.
-  void look_at_clock(LaneReport& report, const WaitingRows::Row& first) {
+  void look_at_clock(LaneReport& report, const Row& first) {
     const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
     if (!first.created_at_us || *first.created_at_us <= now) return;
     report.lane.state = LaneState::fenced;
@@ -194,20 +224,11 @@ class Reporter {
   const Table& table_;
 };
 
-/// Rows behind the cursor that go out first, in order.
-std::vector<Record> late_records(Connection& connection, const Target& target, const Table& table,
-                                 const LaneId& lane, const Position& cursor, unsigned rows_max) {
-  const auto window = read_late_window(connection, lane, cursor, target.source.lookback);
-  LateRows rows(connection, table, target.source.order_by, lane);
-  std::vector<std::string> ids;
-  for (const auto& row : rows.find(window.range, INT64_MAX, rows_max)) ids.push_back(row.id);
-  if (ids.empty()) return {};
-  return RowReader(connection, table, target.source, lane).read_ids(ids, cursor, rows_max).records;
-}
-
 /// The cursor can be shown although the table cannot be read.
 void tell_broken(LaneReport& report, const SourceBroken& broken) {
   if (!report.lane.reason) report.lane.detail = broken.what();
+  if (report.unread) return;  // named already
+  report.unread = UnreadRow{{}, broken.what(), broken.reason(), {}};
 }
 
 LaneRow never_claimed(const Target& target, unsigned lane) {
@@ -244,8 +265,9 @@ LaneReport report_lane(Connection& connection, const Target& target, const Table
 
 namespace {
 
-/// Empty too where this role may not see them.
-std::vector<InstanceReport> list_instances(Connection& connection, const std::string& process) {
+/// Nothing where this role may not see them.
+std::optional<std::vector<InstanceReport>> list_instances(Connection& connection,
+                                                          const std::string& process) {
   std::vector<InstanceReport> instances;
   try {
     for (const auto& row : connection.run(sql::list_instances, {process})) {
@@ -254,6 +276,7 @@ std::vector<InstanceReport> list_instances(Connection& connection, const std::st
                            milliseconds{row["seen_ms"].as<std::int64_t>()}});
     }
   } catch (const SourceBroken&) {
+    return std::nullopt;
   }
   return instances;
 }
@@ -277,48 +300,12 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   for (auto& report : reports) report.parked = parked;
   if (reports.size() > 1) {
     const auto instances = list_instances(connection, target.process.name);
-    for (auto& report : reports) report.instances = instances;
+    for (auto& report : reports) {
+      report.instances = instances.value_or(std::vector<InstanceReport>{});
+      report.instances_hidden = !instances;
+    }
   }
   return reports;
-}
-
-std::vector<PeekedRow> peek_rows(Connection& connection, const Target& target, unsigned lane,
-                                 unsigned rows_max) {
-  const auto rows = all_lanes(connection, target);
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const LaneRow& r) { return r.id.lane == lane; });
-  if (row == rows.end()) {
-    throw Error("process \"" + target.process.name + "\" has lanes 0 to " +
-                std::to_string(rows.size() - 1) + ", not " + std::to_string(lane));
-  }
-  const auto table = resolve_table(connection, target.source);
-  const auto& after = row->cursor.position;
-  PollSource settled_source(connection, table, target.source, row->id);
-  std::set<std::string> settled;
-  for (const auto& record : settled_source.poll(after, rows_max).records) {
-    settled.insert(record.id());
-  }
-  RowReader reader(connection, table, target.source, row->id);
-  std::vector<Record> waiting;
-  if (after && target.source.late_rows == OnLateRow::deliver) {
-    waiting = late_records(connection, target, table, row->id, *after, rows_max);
-    for (const auto& record : waiting) settled.insert(record.id());
-  }
-  const auto late_count = static_cast<unsigned>(waiting.size());
-  if (late_count < rows_max) {
-    auto rest = reader.read({after, mark_max, std::nullopt}, rows_max - late_count).records;
-    std::move(rest.begin(), rest.end(), std::back_inserter(waiting));
-  }
-  std::vector<PeekedRow> peeked;
-  auto sequence = row->cursor.sequence;
-  for (auto& record : waiting) {
-    record.process = row->id.process;
-    record.lane = lane;
-    record.sequence = ++sequence;
-    const bool is_settled = settled.contains(record.id());
-    peeked.push_back({std::move(record), is_settled});
-  }
-  return peeked;
 }
 
 }  // namespace seriatim::postgres

@@ -18,7 +18,7 @@ namespace seriatim::postgres {
 [[nodiscard]] LaneReport report_lane(Connection& connection, const Target& target,
                                      const Table& table, const LaneRow& row);
 
-[[nodiscard]] std::vector<PeekedRow> peek_rows(Connection& connection, const Target& target,
-                                               unsigned lane, unsigned rows_max);
+[[nodiscard]] Peeked peek_rows(Connection& connection, const Target& target, unsigned lane,
+                               unsigned rows_max);
 
 }  // namespace seriatim::postgres

@@ -5,6 +5,7 @@
 #include "postgres/late_rows.hpp"
 #include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
+#include "postgres/row_search.hpp"
 #include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
 #include "postgres/waiting_rows.hpp"
@@ -136,6 +137,34 @@ std::optional<std::string> set_aside_late(Connection& connection, const Target& 
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
+/// `skip` would leave it behind the cursor, where the audit cannot judge it either.
+[[noreturn]] void refuse_unjudged(Connection& connection, const Target& target, const Table& table,
+                                  const LaneRow& lane, const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+  RowSearch search(connection, table, target.source.order_by, lane.id);
+  const auto unread = search.survey(lane.cursor.position).unread;
+  if (!unread) throw SourceBroken(broken);
+  throw Error("row " + unread->id.value_or("?") + " cannot be judged by `where` or `key`: " +
+              unread->error + "; nothing was skipped: correct or delete the row, or correct the " +
+              "expression, then: seriatim retry " + shell_word(target.process.name));
+}
+
+std::optional<std::string> skip_in(Connection& connection, const Target& target, const Table& table,
+                                   const LaneRow& lane, const std::string& id, const Actor& actor,
+                                   std::string& standings) try {
+  if (auto late = set_aside_late(connection, target, table, lane, id, actor)) return late;
+  WaitingRows rows(connection, table, target.source.order_by, lane.id);
+  const auto first = rows.first(lane.cursor.position);
+  if (first && first->id == id) {
+    refuse_unsettled(connection, target, table, lane, id);
+    return set_aside(connection, lane, *first, target.source.order_by, actor);
+  }
+  standings += "; " + standing(connection, target, table, lane, first);
+  return std::nullopt;
+} catch (const SourceBroken& broken) {
+  refuse_unjudged(connection, target, table, lane, broken);
+}
+
 }  // namespace
 
 ActResult pause_lanes(Connection& connection, const Target& target, const Actor& actor) {
@@ -169,19 +198,10 @@ ActResult skip_row(Connection& connection, const Target& target, const std::stri
   const auto lanes = lock_lanes(connection, target.process.name);
   std::string standings;
   for (const auto& lane : lanes) {
-    if (const auto late = set_aside_late(connection, target, table, lane, id, actor)) {
+    if (const auto done = skip_in(connection, target, table, lane, id, actor, standings)) {
       connection.commit();
-      return {*late};
+      return {*done};
     }
-    WaitingRows rows(connection, table, target.source.order_by, lane.id);
-    const auto first = rows.first(lane.cursor.position);
-    if (first && first->id == id) {
-      refuse_unsettled(connection, target, table, lane, id);
-      const auto done = set_aside(connection, lane, *first, target.source.order_by, actor);
-      connection.commit();
-      return {done};
-    }
-    standings += "; " + standing(connection, target, table, lane, first);
   }
   if (find_parked(connection, target.process.name, id)) {
     const auto words = shell_word(target.process.name) + ' ' + shell_word(id);

@@ -75,7 +75,7 @@ Round PollSource::poll_anew(const std::optional<Position>& after, unsigned rows_
 
 /// Instead of clock, locks and rows, which only tell what of them may go out.
 bool PollSource::nothing_after(const std::optional<Position>& after) {
-  return !reader_.first_id({after, mark_max, floor_for(after)});
+  return !reader_.first_row({after, mark_max, floor_for(after)});
 }
 
 Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max,

@@ -79,6 +79,7 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
       config_(config),
       table_(table),
       lane_(lane),
+      search_(connection, table, config.order_by, lane),
       first_row_(statement_for(sql::first_row_by_created_at, table, lane)),
       unstamped_(statement_for(sql::unstamped_row, table, lane)) {}
 
@@ -280,8 +281,10 @@ RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
 
 RowReader::Batch RowReader::read_first(const Range& range) {
   written_.reset();
-  const auto id = first_id(range);
-  return id ? read_one(range, *id) : Batch{};
+  const auto row = first_row(range);
+  const bool by_id = config_.order_by == OrderBy::id;
+  if (!row || (!by_id && row->created_at_us.value_or(mark_min) >= range.settled)) return {};
+  return read_one(range, row->id);
 }
 
 RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) {
@@ -325,25 +328,45 @@ RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids,
   return {};
 }
 
-std::optional<std::string> RowReader::first_id(const Range& range) {
+std::optional<WaitingRows::Row> RowReader::first_row(const Range& range) {
   if (config_.order_by == OrderBy::id) {
     const auto ids = candidates(range, 1);
-    return ids.empty() ? std::nullopt : std::optional(std::to_string(ids.front()));
+    if (ids.empty()) return std::nullopt;
+    return WaitingRows::Row{std::to_string(ids.front()), std::nullopt};
   }
+  return first_from(range, range.floor);
+}
+
+/// created_at order.
+std::optional<WaitingRows::Row> RowReader::first_from(const Range& range,
+                                                      const std::optional<Mark>& floor) {
   try {
     const auto row =
-        connection_.run(first_row_, {after_at(range), after_id(range), time_bound(range.floor)});
-    return row.empty() ? std::nullopt : std::optional(row[0]["id"].as<std::string>());
+        connection_.run(first_row_, {after_at(range), after_id(range), time_bound(floor)});
+    if (row.empty()) return std::nullopt;
+    return WaitingRows::Row{row[0]["id"].as<std::string>(),
+                            row[0]["created_at_us"].as<std::int64_t>(mark_min)};
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  return find_first(range, floor);
+}
+
+/// Where `where` or `key` fails on a row: that one, or one before it.
+std::optional<WaitingRows::Row> RowReader::find_first(const Range& range,
+                                                      const std::optional<Mark>& floor) {
+  try {
+    return search_.first(range.after, floor);
   } catch (const SourceBroken& broken) {
     name_place(range, broken);
   }
 }
 
 std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
-  std::vector<Mark> ids;
+  const auto bounds = id_range(range);
+  if (!bounds) return {};
   try {
-    const auto bounds = id_range(range);
-    if (!bounds) return {};
+    std::vector<Mark> ids;
     const auto text = statement_for(sql::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
     const Params params{std::to_string(bounds->first), std::to_string(bounds->second)};
@@ -353,16 +376,17 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
     }
     return ids;
   } catch (const SourceBroken& broken) {
-    if (broken.reason() != HaltReason::bad_payload || rows_max == 1) name_place(range, broken);
+    if (broken.reason() != HaltReason::bad_payload) throw;
   }
-  return candidates(range, 1);
+  if (rows_max > 1) return candidates(range, 1);
+  const auto row = find_first(range, bounds->first);
+  if (!row || id_of({0, row->id}) > bounds->second) return {};
+  return {id_of({0, row->id})};
 }
 
 std::optional<Mark> RowReader::first_unsettled(const Range& range) {
-  const auto row =
-      connection_.run(first_row_, {after_at(range), after_id(range), time_bound(range.settled)});
-  if (row.empty()) return std::nullopt;
-  return row[0]["created_at_us"].as<Mark>(mark_min);
+  const auto row = first_from(range, range.settled);
+  return row ? row->created_at_us : std::nullopt;
 }
 
 std::optional<Round::Unreadable> RowReader::unstamped() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "postgres/connection.hpp"
+#include "postgres/row_search.hpp"
 #include "postgres/row_statements.hpp"
 #include "postgres/table.hpp"
 #include "seriatim/config.hpp"
@@ -69,8 +70,8 @@ class RowReader {
   /// Id order: ids of rows after the cursor, settled or not.
   std::vector<Mark> candidates(const Range& range, unsigned rows_max);
 
-  /// The id of the first row, settled or not.
-  std::optional<std::string> first_id(const Range& range);
+  /// The first row, settled or not, and whether it can be read or not.
+  std::optional<WaitingRows::Row> first_row(const Range& range);
 
   /// created_at order: the mark of the first row at or after `range.settled`.
   std::optional<Mark> first_unsettled(const Range& range);
@@ -99,6 +100,8 @@ class RowReader {
   Batch made_of(const Answer& rows, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
+  std::optional<WaitingRows::Row> first_from(const Range& range, const std::optional<Mark>& floor);
+  std::optional<WaitingRows::Row> find_first(const Range& range, const std::optional<Mark>& floor);
   Batch or_the_first(const Range& range, const std::function<Batch()>& read);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
@@ -122,6 +125,7 @@ class RowReader {
   bool tells_written_ = false;
   std::optional<std::string> written_;
   std::map<RowShape, std::string> statements_;
+  RowSearch search_;  ///< for the row that fails a statement over many
   std::string first_row_;
   std::string unstamped_;
 };

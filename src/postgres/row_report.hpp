@@ -39,14 +39,16 @@ struct RowReport {
 
   bool in_table = false;
   std::optional<std::int64_t> created_at_us;
-  std::uint64_t same_id = 1;              ///< rows that share the id; this is about the latest
-  std::optional<std::string> key;         ///< cut to 200 characters
-  std::string where;                      ///< filtered: the expression
-  std::optional<bool> matches;            ///< … and what it says of the row; absent: NULL
-  std::optional<std::string> ignored;     ///< filtered: its event type, where `ignore` names it
-  std::string unreadable;                 ///< why the lane will halt once it reaches the row
-  std::optional<LaneReport> lane;         ///< the row's; absent where that cannot be known
-  std::uint64_t rows_before = 0;          ///< waiting: counted up to LaneReport::lag_records_max
+  std::uint64_t same_id = 1;           ///< rows that share the id; this is about the latest
+  std::optional<std::string> key;      ///< cut to 200 characters
+  std::string where;                   ///< filtered: the expression
+  std::optional<bool> matches;         ///< … and what it says of the row; absent: NULL
+  std::optional<std::string> ignored;  ///< filtered: its event type, where `ignore` names it
+  std::string unreadable;              ///< why the lane will halt once it reaches the row
+  std::optional<LaneReport> lane;      ///< the row's; absent where that cannot be known
+  /// Waiting: counted up to LaneReport::lag_records_max. Absent: unknown, as an earlier row cannot
+  /// be read (`lane->unread`).
+  std::optional<std::uint64_t> rows_before = 0;
   std::optional<std::uint64_t> sequence;  ///< delivered: its number in the lane, when known
   milliseconds ripens_in{0};              ///< next: until it is older than insert_latency
   bool journal_hidden = false;            ///< this role may not read seriatim.journal

@@ -176,7 +176,9 @@ class PostgresSession final : public LaneSession {
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
     return cursor_.note_retry(epoch, failure, delay);
   }
+  /// Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
   bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) override {
+    if (reason == HaltReason::unknown_outcome && lent_.used()) connection_.rollback();
     return cursor_.halt(epoch, reason, failure);
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }

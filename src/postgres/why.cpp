@@ -133,7 +133,8 @@ class Inquiry {
     if (!report_.lane) return;
     const auto& cursor = report_.lane->lane.position;
     if (!is_after(cursor)) return look_behind(cursor);
-    const bool first = report_.rows_before == 0 || report_.lane->next_id == report_.id;
+    if (report_.lane->next_id == report_.id) report_.rows_before = 0;
+    const bool first = report_.rows_before == 0;
     report_.state = first ? State::next : State::waiting;
     if (report_.unreadable.empty()) look_whether_readable(cursor);
     look_at_lane();
@@ -147,16 +148,19 @@ class Inquiry {
       return by_id() ? run(sql::row_place_by_id, {id, report_.id, counted}, lane_id_)
                      : run(sql::row_place_by_created_at, {at, id, report_.id, counted}, lane_id_);
     };
-    pqxx::result found;
     try {
-      found = ask(LaneReport::lag_records_max);
-    } catch (const SourceBroken& broken) {  // `where` fails at an earlier row: not counted then
+      const auto found = ask(LaneReport::lag_records_max);
+      if (found.empty()) return false;
+      report_.rows_before = found[0]["rows_before"].as<std::uint64_t>();
+      return found[0]["after_cursor"].as<bool>();
+    } catch (const SourceBroken& broken) {  // `where` fails at an earlier row, or at this one
       if (broken.reason() != HaltReason::bad_payload) throw;
-      found = ask(0);
     }
-    if (found.empty()) return false;
-    report_.rows_before = found[0]["rows_before"].as<std::uint64_t>();
-    return found[0]["after_cursor"].as<bool>();
+    const auto& unread = report_.lane->unread;
+    const bool is_it = unread && unread->id == report_.id;
+    report_.rows_before = is_it ? unread->rows_before : std::nullopt;
+    const auto found = ask(0);
+    return !found.empty() && found[0]["after_cursor"].as<bool>();
   }
 
   void look_behind(const std::optional<Position>& cursor) {
@@ -188,8 +192,8 @@ class Inquiry {
     if (lane.lane.state == LaneState::paused) report_.act = act("pause", number, std::nullopt);
     if (lane.lane.state == LaneState::halted) report_.act = act("halt", number, std::nullopt);
     const bool ripens = !by_id() && lane.lane.state == LaneState::running && !lane.called_for;
-    if (ripens && lane.lag_age < target_.source.insert_latency) {
-      report_.ripens_in = target_.source.insert_latency - lane.lag_age;
+    if (ripens && lane.lag_age && *lane.lag_age < target_.source.insert_latency) {
+      report_.ripens_in = target_.source.insert_latency - *lane.lag_age;
     }
   }
 

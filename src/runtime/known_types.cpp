@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/broken_answer.hpp"
+
 namespace seriatim::runtime {
 
 namespace {
@@ -18,7 +20,8 @@ class KnownTypes final : public Handler {
     const auto stranger = std::find_if_not(batch.begin(), batch.end(),
                                            [this](const Record& record) { return knows(record); });
     const auto known = static_cast<std::size_t>(stranger - batch.begin());
-    auto answer = known == 0 ? BatchOutcome{} : handler_->handle(batch.first(known), context);
+    auto answer =
+        known == 0 ? BatchOutcome{} : call_checked(*handler_, batch.first(known), context);
     if (known < batch.size() && answer.done == known) answer.next = refusal(*stranger);
     return answer;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/crash_point.hpp"
+#include "runtime/broken_answer.hpp"
 
 namespace seriatim::runtime {
 
@@ -109,10 +110,12 @@ core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   const bool sent = send_ahead(action);
   const auto began = Clock::now();
   if (began > action.not_after) return core::CallExpired{};
-  auto outcome = call(action);
-  const auto kind = outcome.next ? outcome.next->kind : Outcome::Kind::done;
+  auto called = call(action);
+  const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
   tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
-  return core::Called{std::move(outcome), action.then && (sent || session_->next_read()), sent};
+  called.next_read = action.then && (sent || session_->next_read());
+  called.sent = sent;
+  return called;
 }
 
 /// What is read is there until the cursor moves: what holds now holds after the call.
@@ -126,16 +129,18 @@ void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {
 }
 
 /// A handler that throws has failed at a row we cannot know, so none of the batch counts as done.
-BatchOutcome LaneDriver::call(const core::CallHandler& action) {
+core::Called LaneDriver::call(const core::CallHandler& action) {
   const CallContext context{action.deadline, action.yield_at, stop_, session_->transaction()};
   try {
-    return parts_.handler->handle(action.records, context);
+    return {call_checked(*parts_.handler, action.records, context)};
   } catch (const SessionLost&) {  // with the transaction it was lent
     throw;
+  } catch (const BrokenAnswer& broken) {
+    return {.outcome = {0, Outcome::unknown(broken.what())}, .breach = broken.what()};
   } catch (const std::exception& thrown) {
-    return {0, Outcome::retry_later(std::string("the handler threw: ") + thrown.what())};
+    return {{0, Outcome::retry_later(std::string("the handler threw: ") + thrown.what())}};
   } catch (...) {
-    return {0, Outcome::retry_later("the handler threw something that is no std::exception")};
+    return {{0, Outcome::retry_later("the handler threw something that is no std::exception")}};
   }
 }
 

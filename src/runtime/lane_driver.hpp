@@ -60,7 +60,7 @@ class LaneDriver {
   core::Event carry_out(const core::WaitUntil&);
   core::Event carry_out(const core::Finish&);
 
-  BatchOutcome call(const core::CallHandler& action);
+  core::Called call(const core::CallHandler& action);
   void read_ahead(const std::optional<core::PollSource>& then);
   bool send_ahead(const core::CallHandler& action);
   void tell(const std::function<void(Observer&)>& what) noexcept;

@@ -52,6 +52,16 @@ ProcessConfig quick(std::string name = "p") {
 
 const LaneId lane{"p", 0, 1};
 
+/// A handler that says the same whatever it is given.
+class AnswersWith final : public Handler {
+ public:
+  explicit AnswersWith(BatchOutcome answer) : answer_(std::move(answer)) {}
+  BatchOutcome handle(std::span<const Record>, const CallContext&) override { return answer_; }
+
+ private:
+  BatchOutcome answer_;
+};
+
 }  // namespace
 
 TEST_SUITE("relay") {
@@ -108,6 +118,55 @@ TEST_SUITE("relay") {
     CHECK(payloads(journal) == "aaaab");
     CHECK(journal.records()[3].attempt == 4);
     CHECK(journal.records()[3].sequence == 1);
+  }
+
+  TEST_CASE(
+      "an answer that does not fit its call halts that lane alone, and no row counts as done") {
+    struct Broken {
+      BatchOutcome answer;  ///< to a call of two rows
+      std::string detail;
+    };
+    const std::vector<Broken> broken{
+        {{3, std::nullopt}, "claims 3 rows done, but was given 2 rows"},
+        {{static_cast<std::size_t>(-1), std::nullopt}, "but was given 2 rows"},
+        {{2, Outcome::poison("no")}, "claims all of its 2 rows done, and an outcome \"poison\""},
+        {{1, Outcome::done()}, "claims 1 row done, and calls the next one done"},
+    };
+    for (const auto& [answer, detail] : broken) {
+      for (const bool types : {false, true}) {  // with them a row not handed over follows the two
+        CAPTURE(detail);
+        CAPTURE(types);
+        auto source = std::make_shared<MemorySource>();
+        auto sound_source = std::make_shared<MemorySource>();
+        auto known = row("a");
+        known.event_type = "known";
+        for (int i = 0; i < 2; ++i) source->append(known);
+        if (types) source->append(row("b"));
+        for (int i = 0; i < 5; ++i) sound_source->append(row("s"));
+        auto config = quick();
+        config.commit_every = 3;
+        config.on_poison = OnPoison::dead_letter;
+        if (types) config.event_types = {"known"};
+        DeliveryLog sound;
+        Relay relay({.drain = true});
+        relay.add(config, source,
+                  [&answer = answer](unsigned) { return std::make_unique<AnswersWith>(answer); });
+        relay.add(quick("sound"), sound_source, handler_from([&](const Record& record) {
+                    sound.add(record);
+                    return Outcome::done();
+                  }));
+        const auto left = relay.run({});
+        REQUIRE(left.size() == 2);
+        CHECK(left[0].state == LaneState::halted);
+        CHECK(left[0].reason == HaltReason::unknown_outcome);
+        CHECK(left[0].row_id == "1");
+        CHECK(left[0].sequence == 0);
+        CHECK_MESSAGE(left[0].detail.find("the handler of process \"p\" ") == 0, left[0].detail);
+        CHECK_MESSAGE(left[0].detail.find(detail) != std::string::npos, left[0].detail);
+        CHECK(left[1].state == LaneState::stopped);
+        CHECK(payloads(sound) == "sssss");
+      }
+    }
   }
 
   TEST_CASE("poison halts the lane; skip sets exactly that row aside and the lane goes on") {

@@ -118,7 +118,7 @@ TEST_CASE("status, peek and why tell the late rows that wait, as those that go o
   CHECK(report().late_records == 2);
   CHECK(report().next_id == "50");
 
-  const auto peeked = desk.admin.peek(desk.target, 0, 10);
+  const auto peeked = desk.admin.peek(desk.target, 0, 10).rows;
   Ids ids;
   for (const auto& row : peeked) ids.push_back(row.record.id());
   CHECK(ids == Ids{"50", "40", "4"});
@@ -126,7 +126,7 @@ TEST_CASE("status, peek and why tell the late rows that wait, as those that go o
   CHECK(peeked.at(1).record.sequence == 5);
   CHECK(peeked.at(1).settled);
   CHECK_FALSE(peeked.at(2).record.late);
-  CHECK(desk.admin.peek(desk.target, 0, 1).size() == 1);
+  CHECK(desk.admin.peek(desk.target, 0, 1).rows.size() == 1);
 
   const auto goes_out_late = [&](const std::string& id) {
     const auto row = desk.admin.why(desk.target, id);

@@ -315,7 +315,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     Admin admin(role.url());
     CHECK(admin.status(desk.target).at(0).lane.state == LaneState::retrying);
     CHECK(admin.status(desk.target).at(0).holder_alive);
-    CHECK(admin.peek(desk.target, 0, 10).size() == 2);
+    CHECK(admin.peek(desk.target, 0, 10).rows.size() == 2);
     CHECK(admin.retry(desk.target, alice).size() == 1);
     REQUIRE(session->halt(claim.cursor.epoch, HaltReason::poison, {"2", "422"}));
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);

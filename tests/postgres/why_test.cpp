@@ -285,7 +285,8 @@ TEST_CASE("a row is told in the lane its key leads to") {
       "INSERT INTO bookings (customer) SELECT 'c' || n FROM generate_series(1, 20) AS n");
   for (unsigned lane = 0; lane < 4; ++lane) {
     unsigned place = 0;
-    for (const auto& peeked : desk.admin.peek(desk.target, lane, 100)) {
+    const auto waiting = desk.admin.peek(desk.target, lane, 100);
+    for (const auto& peeked : waiting.rows) {
       const auto row = desk.why(peeked.record.id());
       CAPTURE(row.id);
       CHECK(row.lane.value().lane.lane == lane);

@@ -141,11 +141,13 @@ class Demo {
       demand_alive(relay);
       const auto lane = status();
       const auto sent = provider_.accepted();
-      say(fmt::format("{:>5} sent  last \"{}\" to {}  waiting {:>3} rows, oldest {:.1f} s  lane {}",
-                      sent.size(), sent.empty() ? "" : sent.back().body.substr(0, 14),
-                      sent.empty() ? "-" : sent.back().to, lane.lag_records,
-                      static_cast<double>(lane.lag_age.count()) / 1000,
-                      to_string(lane.lane.state)));
+      say(fmt::format(
+          "{:>5} sent  last \"{}\" to {}  waiting {:>3} rows, oldest {} s  lane {}", sent.size(),
+          sent.empty() ? "" : sent.back().body.substr(0, 14), sent.empty() ? "-" : sent.back().to,
+          lane.lag_records ? std::to_string(*lane.lag_records) : "?",
+          lane.lag_age ? fmt::format("{:.1f}", static_cast<double>(lane.lag_age->count()) / 1000)
+                       : "?",
+          to_string(lane.lane.state)));
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
       sleep_unless_stopped(std::min<std::chrono::milliseconds>(left, 1s), stop_);
     }

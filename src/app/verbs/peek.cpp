@@ -14,7 +14,7 @@ Exit perform(const PeekVerb& verb, Context& context) {
   const auto rows = postgres::Admin(context.database_url()).peek(target, verb.lane, verb.rows);
   print(context.json() ? rows_json(rows, verb.payload)
                        : rows_table(rows, verb.payload, stdout_is_terminal()));
-  return Exit::done;
+  return rows.unread ? Exit::failure : Exit::done;
 }
 
 }  // namespace seriatim::app

@@ -28,7 +28,9 @@ Exit show(const LaneReports& lanes, const Context& context, std::string_view bef
   const bool halted = std::any_of(lanes.begin(), lanes.end(), [](const auto& report) {
     return report.lane.state == LaneState::halted;
   });
-  return halted ? Exit::halted : Exit::done;
+  const bool unknown = std::any_of(lanes.begin(), lanes.end(),
+                                   [](const auto& report) { return report.unread.has_value(); });
+  return halted ? Exit::halted : unknown ? Exit::failure : Exit::done;
 }
 
 /// Until a signal. A database that is away for a while is told and asked again.
