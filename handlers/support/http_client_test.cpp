@@ -23,9 +23,7 @@ using Failure = HttpFailure::Kind;
 namespace {
 
 HttpClientConfig loopback() {
-  HttpClientConfig config;
-  config.allow_private = true;
-  return config;
+  return {.allow_private = true};
 }
 
 HttpResult post(HttpClient& client, const std::string& url, std::string_view body = "{}",

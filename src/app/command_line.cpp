@@ -16,14 +16,6 @@ namespace seriatim::app {
 
 namespace {
 
-constexpr const char* about =
-    "seriatim reads an outbox in PostgreSQL and hands every committed row, in order, one after\n"
-    "another, to a handler - and stands still rather than skip one.";
-
-constexpr const char* exit_codes =
-    "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 a lane is halted;\n"
-    "128 + the signal's number when a second signal ended it at once.";
-
 /// Builds the parser; each verb fills `command` when it was chosen.
 class Parser {
  public:
@@ -33,12 +25,7 @@ class Parser {
     formatter->column_width(28);
     formatter->label("SUBCOMMAND", "VERB");
     formatter->label("REQUIRED", "");
-    app_.footer(
-        "Start:    seriatim init && seriatim check && seriatim run\n"
-        "At 3 a.m. seriatim status, seriatim why PROCESS ID\n\n"
-        "`seriatim VERB --help` tells more. The configuration is ./seriatim.toml,\n"
-        "$SERIATIM_CONFIG or --config FILE; see docs/configuration.md.\n\n" +
-        std::string(exit_codes));
+    app_.footer(start_here + std::string(exit_codes));
     add_setup_verbs();
     add_run();
     add_looking_verbs();

@@ -2,6 +2,20 @@
 
 namespace seriatim::app {
 
+inline constexpr const char* about =
+    "seriatim reads an outbox in PostgreSQL and hands every committed row, in order, one after\n"
+    "another, to a handler - and stands still rather than skip one.";
+
+inline constexpr const char* exit_codes =
+    "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 a lane is halted;\n"
+    "128 + the signal's number when a second signal ended it at once.";
+
+inline constexpr const char* start_here =
+    "Start:    seriatim init && seriatim check && seriatim run\n"
+    "At 3 a.m. seriatim status, seriatim why PROCESS ID\n\n"
+    "`seriatim VERB --help` tells more. The configuration is ./seriatim.toml,\n"
+    "$SERIATIM_CONFIG or --config FILE; see docs/configuration.md.\n\n";
+
 // What `seriatim VERB --help` shows under the options: examples, then what to know.
 
 inline constexpr const char* run_examples =
