@@ -99,6 +99,11 @@ struct SourceConfig {
   /// count and hash remain.
   milliseconds audit_window{86'400'000};
   bool listen = true;  ///< use LISTEN hints where the table sends them
+  /// What a process delivers first that has no cursor yet; a cursor that exists is never moved by
+  /// it. "beginning": the table's oldest row. "now": rows committed from now on. Else a row's id,
+  /// or an ISO 8601 time: the first row created then or later ("id:" and "time:" before it say
+  /// which).
+  std::string start = "beginning";
 };
 
 }  // namespace seriatim

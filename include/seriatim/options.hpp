@@ -48,6 +48,8 @@ class Options {
 
   [[nodiscard]] bool has(std::string_view key);
   std::string text(std::string_view key, std::string fallback = {});
+  /// Text, or a whole number as text.
+  std::string text_or_integer(std::string_view key, std::string fallback);
   std::string required_text(std::string_view key);
   bool flag(std::string_view key, bool fallback);
   std::int64_t integer(std::string_view key, std::int64_t fallback, std::int64_t min,

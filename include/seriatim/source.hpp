@@ -42,6 +42,7 @@ struct Claim {
   Cursor cursor;            ///< as it now stands, whoever holds it
   std::string holder;       ///< who does: this relay when granted
   bool has_parked = false;  ///< granted, and rows of the process are set aside
+  std::string waits_for;    ///< not granted: there is no cursor yet, and why none can be created
 };
 
 /// A row whose key is parked: it queues behind the parked row of its key and is not handed over.
@@ -118,7 +119,8 @@ class LaneSession {
   LaneSession& operator=(const LaneSession&) = delete;
   virtual ~LaneSession() = default;
 
-  /// Become (or stay) the holder, or learn who is. Creates the cursor row where there is none.
+  /// Become (or stay) the holder, or learn who is. Creates the cursor rows of a process that has
+  /// none and never had.
   /// A change of holder raises the epoch and is journalled; also renews the lease.
   virtual Claim claim() = 0;
 

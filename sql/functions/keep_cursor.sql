@@ -4,10 +4,14 @@
 CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
+    -- A program of before retired names must stop at such a row too, and say why.
+    IF OLD.state = 'retired' THEN
+        RAISE EXCEPTION '%', OLD.detail USING ERRCODE = 'check_violation';
+    END IF;
     IF (octet_length(NEW.process_name) BETWEEN 1 AND 63
         AND NEW.lane >= 0 AND NEW.lanes > NEW.lane
         AND NEW.sequence >= 0 AND NEW.attempts >= 0 AND NEW.crashes >= 0
-        AND NEW.state IN ('running', 'retrying', 'halted', 'paused')
+        AND NEW.state IN ('running', 'retrying', 'halted', 'paused', 'retired')
         AND (NEW.position_at IS NULL) = (NEW.position_id IS NULL)
         AND (NEW.bucket_at IS NULL) = (NEW.bucket_id IS NULL)
         AND (NEW.barrier_at IS NULL) = (NEW.barrier_id IS NULL)) IS NOT TRUE

@@ -4,7 +4,8 @@
 -- own lock skips locked rows.
 -- A crash is counted once for each start: the state then says that the attempt has ended, so a holder
 -- that dies before it starts one of its own counts none.
--- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend, NULL behind a pooler
+-- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend, NULL behind a pooler  $7 when the
+-- process began, where it is known: a row that was made anew since is not taken
 WITH lane AS (
     SELECT c.process_name, c.lane, c.holder,
            c.holder IS DISTINCT FROM $4 AS changes,
@@ -13,7 +14,9 @@ WITH lane AS (
     FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer
       AND NOT EXISTS (SELECT FROM seriatim.cursor AS o
-                      WHERE o.process_name = $1 AND o.lanes <> $3::integer)
+                      WHERE o.process_name = $1
+                        AND (o.lanes <> $3::integer OR o.renamed_to IS NOT NULL))
+      AND ($7::bigint IS NULL OR (extract(epoch FROM c.created_at) * 1000000)::bigint = $7::bigint)
       AND (c.holder IS NULL
            OR c.holder = $4
            OR c.lease_until < clock_timestamp()
@@ -51,5 +54,6 @@ SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, posit
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
        (SELECT count(*) FROM seriatim.parked AS p WHERE p.process_name = $1 AND p.head) AS parked,
-       EXISTS (SELECT FROM seriatim.parked AS p WHERE p.process_name = $1) AS has_parked
+       EXISTS (SELECT FROM seriatim.parked AS p WHERE p.process_name = $1) AS has_parked,
+       (extract(epoch FROM created_at) * 1000000)::bigint AS began_us
 FROM taken

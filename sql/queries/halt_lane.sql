@@ -1,8 +1,11 @@
+-- $1 process  $2 lane  $3 epoch  $4 row  $5 what was said  $6 code  $7 when the process began: a row that was
+-- made anew is not ours to halt, whatever its epoch
 WITH halted AS (
     UPDATE seriatim.cursor
     SET state = 'halted', failed_id = $4, detail = $5, reason = $6, next_attempt_at = NULL
     WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
       AND state IN ('running', 'retrying')
+      AND ($7::bigint IS NULL OR (extract(epoch FROM created_at) * 1000000)::bigint = $7::bigint)
     RETURNING *
 ), journalled AS (
     INSERT INTO seriatim.journal

@@ -6,7 +6,7 @@ SELECT c.lane, c.lanes,
        (extract(epoch FROM c.barrier_at) * 1000000)::bigint AS barrier_us, c.barrier_id,
        (SELECT count(*) FROM seriatim.parked AS p
         WHERE p.process_name = c.process_name AND p.head) AS parked,
-       l.holder IS NOT NULL AS holder_alive,
+       c.renamed_to, l.holder IS NOT NULL AS holder_alive,
        to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at
 FROM seriatim.cursor AS c
 LEFT JOIN seriatim.lanes AS l ON l.process_name = c.process_name AND l.lane = c.lane

@@ -1,6 +1,6 @@
 -- Who reads rows of table $1 (oid): each cursor kept for it, for a table it is a partition of or for a
 -- partition of it; each that does not say what it was kept for; each kept for another table of its name
--- $2; and the configured processes ($3 their names, $4 the oids of their tables), with a cursor or without.
+-- $2, retired names left out; and the configured processes ($3 their names, $4 the oids of their tables), with a cursor or without.
 WITH RECURSIVE above AS (
     SELECT $1::oid AS oid
     UNION
@@ -30,7 +30,7 @@ SELECT coalesce(c.process_name, f.name) AS process, c.lane, c.lanes, c.state, c.
         LEFT JOIN pg_type AS b ON b.oid = t.typbasetype
         WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
           AND '"' || replace(a.attname, '"', '""') || '"' = c.identity ->> 'id') AS id_type
-FROM seriatim.cursor AS c
+FROM (SELECT * FROM seriatim.cursor WHERE renamed_to IS NULL) AS c
 FULL JOIN configured AS f ON f.name = c.process_name
 WHERE f.here
    OR c.identity ->> 'table_oid' IN (SELECT oid FROM tree)

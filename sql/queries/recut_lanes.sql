@@ -5,7 +5,8 @@
 WITH before AS (
     SELECT * FROM seriatim.cursor WHERE process_name = $1
 ), newest AS (
-    SELECT max(epoch) + 1 AS epoch, count(*)::integer AS lanes, min(looked_at) AS looked_at
+    SELECT max(epoch) + 1 AS epoch, count(*)::integer AS lanes, min(looked_at) AS looked_at,
+           min(created_at) AS created_at
     FROM before
 ), closed AS (
     INSERT INTO seriatim.ledger
@@ -37,9 +38,9 @@ WITH before AS (
 ), added AS (
     INSERT INTO seriatim.cursor
         (process_name, lane, lanes, position_at, position_id, bucket_at, bucket_id, sequence,
-         ledger_start, epoch, looked_at, identity)
+         ledger_start, epoch, looked_at, created_at, identity)
     SELECT $1, more.lane, $2::integer, $3::timestamptz, $4::text, $3::timestamptz, $4::text, last.number,
-           last.number, n.epoch, n.looked_at, (SELECT b.identity FROM before AS b WHERE b.lane = 0)
+           last.number, n.epoch, n.looked_at, n.created_at, (SELECT b.identity FROM before AS b WHERE b.lane = 0)
     FROM newest AS n
     CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS more (lane)
     CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number FROM seriatim.ledger AS l

@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW seriatim.lanes AS
 SELECT c.process_name,
        c.lane,
-       CASE WHEN c.state IN ('halted', 'paused') THEN c.state
+       CASE WHEN c.state IN ('halted', 'paused', 'retired') THEN c.state
             WHEN alive.yes THEN c.state
             ELSE 'standby' END AS state,
        c.reason,

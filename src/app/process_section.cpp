@@ -169,6 +169,10 @@ SourceConfig read_source(Options section) {
   read_size(section, "payload_max", source.payload_max);
   read_size(section, "batch_bytes", source.batch_bytes);
   source.listen = section.flag("listen", source.listen);
+  source.start = section.text_or_integer("start", source.start);
+  if (source.start.empty() || source.start.find('\0') != std::string::npos) {
+    section.problem("start", "must be \"beginning\", \"now\", a row's id or a time");
+  }
   section.finish();
   return source;
 }

@@ -20,6 +20,7 @@ constexpr std::size_t payload_bytes_max = 4'000;
 constexpr milliseconds long_call{1'000};  ///< worth a line of its own
 
 std::string lag(const LaneReport& report) {
+  if (report.without_cursor) return "unknown";
   const auto age = report.lag_age ? ", " + human_duration(*report.lag_age) : std::string();
   if (!report.lag_records) return "unknown" + age;
   const auto records = *report.lag_records;
@@ -171,7 +172,9 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     const auto& lane = report.lane;
     table.row({printable(lane.process), std::to_string(lane.lane), to_string(lane.state),
                lag(report), position(lane), std::to_string(lane.sequence), short_holder(report)});
-    for (auto& line : explanations(lane)) table.note(std::move(line));
+    auto lines = explanations(lane);
+    if (report.without_cursor) lines.resize(1);  // says itself what to do
+    for (auto& line : lines) table.note(std::move(line));
     if (report.unread) table.note(unread_text(*report.unread, &lane));
     if (const auto& barrier = report.barrier) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +

@@ -71,6 +71,7 @@ bool Lane::is_idle_at(const Cursor& cursor) const {
 /// Names the holder; where the lane was taken from us, that it was: whatever we had in hand then
 /// was refused.
 std::string Lane::held_by(const Claim& claim) const {
+  if (!claim.waits_for.empty()) return claim.waits_for;
   if (claim.holder.empty()) return "the cursor row is locked";
   const auto epoch = claim.cursor.epoch;
   if (held_epoch_ == 0 || epoch == held_epoch_) return "held by " + claim.holder;

@@ -73,6 +73,8 @@ struct LaneReport {
     std::string who;       ///< … likewise
   };
   std::optional<Barrier> barrier;
+  /// The process was renamed, or its cursor row is gone: `lane.detail` says what to do.
+  bool without_cursor = false;
   ParkedCount parked;                     ///< of the process
   std::vector<InstanceReport> instances;  ///< of the process, where it has several lanes
   bool instances_hidden = false;          ///< this role may not read who runs it
@@ -114,6 +116,9 @@ struct RewindPlace {
   Kind kind = Kind::start;
   std::string text;
 };
+/// "start", "end", a time that begins with a date, or a row's id; "id:" and "time:" before it say
+/// which where it could be either.
+[[nodiscard]] RewindPlace place_from(const std::string& text);
 
 /// What a rewind does to one lane.
 struct RewindStep {

@@ -5,13 +5,17 @@
 #include "postgres/act.hpp"
 #include "postgres/identity.hpp"
 #include "postgres/lane_rows.hpp"
+#include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
+#include "postgres/start_place.hpp"
 #include "postgres/table.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
+
+constexpr milliseconds settle_max{10'000};
 
 /// What the process reads now.
 struct Reading {
@@ -42,11 +46,25 @@ std::string in_words(const std::vector<IdentityChange>& changes) {
   return text;
 }
 
-ActResult adopt_new(Connection& connection, const ProcessConfig& process,
-                    const std::string& identity, const Actor& actor) {
-  connection.run(sql::adopt_new, {process.name, std::to_string(process.lanes), identity,
-                                  stored_who(actor), stored_reason(actor)});
-  return {"noted as a new process, which begins before the first row"};
+std::string begins_after(const StartFinder::Places& places) {
+  std::string text;
+  for (const auto& place : places) {
+    text += text.empty() ? "" : ", ";
+    text += place ? "after row " + place->id : "before the first row";
+  }
+  return text;
+}
+
+ActResult adopt_new(Connection& connection, const Target& target, const Reading& seen,
+                    const Actor& actor) {
+  const auto& process = target.process.name;
+  const auto places = find_start(connection, seen.table, target, settle_max);
+  if (!begin_process(connection, {process, target.source.start}, places, seen.identity,
+                     {"adopt", stored_who(actor), stored_reason(actor)})) {
+    throw Error("process \"" + process + "\" got a cursor meanwhile; nothing was done: look again");
+  }
+  return {"noted as a new process, which begins " + begins_after(places) + " (start = \"" +
+          target.source.start + "\")"};
 }
 
 /// What the act says where there is nothing to do.
@@ -97,7 +115,7 @@ ActResult adopt_source(Connection& connection, const Target& target, const Actor
   const auto& process = target.process.name;
   const auto [table, identity] = read_now(connection, target);
   if (read_lanes(connection, process).empty()) {
-    return adopt_new(connection, target.process, identity, actor);
+    return adopt_new(connection, target, {table, identity}, actor);
   }
   ActResult result;
   ActResult refused;
@@ -116,14 +134,41 @@ ActResult adopt_source(Connection& connection, const Target& target, const Actor
   return result;
 }
 
+namespace {
+
+/// A name that was given up to `from` may be taken back from it, no other that has a cursor.
+void refuse_own_cursor(Connection& connection, const std::string& process,
+                       const std::string& from) {
+  const auto lanes = read_lanes(connection, process);
+  if (lanes.empty()) return;
+  if (lanes.front().renamed_to == from) {
+    connection.run(sql::forget_retired, {process, from});
+    return;
+  }
+  refuse_retired(lanes);
+  throw Error("process \"" + process + "\" has a cursor of its own; nothing was taken over");
+}
+
+void retire(Connection& connection, const LaneRow& lane, const std::string& to,
+            const Actor& actor) {
+  const auto& from = lane.id.process;
+  connection.run(
+      sql::retire_lane,
+      {from, std::to_string(lane.id.lane), to,
+       "process \"" + from + "\" was renamed to \"" + to + "\"", stored_who(actor),
+       stored_reason(actor),
+       "set name = \"" + to + "\" in the configuration; or take it back: seriatim adopt " +
+           shell_word(from) + " --from " + shell_word(to)});
+}
+
+}  // namespace
+
 ActResult take_over(Connection& connection, const Target& target, const std::string& from,
                     const Actor& actor) {
   const auto& process = target.process;
   const auto identity = read_now(connection, target).identity;
-  if (!read_lanes(connection, process.name).empty()) {
-    throw Error("process \"" + process.name + "\" has a cursor of its own; nothing was taken over");
-  }
   const auto lanes = lock_lanes(connection, from);
+  refuse_own_cursor(connection, process.name, from);
   if (lanes.size() != process.lanes) {
     throw Error("process \"" + from + "\" has " + std::to_string(lanes.size()) + " lanes, \"" +
                 process.name + "\" is configured with " + std::to_string(process.lanes) +
@@ -136,6 +181,7 @@ ActResult take_over(Connection& connection, const Target& target, const std::str
                   "; nothing was taken over: stop that relay first");
     }
     change(connection, sql::take_over_lane, lane, actor, {process.name, identity});
+    retire(connection, lane, process.name, actor);
     result.push_back(lane_name(lane) + ": taken over from " + from + ", stands " + after_row(lane));
   }
   connection.commit();

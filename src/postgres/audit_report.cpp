@@ -240,6 +240,7 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
     throw Error("process \"" + target.process.name +
                 "\" has no cursor in this database, so it never ran and there is nothing to audit");
   }
+  refuse_retired(lanes);
   std::vector<LaneAudit> audits;
   for (const auto& lane : lanes) {
     audits.push_back(

@@ -5,6 +5,7 @@
 #include "postgres/check_table.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/findings.hpp"
+#include "postgres/start_place.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
@@ -45,6 +46,20 @@ void check_fence_of(TableCheck& check, const std::string& url) {
   check_fence(check.connection, url, table, check.findings);
 }
 
+/// A table that others say cannot be read is not counted.
+void check_start(TableCheck& check, const std::string& url) {
+  if (check.findings.refused()) return;
+  try {
+    const auto text = first_rows_text(url, check.target);
+    if (!text.empty()) check.findings.ok("cursor: none yet; the process " + text);
+  } catch (const SourceBroken&) {
+  } catch (const SessionLost&) {
+    throw;
+  } catch (const Error& no_place) {
+    check.findings.refuse(no_place.what(), "start = \"beginning\", \"now\", a row's id or a time");
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> check(const std::string& url, const Target& target,
@@ -64,6 +79,7 @@ std::vector<Finding> check(const std::string& url, const Target& target,
     check_expressions(table);
     if (schema) check_fence_of(table, url);
     if (schema) check_cursors(table);
+    if (schema) check_start(table, url);
     if (schema) check_retention(table);
     if (schema) check_identity(table, options);
   }

@@ -28,6 +28,10 @@ struct CheckOptions {
 [[nodiscard]] std::vector<Finding> check(const std::string& url, const Target& target,
                                          const CheckOptions& options = {});
 
+/// Where the process begins and how many rows go out first, for people; empty if it has a cursor.
+/// The count takes no longer than a few seconds. Error: `start` names no place in the table.
+[[nodiscard]] std::string first_rows_text(const std::string& url, const Target& target);
+
 /// The refusals as one message, empty when there are none: what start-up shows.
 [[nodiscard]] std::string refusals(const std::vector<Finding>& findings);
 

@@ -3,6 +3,7 @@
 
 #include "postgres/check_table.hpp"
 #include "postgres/sql_text.hpp"
+#include "postgres/start_place.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
@@ -90,6 +91,10 @@ void check_end_by_time(TableCheck& check, const pqxx::result& cursors) {
 void check_cursors(TableCheck& check) {
   const auto& process = check.target.process;
   const auto cursors = check.connection.run(sql::check_cursors, {process.name});
+  if (!cursors.empty() && cursors[0]["retired"].as<bool>()) {
+    check.findings.refuse(std::string(cursors[0]["detail"].c_str()) + " (CONFIG_CHANGED)", "");
+    return;
+  }
   check_lanes(check, cursors);
   if (check.target.source.order_by == OrderBy::id) {
     check_end_by_id(check, cursors);
@@ -100,7 +105,10 @@ void check_cursors(TableCheck& check) {
     check.findings.ok("cursor: lane " + std::string(row["lane"].c_str()) + " at " +
                       row["position_id"].as<std::string>("the table's start"));
   }
-  if (cursors.empty()) check.findings.ok("cursor: none yet, delivery begins with the oldest row");
+  if (!cursors.empty()) return;
+  if (const auto known = why_not_new(check.connection, process.name); !known.empty()) {
+    check.findings.refuse(known, "");
+  }
 }
 
 }  // namespace seriatim::postgres

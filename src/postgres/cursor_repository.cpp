@@ -5,7 +5,6 @@
 #include "core/crash_point.hpp"
 #include "core/ensure.hpp"
 #include "core/mutant.hpp"
-#include "postgres/shell_word.hpp"
 #include "postgres/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
@@ -17,7 +16,7 @@ namespace {
 Cursor::State state_from(const std::string& text) {
   if (text == "running") return Cursor::State::running;
   if (text == "retrying") return Cursor::State::retrying;
-  if (text == "halted") return Cursor::State::halted;
+  if (text == "halted" || text == "retired") return Cursor::State::halted;
   if (text == "paused") return Cursor::State::paused;
   throw SourceBroken(HaltReason::source_changed,
                      "the cursor is in state \"" + text + "\", unknown to this program");
@@ -75,13 +74,17 @@ Cursor cursor_from(const pqxx::row& row) {
   return cursor;
 }
 
-CursorRepository::CursorRepository(Connection& connection, const Table& table, LaneId lane,
-                                   std::string holder, milliseconds lease, bool keeps_plan)
+CursorRepository::CursorRepository(Connection& connection, const Table& table,
+                                   const SourceConfig& source, LaneId lane, std::string holder,
+                                   milliseconds lease, CursorMemory& memory)
     : connection_(connection),
+      table_(table),
+      source_(source),
       lane_(std::move(lane)),
       holder_(std::move(holder)),
       lease_(lease),
-      keeps_plan_(keeps_plan) {
+      memory_(memory),
+      keeps_plan_(source.late_rows == OnLateRow::deliver) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
   start_ = fill(sql::start_attempt, {{"known", sql::rows_in_doubt}});
   start_unwaited_ = fill(sql::start_attempt, {{"known", sql::rows_are_durable}});
@@ -112,40 +115,6 @@ std::string CursorRepository::expected(std::uint64_t epoch) const {
 }
 
 // --- holding ------------------------------------------------------------------------------------
-
-Claim CursorRepository::claim() {
-  connection_.rollback();
-  const auto lanes = std::to_string(lane_.lanes);
-  const auto backend =  // behind a pooler, the life of a backend says nothing about us
-      connection_.direct() ? std::optional(std::to_string(connection_.backend_pid()))
-                           : std::nullopt;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const auto taken =
-        connection_.run(sql::claim, lane_and({lanes, holder_, lease_text(), backend}));
-    if (!taken.empty()) {
-      return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>()};
-    }
-    refuse_other_lane_count();
-    const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
-    if (!seen.empty()) {
-      return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false};
-    }
-    connection_.run(sql::create_cursor, lane_and({lanes}));
-  }
-  throw SessionLost("the cursor row of process \"" + lane_.process + "\" vanished while claiming");
-}
-
-void CursorRepository::refuse_other_lane_count() {
-  const auto other =
-      connection_.run(sql::other_lane_count, {lane_.process, std::to_string(lane_.lanes)});
-  if (other.empty()) return;
-  throw SourceBroken(HaltReason::config_changed,
-                     "process \"" + lane_.process + "\" was cut into " +
-                         other[0][0].as<std::string>() + " lanes and is now configured with " +
-                         std::to_string(lane_.lanes) +
-                         ": set `lanes` back, or cut it anew: seriatim lanes " +
-                         shell_word(lane_.process) + " " + std::to_string(lane_.lanes));
-}
 
 void CursorRepository::release(std::uint64_t epoch, bool untouched) {
   connection_.rollback();
@@ -407,8 +376,9 @@ bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, m
 }
 
 bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {
-  return change(sql::halt_lane, lane_and({expected(epoch), stored_id(failure),
-                                          stored(failure.detail), to_string(reason)}));
+  return change(sql::halt_lane,
+                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
+                          to_string(reason), began_text()}));
 }
 
 }  // namespace seriatim::postgres

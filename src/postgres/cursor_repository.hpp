@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postgres/connection.hpp"
+#include "postgres/cursor_memory.hpp"
 #include "postgres/table.hpp"
 #include "seriatim/source.hpp"
 
@@ -18,8 +19,8 @@ namespace seriatim::postgres {
 /// that was replaced can change nothing (promise P5).
 class CursorRepository {
  public:
-  CursorRepository(Connection& connection, const Table& table, LaneId lane, std::string holder,
-                   milliseconds lease, bool keeps_plan);
+  CursorRepository(Connection& connection, const Table& table, const SourceConfig& source,
+                   LaneId lane, std::string holder, milliseconds lease, CursorMemory& memory);
 
   Claim claim();
   /// What late_rows = "deliver" keeps beside the cursor; absent: as it is.
@@ -104,12 +105,19 @@ class CursorRepository {
   bool asks_what_is_flushed();
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
-  void refuse_other_lane_count();
+  [[nodiscard]] std::optional<std::string> began_text() const;
+  std::optional<std::string> create();
+  void refuse_strange(const pqxx::row& row) const;
+  [[noreturn]] void refuse_gone() const;
+  void remember(const pqxx::row& row);
 
   Connection& connection_;
+  const Table& table_;
+  SourceConfig source_;
   LaneId lane_;
   std::string holder_;
   milliseconds lease_;
+  CursorMemory& memory_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
   std::string start_;
   std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it
@@ -118,7 +126,7 @@ class CursorRepository {
   std::string advance_;
   std::string advance_plan_;  ///< … and the batch that was planned
   std::string advance_sure_;  ///< … or fails
-  bool keeps_plan_;
+  bool keeps_plan_;           ///< late rows are delivered
   struct Sent {
     std::uint64_t epoch = 0;
     Move move;

@@ -12,6 +12,7 @@
 #include "postgres/poll_source.hpp"
 #include "postgres/row_search.hpp"
 #include "postgres/sql_text.hpp"
+#include "postgres/start_place.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
 #include "seriatim_sql.hpp"
@@ -52,6 +53,7 @@ LaneReport report_from(const LaneRow& row) {
   report.holder = row.holder_alive ? row.holder : "";
   report.holder_alive = row.holder_alive;
   report.updated_at = row.updated_at;
+  report.without_cursor = row.renamed_to.has_value() || row.gone;
   if (row.cursor.barrier) report.barrier = {*row.cursor.barrier, row.id.lanes, false, {}, {}};
   return report;
 }
@@ -231,10 +233,16 @@ void tell_broken(LaneReport& report, const SourceBroken& broken) {
   report.unread = UnreadRow{{}, broken.what(), broken.reason(), {}};
 }
 
-LaneRow never_claimed(const Target& target, unsigned lane) {
+/// `gone`: why the lane has no row though it must have had one; empty: it has not begun.
+LaneRow never_claimed(const Target& target, unsigned lane, const std::string& gone) {
   LaneRow row;
   row.id = {target.process.name, lane, target.process.lanes};
-  row.cursor.detail = "never claimed: start `seriatim run`";
+  row.cursor.detail = gone.empty() ? "never claimed: start `seriatim run`" : gone;
+  row.gone = !gone.empty();
+  if (row.gone) {
+    row.cursor.state = Cursor::State::halted;
+    row.cursor.reason = HaltReason::source_changed;
+  }
   return row;
 }
 
@@ -242,10 +250,12 @@ LaneRow never_claimed(const Target& target, unsigned lane) {
 
 std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
   auto rows = read_lanes(connection, target.process.name);
+  const auto gone = rows.empty() ? why_not_new(connection, target.process.name)
+                                 : row_gone_text(target.process.name);
   for (unsigned lane = 0; lane < target.process.lanes; ++lane) {
     const bool known = std::any_of(rows.begin(), rows.end(),
                                    [&](const LaneRow& row) { return row.id.lane == lane; });
-    if (!known) rows.push_back(never_claimed(target, lane));
+    if (!known) rows.push_back(never_claimed(target, lane, gone));
   }
   std::sort(rows.begin(), rows.end(),
             [](const LaneRow& a, const LaneRow& b) { return a.id.lane < b.id.lane; });
@@ -255,6 +265,7 @@ std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
 LaneReport report_lane(Connection& connection, const Target& target, const Table& table,
                        const LaneRow& row) {
   auto report = report_from(row);
+  if (report.without_cursor) return report;  // nobody knows what waits, or it is another name's
   try {
     Reporter(connection, target, table).complete(report, row.id);
   } catch (const SourceBroken& broken) {

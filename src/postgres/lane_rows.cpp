@@ -31,6 +31,7 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
     lane.holder = row["holder"].as<std::string>("");
     lane.holder_alive = row["holder_alive"].as<bool>();
     lane.updated_at = row["updated_at"].as<std::string>();
+    if (!row["renamed_to"].is_null()) lane.renamed_to = row["renamed_to"].as<std::string>();
     lanes.push_back(std::move(lane));
   }
   return lanes;
@@ -75,6 +76,12 @@ std::vector<LaneRow> read_lanes(Connection& connection, const std::string& proce
   return lanes_from(process, connection.run(of_process(sql::lane_rows, process)));
 }
 
+void refuse_retired(const std::vector<LaneRow>& lanes) {
+  for (const auto& lane : lanes) {
+    if (lane.renamed_to) throw Error(lane.cursor.detail);
+  }
+}
+
 /// A holder that takes back a move it sent ahead lets its lock go for an instant, with rows
 /// delivered that are not committed; an act that came in between would have them delivered again.
 std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process) {
@@ -85,6 +92,7 @@ std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& proce
       const bool waited = Clock::now() - asked >= waited_least;
       auto lanes = read_lanes(connection, process);
       if (lanes.empty()) refuse_unknown(connection, process);
+      refuse_retired(lanes);
       if (!waited || turn == turns_given || !holder_waits(connection, process)) return lanes;
       let_go_before(connection, process);
     }

@@ -15,6 +15,7 @@ namespace {
 
 LaneRow lane_of(Connection& connection, const Target& target, unsigned lane) {
   const auto rows = all_lanes(connection, target);
+  refuse_retired(rows);
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const LaneRow& r) { return r.id.lane == lane; });
   if (row != rows.end()) return *row;

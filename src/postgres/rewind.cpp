@@ -231,7 +231,9 @@ class Rewind {
 
 std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target,
                                     const RewindPlace& place) {
-  return Rewind(connection, target, place).plan(read_lanes(connection, target.process.name));
+  const auto lanes = read_lanes(connection, target.process.name);
+  refuse_retired(lanes);
+  return Rewind(connection, target, place).plan(lanes);
 }
 
 std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,

@@ -4,6 +4,7 @@
 #include "core/lane.hpp"
 #include "postgres/audit_pass.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/cursor_memory.hpp"
 #include "postgres/cursor_repository.hpp"
 #include "postgres/identity.hpp"
 #include "postgres/late_look.hpp"
@@ -59,15 +60,15 @@ class ReaderBeside final : public ReadAhead::Reader {
 class PostgresSession final : public LaneSession {
  public:
   PostgresSession(const std::string& url, const LaneId& lane, const ProcessConfig& config,
-                  const SourceConfig& source, const std::string& holder, Waker& waker)
+                  const SourceConfig& source, const std::string& holder, Waker& waker,
+                  CursorMemory& memory)
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
         guard_(source.guard),
         insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
         commit_every_(config.commit_every),
-        cursor_(connection_, table_, lane, holder, config.lease,
-                source.late_rows == OnLateRow::deliver),
+        cursor_(connection_, table_, source, lane, holder, config.lease, memory),
         identity_(connection_, table_, source, lane),
         poll_(connection_, table_, source, lane),
         audit_(connection_, table_, source, lane),
@@ -385,7 +386,7 @@ class PostgresSource final : public Source {
 
   std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
                                     const std::string& holder, Waker& waker) override {
-    return std::make_unique<PostgresSession>(url_, lane, config, table_, holder, waker);
+    return std::make_unique<PostgresSession>(url_, lane, config, table_, holder, waker, memory_);
   }
   std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
                                              const std::string& holder) override {
@@ -395,6 +396,7 @@ class PostgresSource final : public Source {
  private:
   std::string url_;
   SourceConfig table_;
+  CursorMemory memory_;
 };
 
 }  // namespace

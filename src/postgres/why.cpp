@@ -32,6 +32,7 @@ class Inquiry {
         target_(target),
         table_(resolve_table(connection, target.source)),
         lanes_(all_lanes(connection, target)) {
+    refuse_retired(lanes_);
     report_.process = target.process.name;
     report_.id = canonical(id);
   }

@@ -77,6 +77,12 @@ std::string Options::text(std::string_view key, std::string fallback) {
   return fallback;
 }
 
+std::string Options::text_or_integer(std::string_view key, std::string fallback) {
+  const auto* value = find(key);
+  const auto* number = value ? std::get_if<std::int64_t>(&value->data) : nullptr;
+  return number ? std::to_string(*number) : text(key, std::move(fallback));
+}
+
 std::string Options::required_text(std::string_view key) {
   if (!has(key)) {
     problem(key, "is missing");

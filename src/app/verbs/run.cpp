@@ -83,6 +83,15 @@ std::string opening(const Processes& processes) {
   return text;
 }
 
+/// A process that never ran here, said before its first call: nothing remembers what it delivered.
+void tell_beginnings(const std::string& url, const Processes& processes, Log& log) {
+  for (const auto* process : processes) {
+    const auto text = postgres::first_rows_text(url, process->target);
+    if (text.empty()) continue;
+    log.info("process " + process->target.process.name + " has no cursor here: it " + text);
+  }
+}
+
 LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
   return {verb.log_level.value_or(config.log.level), verb.log_format.value_or(config.log.format)};
 }
@@ -115,6 +124,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   const postgres::CheckOptions options{context.config().names(), true};
   const auto refused = [&] { return refusals(url, processes, options); };
   if (wait_for_database(refused, verb.drain, log, signals.token())) {
+    tell_beginnings(url, processes, log);
     const PartitionKeeper keeper(url, log);
     lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
   }

@@ -1,0 +1,235 @@
+#include "postgres/start_place.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <regex>
+#include <thread>
+
+#include "postgres/check.hpp"
+#include "postgres/fence_reader.hpp"
+#include "postgres/lane_places.hpp"
+#include "postgres/shell_word.hpp"
+#include "postgres/sql_text.hpp"
+#include "postgres/waiting_rows.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+constexpr milliseconds ask_interval{20};
+constexpr milliseconds age_rounding{1};
+constexpr milliseconds count_max{2'000};
+
+/// What the ids of rows are drawn along with: in id order a time says where an id lies.
+bool stamped_at_insertion(Connection& connection, const Table& table, const SourceConfig& source) {
+  for (const auto& column :
+       connection.run(sql::check_column, {table.oid, fold_identifier(source.created_at)})) {
+    if (column["default_expression"].as<std::string>() != "clock_timestamp()") return false;
+  }
+  return true;
+}
+
+/// The age of the oldest; nothing where the age of one is not shown to our role.
+std::optional<milliseconds> oldest_age(const Writers& writers) {
+  milliseconds oldest{0};
+  for (const auto& blocker : writers.blockers) {
+    if (blocker.pid == 0 || blocker.age <= milliseconds{0}) return std::nullopt;
+    oldest = std::max(oldest, blocker.age);
+  }
+  return oldest;
+}
+
+std::string names(const std::vector<Blocker>& blockers) {
+  std::string text;
+  for (const auto& blocker : blockers) {
+    text += text.empty() ? "" : ", ";
+    text += blocker.pid == 0 ? "prepared '" + blocker.gid + "'"
+                             : "pid " + std::to_string(blocker.pid) + ' ' + blocker.application;
+  }
+  return text;
+}
+
+}  // namespace
+
+RewindPlace place_from(const std::string& text) {
+  static const std::regex date(R"(\d{4}-\d{2}-\d{2}([T ].*)?)");
+  if (text == "start") return {RewindPlace::Kind::start, {}};
+  if (text == "end") return {RewindPlace::Kind::end, {}};
+  if (text.rfind("id:", 0) == 0) return {RewindPlace::Kind::row, text.substr(3)};
+  if (text.rfind("time:", 0) == 0) return {RewindPlace::Kind::time, text.substr(5)};
+  const bool is_time = std::regex_match(text, date);
+  return {is_time ? RewindPlace::Kind::time : RewindPlace::Kind::row, text};
+}
+
+RewindPlace start_place_from(const std::string& text) {
+  if (text == "beginning") return {RewindPlace::Kind::start, {}};
+  if (text == "now") return {RewindPlace::Kind::end, {}};
+  return place_from(text);
+}
+
+/// The clock (or the newest id) is read before the writers, as for every fence. A writer of the
+/// first look has no bound in the fence, but its rows are not stamped before its transaction began,
+/// less the margin for small clock steps.
+std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const Table& table) {
+  const bool by_id = source_.order_by == OrderBy::id;
+  const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
+  const microseconds margin = source_.insert_latency;
+  Mark f = clock - margin.count();
+  if (by_id) {
+    const auto newest = connection.run(statement_for(sql::newest_by_id, table, {}), {});
+    f = newest.empty() || newest[0]["id"].is_null() ? 0 : newest[0]["id"].as<Mark>() + 1;
+  }
+  const auto writers = read_writers(connection, table);
+  if (!first_look_) first_look_ = f;
+  if (fence_.settle(f, writers.holders) > mark_min) return Now{first_look_, {}};
+  const auto age = oldest_age(writers);
+  if (!age || (by_id && !stamped_at_insertion(connection, table, source_))) {
+    waits_for_ = names(writers.blockers);
+    return std::nullopt;
+  }
+  return Now{std::nullopt,
+             timestamp_text(clock - (margin + *age + age_rounding) / microseconds(1))};
+}
+
+std::optional<StartFinder::Places> StartFinder::find(Connection& connection, const Table& table,
+                                                     const std::string& process,
+                                                     unsigned lanes) try {
+  const auto place = start_place_from(source_.start);
+  if (place.kind == RewindPlace::Kind::start) return Places(lanes);
+  std::optional<Now> now;
+  if (place.kind == RewindPlace::Kind::end && !(now = this->now(connection, table))) {
+    return std::nullopt;
+  }
+  std::optional<Position> row;
+  if (place.kind == RewindPlace::Kind::row) row = place_of_row(connection, table, place.text);
+  const bool by_id = source_.order_by == OrderBy::id;
+  Places found;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    LanePlaces places(connection, table, source_.order_by, {process, lane, lanes});
+    if (row) {
+      found.push_back(places.before_row(*row));
+    } else if (now && now->mark && by_id) {
+      found.push_back(places.before_row({0, std::to_string(*now->mark)}));
+    } else if (now) {
+      found.push_back(places.before_time(now->mark ? timestamp_text(*now->mark) : now->time));
+    } else {
+      found.push_back(places.before_time(place.text));
+    }
+  }
+  return found;
+} catch (const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw;  // else: text that is no id, no time
+  throw Error("start = \"" + source_.start + "\" is no place in table " + table.name + ": " +
+              broken.what() + "; use \"beginning\", \"now\", a row's id or a time");
+}
+
+StartFinder::Places find_start(Connection& connection, const Table& table, const Target& target,
+                               milliseconds patience) {
+  StartFinder finder(target.source);
+  const auto deadline = Clock::now() + patience;
+  for (;;) {
+    if (auto places = finder.find(connection, table, target.process.name, target.process.lanes)) {
+      return *std::move(places);
+    }
+    if (Clock::now() > deadline) {
+      throw Error("start = \"now\" waits for transactions that write " + table.name + ": " +
+                  finder.waits_for() + "; nothing was changed: try again when they have ended");
+    }
+    std::this_thread::sleep_for(ask_interval);
+  }
+}
+
+bool begin_process(Connection& connection, const Beginning& process,
+                   const StartFinder::Places& places, const std::optional<std::string>& identity,
+                   const BeginAct& act) {
+  std::vector<std::optional<std::string>> times;
+  std::vector<std::optional<std::string>> ids;
+  for (const auto& place : places) {
+    times.push_back(place ? std::optional(timestamp_text(place->created_at_us)) : std::nullopt);
+    ids.push_back(place ? std::optional(place->id) : std::nullopt);
+  }
+  return !connection
+              .run(sql::begin_process,
+                   {process.process, std::to_string(places.size()), nullable_array_text(times),
+                    nullable_array_text(ids), identity, act.act, act.who, act.why, process.start})
+              .empty();
+}
+
+std::string why_not_new(Connection& connection, const std::string& process) {
+  std::string known;
+  if (const auto end = connection.run(sql::ledger_end, {process}); !end.empty()) {
+    known = "seriatim.ledger notes rows it delivered, up to row " +
+            end[0]["to_id"].as<std::string>() + " of " + end[0]["to_at"].as<std::string>();
+  } else {
+    try {
+      const auto claim =
+          connection.run(sql::latest_act, {process, "claim", std::nullopt, std::nullopt});
+      if (claim.empty()) return {};
+      known = "seriatim.journal says that it ran at " + claim[0]["at"].as<std::string>();
+    } catch (const SourceBroken&) {  // this role may not read the journal
+      return {};
+    }
+  }
+  if (!connection.run(sql::check_cursors, {process}).empty()) return {};  // began meanwhile
+  return "process \"" + process + "\" has no cursor, but " + known +
+         ": its rows in seriatim.cursor were deleted or not restored (SOURCE_CHANGED). Restore "
+         "them; "
+         "or let it begin again, where `start` says: seriatim adopt " +
+         shell_word(process) + " --reason TEXT";
+}
+
+std::string row_gone_text(const std::string& process) {
+  return "the cursor row of this lane of process \"" + process +
+         "\" is gone, so nobody knows which rows were delivered; nothing is sent. Restore it in "
+         "seriatim.cursor; or, if the process is to begin again: stop its relays, delete its rows "
+         "there, seriatim adopt " +
+         shell_word(process) + " --reason TEXT, start them again";
+}
+
+namespace {
+
+std::string begins(const std::string& start) {
+  const auto place = start_place_from(start);
+  switch (place.kind) {
+    case RewindPlace::Kind::start: return "begins with the oldest row";
+    case RewindPlace::Kind::end: return "begins with rows committed from now on";
+    case RewindPlace::Kind::row: return "begins with row " + place.text;
+    case RewindPlace::Kind::time: break;
+  }
+  return "begins with the first row created at or after " + place.text;
+}
+
+std::string rows_text(std::uint64_t rows) {
+  constexpr auto most = LaneReport::lag_records_max;
+  return (rows > most ? "at least " : "") + std::to_string(std::min(rows, most)) +
+         (rows == 1 ? " row goes out first" : " rows go out first");
+}
+
+}  // namespace
+
+std::string first_rows_text(const std::string& url, const Target& target) {
+  const auto& process = target.process.name;
+  const auto& source = target.source;
+  Connection connection(url, {.application = "seriatim/check", .statement_timeout = count_max});
+  if (!connection.run(sql::check_cursors, {process}).empty()) return {};
+  auto text = begins(source.start) + " (start = \"" + source.start + "\")";
+  if (start_place_from(source.start).kind == RewindPlace::Kind::end) return text;
+  const auto table = resolve_table(connection, source);
+  StartFinder finder(source);
+  try {
+    const auto places = finder.find(connection, table, process, 1);
+    WaitingRows waiting(connection, table, source.order_by, {process, 0, 1});
+    text += "; " + rows_text(waiting.count(places->front(), LaneReport::lag_records_max + 1));
+  } catch (const SessionLost& lost) {
+    if (lost.sqlstate() != "57014") throw;  // query_canceled
+    text += "; how many rows go out first could not be counted in " +
+            std::to_string(count_max.count() / 1000) + " s";
+  }
+  return text;
+}
+
+}  // namespace seriatim::postgres
