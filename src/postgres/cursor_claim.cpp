@@ -34,7 +34,7 @@ Claim CursorRepository::claim() {
 }
 
 std::optional<std::string> CursorRepository::began_text() const {
-  const auto began = memory_.began(lane_.process);
+  const auto began = memory_->began(lane_.process);
   return began ? std::optional(std::to_string(*began)) : std::nullopt;
 }
 
@@ -44,7 +44,7 @@ std::optional<std::string> CursorRepository::create() {
     throw SourceBroken(HaltReason::source_changed, known);
   }
   try {
-    auto& start = memory_.start_of(lane_, source_);
+    auto& start = memory_->start_of(lane_, source_);
     const auto places = start.find(connection_, table_, lane_.process, lane_.lanes);
     if (!places) {
       return "start = \"now\" waits for transactions that write " + table_.name + ": " +
@@ -63,7 +63,7 @@ std::optional<std::string> CursorRepository::create() {
 }
 
 void CursorRepository::remember(const pqxx::row& row) {
-  memory_.saw(lane_.process, row["began_us"].as<std::int64_t>());
+  memory_->saw(lane_.process, row["began_us"].as<std::int64_t>());
 }
 
 /// A row of the process for which no relay like this one may hold a lane.
@@ -79,7 +79,7 @@ void CursorRepository::refuse_strange(const pqxx::row& row) const {
                            ": set `lanes` back, or cut it anew: seriatim lanes " +
                            shell_word(lane_.process) + " " + std::to_string(lane_.lanes));
   }
-  const auto began = memory_.began(lane_.process);
+  const auto began = memory_->began(lane_.process);
   if (began && *began != row["began_us"].as<std::int64_t>()) {
     throw SourceBroken(
         HaltReason::source_changed,

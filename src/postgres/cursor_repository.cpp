@@ -76,14 +76,14 @@ Cursor cursor_from(const pqxx::row& row) {
 
 CursorRepository::CursorRepository(Connection& connection, const Table& table,
                                    const SourceConfig& source, LaneId lane, std::string holder,
-                                   milliseconds lease, CursorMemory& memory)
+                                   milliseconds lease, std::shared_ptr<CursorMemory> memory)
     : connection_(connection),
       table_(table),
       source_(source),
       lane_(std::move(lane)),
       holder_(std::move(holder)),
       lease_(lease),
-      memory_(memory),
+      memory_(std::move(memory)),
       keeps_plan_(source.late_rows == OnLateRow::deliver) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
   start_ = fill(sql::start_attempt, {{"known", sql::rows_in_doubt}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ namespace seriatim::postgres {
 class CursorRepository {
  public:
   CursorRepository(Connection& connection, const Table& table, const SourceConfig& source,
-                   LaneId lane, std::string holder, milliseconds lease, CursorMemory& memory);
+                   LaneId lane, std::string holder, milliseconds lease,
+                   std::shared_ptr<CursorMemory> memory);
 
   Claim claim();
   /// What late_rows = "deliver" keeps beside the cursor; absent: as it is.
@@ -117,7 +119,7 @@ class CursorRepository {
   LaneId lane_;
   std::string holder_;
   milliseconds lease_;
-  CursorMemory& memory_;
+  std::shared_ptr<CursorMemory> memory_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
   std::string start_;
   std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it

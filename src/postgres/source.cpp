@@ -61,14 +61,14 @@ class PostgresSession final : public LaneSession {
  public:
   PostgresSession(const std::string& url, const LaneId& lane, const ProcessConfig& config,
                   const SourceConfig& source, const std::string& holder, Waker& waker,
-                  CursorMemory& memory)
+                  std::shared_ptr<CursorMemory> memory)
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
         guard_(source.guard),
         insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
         commit_every_(config.commit_every),
-        cursor_(connection_, table_, source, lane, holder, config.lease, memory),
+        cursor_(connection_, table_, source, lane, holder, config.lease, std::move(memory)),
         identity_(connection_, table_, source, lane),
         poll_(connection_, table_, source, lane),
         audit_(connection_, table_, source, lane),
@@ -396,7 +396,8 @@ class PostgresSource final : public Source {
  private:
   std::string url_;
   SourceConfig table_;
-  CursorMemory memory_;
+  std::shared_ptr<CursorMemory> memory_ =
+      std::make_shared<CursorMemory>();  ///< sessions may outlive us
 };
 
 }  // namespace

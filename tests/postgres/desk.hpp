@@ -52,9 +52,10 @@ struct Desk {
   }
 
   std::string journal(const std::string& columns) {
-    return database.value("SELECT concat_ws('|', " + columns +
-                          ") FROM seriatim.journal WHERE act NOT IN ('claim', 'release', 'halt') "
-                          "ORDER BY id DESC LIMIT 1");
+    return database.value(
+        "SELECT concat_ws('|', " + columns +
+        ") FROM seriatim.journal WHERE act NOT IN ('begin', 'claim', 'release', 'halt') "
+        "ORDER BY id DESC LIMIT 1");
   }
 };
 

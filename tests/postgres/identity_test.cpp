@@ -298,9 +298,13 @@ TEST_CASE("a cursor is taken over whole and from nobody's hands") {
   refuses("process", "has 1 lanes, \"renamed\" is configured with 2");
   desk.target.process.lanes = 1;
   REQUIRE_FALSE(desk.admin.adopt(desk.target, "process", alice).empty());
-  refuses("process", "has a cursor of its own");
-  CHECK(desk.database.value("SELECT string_agg(process_name, ',') FROM seriatim.cursor") ==
-        "renamed");
+  refuses("process", "process \"process\" was renamed to \"renamed\"");
+  CHECK(desk.database.value(
+            "SELECT string_agg(process_name || ' ' || state, ', ' ORDER BY process_name)"
+            " FROM seriatim.cursor") == "process retired, renamed running");
+  desk.target.process.name = "other";
+  REQUIRE_FALSE(desk.admin.adopt(desk.target, std::nullopt, alice).empty());
+  refuses("renamed", "has a cursor of its own");
   CHECK(desk.database.value("SELECT string_agg(DISTINCT process_name, ',') FROM seriatim.ledger") ==
         "renamed");
 }

@@ -323,6 +323,6 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     CHECK(admin.resume(desk.target, alice).size() == 1);
     session->release(session->look().epoch, false);
     CHECK(desk.database.value("SELECT string_agg(act, ' ' ORDER BY id) FROM seriatim.journal") ==
-          "claim retry halt skip pause resume release");
+          "begin claim retry halt skip pause resume release");
   }
 }
