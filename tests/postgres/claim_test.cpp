@@ -187,7 +187,8 @@ TEST_CASE("a released lane is free at once, without a crash counted") {
   CHECK(second.cursor.attempts == 0);
   CHECK(second.cursor.crashes == 0);
   CHECK(database.value("SELECT string_agg(act || ' ' || who, ', ' ORDER BY id) FROM "
-                       "seriatim.journal") == "claim first, release first, claim second");
+                       "seriatim.journal") ==
+        "begin first, claim first, release first, claim second");
 }
 
 TEST_CASE("a holder that ended during an attempt counts as a crash of the row") {
