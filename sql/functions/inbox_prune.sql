@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION seriatim.inbox_prune(
     older_than interval,
     rows_max   integer DEFAULT 10000
 ) RETURNS bigint
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     pruned bigint;
 BEGIN

@@ -3,7 +3,8 @@
 -- already, the next partitions get this step. The default partition takes what there is no partition
 -- for, so that no insert ever fails for want of one.
 CREATE OR REPLACE FUNCTION seriatim.partition_outbox(step text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     former  oid := 'seriatim.outbox'::regclass;
     rebuild text[];

@@ -23,6 +23,10 @@ std::string note(const sql::Migration& migration) {
                                     {"name", quote_literal(migration.name)}});
 }
 
+std::string text_of(const sql::Migration& migration) {
+  return std::string(sql::migration_path) + std::string(migration.text);
+}
+
 int installed_version(Connection& connection) {
   if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) return 0;
   return connection.run(sql::schema_version)[0][0].as<int>();
@@ -42,7 +46,7 @@ bool apply(Connection& connection, const sql::Migration& migration) {
     connection.rollback();
     return false;
   }
-  connection.run_script(migration.text);
+  connection.run_script(text_of(migration));
   connection.run(note(migration));
   connection.commit();
   return true;
@@ -58,7 +62,7 @@ Connection migration_connection(const std::string& url) {
 std::string schema_script() {
   std::string script;
   for (const auto& migration : sql::migrations) {
-    script += "BEGIN;\n" + std::string(migration.text) + note(migration) + ";\nCOMMIT;\n";
+    script += "BEGIN;\n" + text_of(migration) + note(migration) + ";\nCOMMIT;\n";
   }
   return script;
 }

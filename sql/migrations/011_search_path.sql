@@ -1,0 +1,4 @@
+-- Functions that run in other people's sessions find nothing by a search_path of theirs.
+-- include functions/hint.sql
+-- include functions/inbox_prune.sql
+-- include functions/partition_outbox.sql
