@@ -292,22 +292,6 @@ Connection::~Connection() {
   }
 }
 
-void Connection::apply_settings(const Options& options) {
-  const auto ms = [](milliseconds m) { return std::to_string(m.count()); };
-  const auto row =
-      run(sql::session_settings,
-          {options.application, ms(options.statement_timeout), ms(options.lock_timeout),
-           ms(options.idle_in_transaction_timeout), std::to_string(connection_->backendpid())})[0];
-  direct_ = row["direct"].as<bool>();
-  if (direct_) return;
-  begin_ = fill(sql::pooled_begin, {{"server_started", row["server_started"].c_str()},
-                                    {"client_encoding", row["client_encoding"].c_str()},
-                                    {"application", quote_literal(options.application)},
-                                    {"statement_timeout", ms(options.statement_timeout)},
-                                    {"lock_timeout", ms(options.lock_timeout)},
-                                    {"idle_timeout", ms(options.idle_in_transaction_timeout)}});
-}
-
 /// What holds at our end, whoever set it, shall hold at the server's: so that a host of ours that
 /// vanished is noticed there as well, and the lock on its cursor falls.
 void Connection::tell_network_bounds() {

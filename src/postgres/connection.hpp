@@ -206,6 +206,7 @@ class Connection {
   void refuse_while_owed() const;
   [[nodiscard]] SilenceWatch::Expectation alone() const;
   void apply_settings(const Options& options);
+  pqxx::result run_shielded(const std::string& message);
   void tell_network_bounds();
   void watch_silence(const std::string& url, const Options& options);
   [[nodiscard]] int tcp_option(int name) const;
