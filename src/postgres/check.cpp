@@ -62,6 +62,14 @@ void check_start(TableCheck& check, const std::string& url) {
 
 }  // namespace
 
+bool check_source(TableCheck& check) {
+  if (!check_relation(check)) return false;
+  check_id(check);
+  check_created_at(check);
+  check_indexes(check);
+  return true;
+}
+
 std::vector<Finding> check(const std::string& url, const Target& target,
                            const CheckOptions& options) {
   Connection connection(url, {.application = "seriatim/check"});
@@ -72,10 +80,7 @@ std::vector<Finding> check(const std::string& url, const Target& target,
   check_prepared_transactions(connection, prepared_age_max, findings);
   const bool schema = check_schema(connection, findings);
   TableCheck table{connection, target, findings, server.role};
-  if (check_relation(table)) {
-    check_id(table);
-    check_created_at(table);
-    check_indexes(table);
+  if (check_source(table)) {
     check_expressions(table);
     if (schema) check_fence_of(table, url);
     if (schema) check_cursors(table);

@@ -67,6 +67,8 @@ bool check_relation(TableCheck& check);
 void check_created_at(TableCheck& check);
 void check_id(TableCheck& check);
 void check_indexes(TableCheck& check);
+/// The four above: the table itself, which is checked again while lanes read it.
+bool check_source(TableCheck& check);
 void check_expressions(TableCheck& check);
 void check_cursors(TableCheck& check);
 /// What cuts old rows, whether they were read or not.

@@ -1,3 +1,5 @@
+#include "postgres/source.hpp"
+
 #include <algorithm>
 
 #include "core/fence.hpp"
@@ -13,6 +15,7 @@
 #include "postgres/poll_source.hpp"
 #include "postgres/read_ahead.hpp"
 #include "postgres/roster.hpp"
+#include "postgres/setup_recheck.hpp"
 #include "postgres/table.hpp"
 #include "postgres/wake_up.hpp"
 #include "seriatim/postgres.hpp"
@@ -56,20 +59,29 @@ class ReaderBeside final : public ReadAhead::Reader {
   PollSource poll_;
 };
 
+/// What the lanes of one source have in common. Sessions may outlive the source.
+struct SourceShared {
+  SourceTiming timing;
+  std::shared_ptr<CursorMemory> cursors = std::make_shared<CursorMemory>();
+  std::shared_ptr<SoundSetup> sound = std::make_shared<SoundSetup>();
+};
+
 /// A lane's session: one connection, and the parts that share it.
 class PostgresSession final : public LaneSession {
  public:
   PostgresSession(const std::string& url, const LaneId& lane, const ProcessConfig& config,
                   const SourceConfig& source, const std::string& holder, Waker& waker,
-                  std::shared_ptr<CursorMemory> memory)
+                  SourceShared shared)
       : connection_(url, connection_options(lane, config)),
         table_(resolve_table(connection_, source)),
         order_(source.order_by),
         guard_(source.guard),
         insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
         commit_every_(config.commit_every),
-        cursor_(connection_, table_, source, lane, holder, config.lease, std::move(memory)),
+        cursor_(connection_, table_, source, lane, holder, config.lease, std::move(shared.cursors)),
         identity_(connection_, table_, source, lane),
+        setup_(connection_, table_, {config, source}, std::move(shared.sound),
+               shared.timing.recheck_interval),
         poll_(connection_, table_, source, lane),
         audit_(connection_, table_, source, lane),
         late_rows_(connection_, table_, source.order_by, lane),
@@ -107,6 +119,7 @@ class PostgresSession final : public LaneSession {
     }
     connection_.rollback();
     identity_.refuse_mismatch();
+    setup_.refuse_unsound();
     wake_up_.gather();
     notice_news();
     using Begin = ParkedRows::Begin;
@@ -125,7 +138,8 @@ class PostgresSession final : public LaneSession {
     read_on_ = true;
   }
   bool next_read() override {
-    const bool plain = !late_look_ && !parked_.any() && !barrier_ && !audit_.overdue();
+    const bool plain =
+        !late_look_ && !parked_.any() && !barrier_ && !audit_.overdue() && !setup_.due();
     return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
@@ -369,6 +383,7 @@ class PostgresSession final : public LaneSession {
   std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;
   IdentityGuard identity_;
+  SetupRecheck setup_;
   PollSource poll_;
   AuditPass audit_;
   LateRows late_rows_;
@@ -381,12 +396,12 @@ class PostgresSession final : public LaneSession {
 
 class PostgresSource final : public Source {
  public:
-  PostgresSource(std::string url, SourceConfig table)
-      : url_(std::move(url)), table_(std::move(table)) {}
+  PostgresSource(std::string url, SourceConfig table, SourceTiming timing)
+      : url_(std::move(url)), table_(std::move(table)), shared_{timing} {}
 
   std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
                                     const std::string& holder, Waker& waker) override {
-    return std::make_unique<PostgresSession>(url_, lane, config, table_, holder, waker, memory_);
+    return std::make_unique<PostgresSession>(url_, lane, config, table_, holder, waker, shared_);
   }
   std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
                                              const std::string& holder) override {
@@ -396,16 +411,19 @@ class PostgresSource final : public Source {
  private:
   std::string url_;
   SourceConfig table_;
-  std::shared_ptr<CursorMemory> memory_ =
-      std::make_shared<CursorMemory>();  ///< sessions may outlive us
+  SourceShared shared_;
 };
 
 }  // namespace
 
+std::shared_ptr<Source> make_source(std::string url, SourceConfig table, SourceTiming timing) {
+  return std::make_shared<PostgresSource>(std::move(url), std::move(table), timing);
+}
+
 }  // namespace postgres
 
 std::shared_ptr<Source> postgres_source(std::string url, SourceConfig table) {
-  return std::make_shared<postgres::PostgresSource>(std::move(url), std::move(table));
+  return postgres::make_source(std::move(url), std::move(table), {});
 }
 
 }  // namespace seriatim

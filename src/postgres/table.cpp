@@ -100,6 +100,7 @@ void resolve_id(const Columns& columns, const SourceConfig& config, Table& table
 
 void resolve_created_at(const Columns& columns, const SourceConfig& config, Table& table) {
   const auto& [name, type] = *demand_column(columns, config.created_at, table, "created_at");
+  table.created_at_name = name;
   table.created_at = quote_identifier(name);
   table.created_at_utc = "t." + table.created_at;
   if (type == "timestamptz") return;

@@ -14,13 +14,14 @@ namespace seriatim::postgres {
 /// up.
 struct Table {
   std::string oid;
-  std::string name;            ///< "public"."bookings", quoted where needed
-  std::string id_name;         ///< as in the catalogue
-  std::string id;              ///< the same, quoted
-  std::string id_type;         ///< int2, int4, int8, uuid, text or varchar
-  std::string created_at;      ///< column, quoted
-  std::string created_at_utc;  ///< expression of type timestamptz
-  std::string key = "NULL";    ///< expressions over alias t from here on
+  std::string name;             ///< "public"."bookings", quoted where needed
+  std::string id_name;          ///< as in the catalogue
+  std::string id;               ///< the same, quoted
+  std::string id_type;          ///< int2, int4, int8, uuid, text or varchar
+  std::string created_at_name;  ///< as in the catalogue
+  std::string created_at;       ///< column, quoted
+  std::string created_at_utc;   ///< expression of type timestamptz
+  std::string key = "NULL";     ///< expressions over alias t from here on
   std::string event_type = "NULL";
   std::string payload;
   std::string headers = "NULL";

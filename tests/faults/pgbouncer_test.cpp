@@ -8,6 +8,7 @@
 
 #include "postgres/check.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/source.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/http_receiver.hpp"
 #include "support/in_process_relay.hpp"
@@ -75,6 +76,7 @@ constexpr const char* litter =
     "SET synchronous_commit = off; SET statement_timeout = '7s'; SET lock_timeout = '7s';"
     "SET idle_in_transaction_session_timeout = '7s'; SET row_security = off;"
     "SET default_transaction_isolation = 'serializable'; SET default_transaction_read_only = on;"
+    "SET quote_all_identifiers = on; SET array_nulls = off; SET exit_on_error = on;"
     "SET ROLE pg_monitor";
 
 HandlerFactory into(DeliveryLog& log) {
@@ -166,6 +168,46 @@ TEST_SUITE("PgBouncer") {
     const auto backend = other.value("SELECT pg_backend_pid()");
     CHECK(payloads(outbox.url(), table, "pooled", 3) == expected);
     CHECK(other.value("SELECT pg_backend_pid()") == backend);
+  }
+
+  TEST_CASE("settings of the database change nothing behind a pooler") {
+    Outbox outbox(one_backend());
+    outbox.append(3);
+    const auto table = source();
+    const auto expected = payloads(outbox.database.url(), table, "plain", 3);
+    const auto set = "; ALTER DATABASE " + outbox.database.name() + " SET ";
+    outbox.database.run(
+        "CREATE SCHEMA evil; CREATE DOMAIN evil.text AS boolean;"
+        "CREATE FUNCTION evil.to_jsonb(anyelement) RETURNS jsonb LANGUAGE sql AS $$ SELECT "
+        "NULL::jsonb $$;"
+        "CREATE FUNCTION evil.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS $$ "
+        "SELECT "
+        "now() $$" +
+        set + "search_path = evil, pg_catalog, public" + set + "quote_all_identifiers = on" + set +
+        "IntervalStyle = 'iso_8601'" + set + "extra_float_digits = -10" + set +
+        "statement_timeout = '1ms'" + set + "exit_on_error = on" + set +
+        "default_transaction_isolation = 'serializable'" + set +
+        "default_transaction_read_only = on");
+    CHECK(payloads(outbox.url(), table, "pooled", 3) == expected);
+    postgres::Target target{process(), table};
+    CHECK(postgres::refusals(postgres::check(outbox.url(), target)) == "");
+    target.process.name = "pooled";
+    CHECK(postgres::Admin(outbox.url()).status(target).at(0).lag_records == 0);
+  }
+
+  TEST_CASE("a table that becomes unsound halts a lane behind a pooler too") {
+    Outbox outbox(one_backend());
+    outbox.append(1);
+    DeliveryLog log;
+    InProcessRelay relay(postgres::make_source(outbox.url(), source(), {.recheck_interval = 0ms}),
+                         process(), into(log));
+    REQUIRE(log.wait_for_rows(1));
+    outbox.database.run("ALTER TABLE t SET UNLOGGED");
+    CHECK(relay.status->wait_for([](const LaneStatus& lane) {
+      return lane.state == LaneState::halted && lane.reason == HaltReason::source_changed &&
+             lane.detail.find("public.t is unlogged") != std::string::npos;
+    }));
+    relay.stop();
   }
 
   TEST_CASE("a transaction brings the settings it relies on") {

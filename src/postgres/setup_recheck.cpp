@@ -1,0 +1,50 @@
+#include "postgres/setup_recheck.hpp"
+
+#include <utility>
+
+#include "postgres/check.hpp"
+#include "postgres/check_table.hpp"
+#include "postgres/findings.hpp"
+#include "postgres/sql_text.hpp"
+#include "seriatim/error.hpp"
+#include "seriatim_sql.hpp"
+
+namespace seriatim::postgres {
+
+bool SoundSetup::knows(const std::string& digest) {
+  const std::scoped_lock guard(mutex_);
+  if (!digest_) digest_ = digest;
+  return *digest_ == digest;
+}
+
+void SoundSetup::note(const std::string& digest) {
+  const std::scoped_lock guard(mutex_);
+  digest_ = digest;
+}
+
+SetupRecheck::SetupRecheck(Connection& connection, const Table& table, Target target,
+                           std::shared_ptr<SoundSetup> sound, milliseconds interval)
+    : connection_(connection),
+      table_(table),
+      target_(std::move(target)),
+      sound_(std::move(sound)),
+      interval_(interval) {}
+
+void SetupRecheck::refuse_unsound() {
+  if (!due()) return;
+  const auto row = connection_.run(
+      fill(sql::setup_digest, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      {table_.oid, table_.id_name, table_.created_at_name})[0];
+  const auto digest = row["digest"].as<std::string>("");
+  if (!sound_->knows(digest)) {
+    Findings findings;
+    TableCheck check{connection_, target_, findings, row["role"].c_str()};
+    check_source(check);
+    const auto refused = refusals(findings.take());
+    if (!refused.empty()) throw SourceBroken(HaltReason::source_changed, refused);
+    sound_->note(digest);
+  }
+  due_at_ = Clock::now() + interval_;
+}
+
+}  // namespace seriatim::postgres
