@@ -2,7 +2,7 @@
 -- first statements shield the last one from these defaults, and hold until its end only.
 -- Our backend's number is given as the client knows it. A pooler reports a number of its own; its backend is
 -- not ours to set, so everything is local to this message there, and pooled_begin.sql does it.
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SET LOCAL TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET LOCAL statement_timeout TO 0;
 SET LOCAL lock_timeout TO 0;
 SET LOCAL search_path TO pg_catalog, pg_temp;
@@ -46,8 +46,12 @@ WITH way AS (
     FROM wanted JOIN pg_settings AS s ON lower(s.name) = lower(wanted.name)
 ), role_path AS (
     -- Nothing in the role's own schemas stands for an object of pg_catalog; expressions of the configuration
-    -- find their functions there as ever.
-    SELECT concat_ws(', ', 'pg_catalog', nullif(trim(s.reset_val), ''), 'pg_temp') AS search_path
+    -- find their functions there as ever. PostgreSQL puts pg_catalog first unless the path names it, and
+    -- CREATE without a schema goes to the first one named.
+    SELECT CASE WHEN strpos(lower(s.reset_val), 'pg_catalog') > 0 OR trim(s.reset_val) IN ('', '""')
+                THEN concat_ws(', ', 'pg_catalog', nullif(trim(s.reset_val), ''), 'pg_temp')
+                ELSE s.reset_val || ', pg_temp'
+           END AS search_path
     FROM pg_settings AS s WHERE s.name = 'search_path'
 )
 SELECT NOT pooled AS direct,
