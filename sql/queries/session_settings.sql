@@ -41,9 +41,9 @@ WITH way AS (
            ('extra_float_digits', '1'),
            ('xmlbinary', 'base64'),
            ('xmloption', 'content')
-), known AS (  -- to this server: some are new
+), known AS (  -- to this server: some are new. Hardened servers revoke the view pg_settings, not its function
     SELECT wanted.name, wanted.value
-    FROM wanted JOIN pg_settings AS s ON lower(s.name) = lower(wanted.name)
+    FROM wanted JOIN pg_show_all_settings() AS s ON lower(s.name) = lower(wanted.name)
 ), role_path AS (
     -- Nothing in the role's own schemas stands for an object of pg_catalog; expressions of the configuration
     -- find their functions there as ever. PostgreSQL puts pg_catalog first unless the path names it, and
@@ -52,7 +52,7 @@ WITH way AS (
                 THEN concat_ws(', ', 'pg_catalog', nullif(trim(s.reset_val), ''), 'pg_temp')
                 ELSE s.reset_val || ', pg_temp'
            END AS search_path
-    FROM pg_settings AS s WHERE s.name = 'search_path'
+    FROM pg_show_all_settings() AS s WHERE s.name = 'search_path'
 )
 SELECT NOT pooled AS direct,
        extract(epoch FROM pg_postmaster_start_time())::text AS server_started,

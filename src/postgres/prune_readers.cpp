@@ -124,7 +124,7 @@ void PruneReaders::note_lowest(const pqxx::row& row) {
   }
 }
 
-/// A lane gets its cursor when it is first claimed: until then all its rows wait.
+/// A lane whose cursor row is gone: nobody knows which of its rows wait.
 void PruneReaders::note_missing(const pqxx::result& rows) {
   for (const auto& reader : readers_) {
     std::size_t cursors = 0;
@@ -136,7 +136,8 @@ void PruneReaders::note_missing(const pqxx::result& rows) {
     }
     if (cursors >= lanes) continue;
     lowest_ = "process " + reader.process + ", of whose " + std::to_string(lanes) + " lanes " +
-              std::to_string(lanes - cursors) + " never began";
+              std::to_string(lanes - cursors) + (lanes - cursors == 1 ? " has" : " have") +
+              " no row in seriatim.cursor";
     lowest_id_.clear();
   }
 }

@@ -228,6 +228,8 @@ std::string first_rows_text(const std::string& url, const Target& target) {
     if (lost.sqlstate() != "57014") throw;  // query_canceled
     text += "; how many rows go out first could not be counted in " +
             std::to_string(count_max.count() / 1000) + " s";
+  } catch (const SourceBroken& broken) {  // one of them cannot be read
+    text += "; how many rows go out first is unknown: " + std::string(broken.what());
   }
   return text;
 }

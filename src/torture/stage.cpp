@@ -5,6 +5,17 @@
 
 namespace seriatim::torture {
 
+namespace {
+
+/// Our DDL on seriatim.cursor would wait for them.
+void forget_probes(Session& session) {
+  for (const auto& probe : session.run(sql::torture_leftover_probes)) {
+    session.run("ROLLBACK PREPARED " + session.quoted(probe.at(0).value()));
+  }
+}
+
+}  // namespace
+
 Stage::Stage(std::string url, std::uint64_t seed, std::vector<OrderBy> orders)
     : url_(std::move(url)),
       schema_("seriatim_torture_" + std::to_string(seed)),
@@ -39,6 +50,7 @@ void Stage::look_at_server(Session& session) {
 void Stage::build() {
   Session session(url_, prefix_ + "stage");
   look_at_server(session);
+  forget_probes(session);
   session.run("BEGIN;\n" + on(sql::torture_create_stage, "plain") + ";\nCOMMIT");
   if (!facts_.watches_cursors) return;
   session.run("BEGIN;\n" + on(sql::torture_watch_cursors, "plain") + ";\nCOMMIT");
@@ -46,6 +58,7 @@ void Stage::build() {
 
 void Stage::tear_down() {
   Session session(url_, prefix_ + "stage");
+  forget_probes(session);
   session.run(on(sql::torture_drop_stage, "plain"));
   if (facts_.ledger) session.run(on(sql::torture_drop_ledger, "plain"));
 }

@@ -167,8 +167,8 @@ class HostileStage {
     }
     for (const auto& report : Admin(url()).status(target_)) {
       told += std::string(to_string(report.lane.state)) + ' ' + report.lane.detail + ' ' +
-              std::to_string(report.lane.sequence) + ' ' + std::to_string(report.lag_records) +
-              '\n';
+              std::to_string(report.lane.sequence) + ' ' +
+              std::to_string(report.lag_records.value()) + '\n';
     }
     return told;
   }

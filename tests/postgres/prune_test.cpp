@@ -79,6 +79,20 @@ TEST_CASE("a configured process that never ran holds every row") {
   CHECK(desk.count() == "300");
 }
 
+TEST_CASE("a lane whose cursor row is gone holds every row") {
+  Delivered desk(OrderBy::id, "customer");
+  auto two = desk.another("two");
+  two.process.lanes = 2;
+  desk.targets.push_back(two);
+  desk.deliver("two", 300, {"", 0, 2});
+  desk.deliver("two", 300, {"", 1, 2});
+  desk.database.run("DELETE FROM seriatim.cursor WHERE process_name = 'two' AND lane = 1");
+  const auto report = desk.prune();
+  CHECK(report.rows == 0);
+  CHECK(contains(report.held_by.value_or(""), "two, of whose 2 lanes 1 has no row in"));
+  CHECK(desk.count() == "300");
+}
+
 TEST_CASE("the lane that is furthest behind holds the rows of all lanes") {
   BOTH_ORDERS
   Delivered desk(order, "customer");
@@ -88,7 +102,7 @@ TEST_CASE("the lane that is furthest behind holds the rows of all lanes") {
   desk.deliver("two", 300, {"", 0, 2});
   const auto held = desk.prune();
   CHECK(held.rows == 0);
-  CHECK(contains(held.held_by.value_or(""), "two, of whose 2 lanes 1 never began"));
+  CHECK(contains(held.held_by.value_or(""), "two, lane 1, which has delivered nothing yet"));
   desk.deliver("two", 30, {"", 1, 2});
   const auto lowest = std::stoi(desk.database.value(
       "SELECT position_id FROM seriatim.cursor WHERE process_name = 'two' AND lane = 1"));

@@ -41,11 +41,13 @@ struct Beginner {
     return flushed_behind(before);
   }
   /// So often that not all were flushed for a reason of the server's own (the WAL writer is woken
-  /// where a page of it is full; a page of the catalogue that is read for the first time is pruned).
+  /// where a page of it is full; a page of the catalogue that is read for the first time is
+  /// pruned).
   bool every_start_waits(
       const std::function<void()>& before_each, const std::function<void()>& once_read = [] {}) {
     for (int n = 1; n <= 5; ++n) {
-      (void)lane.session->look();  // ends the lock before, whose record of that is not flushed either
+      (void)
+          lane.session->look();  // ends the lock before, whose record of that is not flushed either
       before_each();
       if (!start_waits(once_read)) return false;
     }

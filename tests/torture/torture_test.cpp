@@ -94,6 +94,14 @@ TEST_SUITE("torture") {
           "0");
     CHECK(database.value("SELECT (SELECT count(*) FROM seriatim.cursor)"
                          " + (SELECT count(*) FROM seriatim.journal)") == "0");
+
+    // What a killed check leaves prepared holds a lock that the stage's DDL would wait for.
+    database.run("BEGIN");
+    database.run("LOCK TABLE seriatim.cursor IN ROW EXCLUSIVE MODE");
+    database.run("PREPARE TRANSACTION 'seriatim_probe_left'");
+    check_clean(torture({"--database", database.url(), "--minutes", minutes(1)}));
+    CHECK(database.value("SELECT count(*) FROM pg_prepared_xacts WHERE gid LIKE 'seriatim%'") ==
+          "0");
   }
 
   TEST_CASE("all faults at once: lost 0, in order, repeats within their bound") {

@@ -86,9 +86,18 @@ std::string opening(const Processes& processes) {
 /// A process that never ran here, said before its first call: nothing remembers what it delivered.
 void tell_beginnings(const std::string& url, const Processes& processes, Log& log) {
   for (const auto* process : processes) {
-    const auto text = postgres::first_rows_text(url, process->target);
-    if (text.empty()) continue;
-    log.info("process " + process->target.process.name + " has no cursor here: it " + text);
+    const auto& name = process->target.process.name;
+    try {
+      const auto text = postgres::first_rows_text(url, process->target);
+      if (text.empty()) continue;
+      log.write({LogLevel::info,
+                 "process " + name + " has no cursor here: it " + text,
+                 {{"process", name}}});
+    } catch (const Error& error) {  // the lanes will meet it too, and name it
+      log.write({LogLevel::warn,
+                 "process " + name + ": how many rows go out first is unknown: " + error.what(),
+                 {{"process", name}}});
+    }
   }
 }
 
