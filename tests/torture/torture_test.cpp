@@ -99,7 +99,7 @@ TEST_SUITE("torture") {
     database.run("BEGIN");
     database.run("LOCK TABLE seriatim.cursor IN ROW EXCLUSIVE MODE");
     database.run("PREPARE TRANSACTION 'seriatim_probe_left'");
-    check_clean(torture({"--database", database.url(), "--minutes", minutes(1)}));
+    check_clean(torture({"--database", database.url(), "--minutes", minutes(3)}));
     CHECK(database.value("SELECT count(*) FROM pg_prepared_xacts WHERE gid LIKE 'seriatim%'") ==
           "0");
   }
