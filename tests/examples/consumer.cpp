@@ -1,8 +1,13 @@
 // A consumer of a RabbitMQ queue that a relay writes to: each event is booked once, whatever
 // becomes of relays, of the broker, and of itself. docs/receivers.md.
 //   consumer AMQP_URL QUEUE DATABASE_URL
+#if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
+#endif
 
 #include <iostream>
 #include <memory>
