@@ -1,7 +1,7 @@
 -- What the relay's role needs, and nothing else. As the owner of the table and of schema seriatim:
 --   psql -d DATABASE -v role=relay -v table=public.bookings -f docs/roles.sql
 GRANT USAGE ON SCHEMA seriatim TO :"role";
-GRANT SELECT, INSERT, UPDATE ON seriatim.cursor TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.cursor TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.ledger TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.parked, seriatim.instance TO :"role";
 GRANT SELECT, INSERT ON seriatim.journal TO :"role";

@@ -79,12 +79,16 @@ void CursorRepository::refuse_strange(const pqxx::row& row) const {
                            ": set `lanes` back, or cut it anew: seriatim lanes " +
                            shell_word(lane_.process) + " " + std::to_string(lane_.lanes));
   }
+  refuse_reborn(row);
+}
+
+void CursorRepository::refuse_reborn(const pqxx::row& row) const {
   const auto began = memory_->began(lane_.process);
   if (began && *began != row["began_us"].as<std::int64_t>()) {
     throw SourceBroken(
         HaltReason::source_changed,
-        "the cursor of " + process +
-            " was made anew while this relay ran, so nobody knows which rows were "
+        "the cursor of process \"" + lane_.process +
+            "\" was made anew while this relay ran, so nobody knows which rows were "
             "delivered; nothing is sent. Restore its rows in seriatim.cursor; or, if "
             "it is to begin again, restart this relay");
   }

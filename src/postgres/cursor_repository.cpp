@@ -128,6 +128,7 @@ Cursor CursorRepository::look() {
   if (row.empty()) {
     throw SessionLost("the cursor row of process \"" + lane_.process + "\" is gone");
   }
+  refuse_reborn(row[0]);  // its epochs begin again, so the epoch alone does not tell
   return cursor_from(row[0]);
 }
 

@@ -110,6 +110,7 @@ class CursorRepository {
   [[nodiscard]] std::optional<std::string> began_text() const;
   std::optional<std::string> create();
   void refuse_strange(const pqxx::row& row) const;
+  void refuse_reborn(const pqxx::row& row) const;
   [[noreturn]] void refuse_gone() const;
   void remember(const pqxx::row& row);
 

@@ -11,10 +11,14 @@
 
 namespace seriatim::postgres {
 
+bool SoundSetup::is_known() {
+  const std::scoped_lock guard(mutex_);
+  return digest_.has_value();
+}
+
 bool SoundSetup::knows(const std::string& digest) {
   const std::scoped_lock guard(mutex_);
-  if (!digest_) digest_ = digest;
-  return *digest_ == digest;
+  return digest_ == digest;
 }
 
 void SoundSetup::note(const std::string& digest) {
@@ -28,13 +32,19 @@ SetupRecheck::SetupRecheck(Connection& connection, const Table& table, Target ta
       table_(table),
       target_(std::move(target)),
       sound_(std::move(sound)),
-      interval_(interval) {}
+      interval_(interval) {
+  if (!sound_->is_known()) sound_->note(ask()["digest"].as<std::string>(""));
+}
+
+pqxx::row SetupRecheck::ask() {
+  return connection_.run(
+      fill(sql::setup_digest, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      {table_.oid, table_.id_name, table_.created_at_name})[0];
+}
 
 void SetupRecheck::refuse_unsound() {
   if (!due()) return;
-  const auto row = connection_.run(
-      fill(sql::setup_digest, {{"policies_let_all_through", sql::policies_let_all_through}}),
-      {table_.oid, table_.id_name, table_.created_at_name})[0];
+  const auto row = ask();
   const auto digest = row["digest"].as<std::string>("");
   if (!sound_->knows(digest)) {
     Findings findings;

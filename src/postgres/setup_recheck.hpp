@@ -16,7 +16,7 @@ namespace seriatim::postgres {
 /// source, so that a change while no session was open is noticed too.
 class SoundSetup {
  public:
-  /// The first one is that of a table that start-up has just checked.
+  [[nodiscard]] bool is_known();
   [[nodiscard]] bool knows(const std::string& digest);
   void note(const std::string& digest);
 
@@ -27,7 +27,8 @@ class SoundSetup {
 
 /// Statements like SET UNLOGGED or ATTACH PARTITION can break what start-up has checked. A session
 /// asks at its first poll, and then once an interval, whether the table is as it was; only if not,
-/// it checks the table as `check` does.
+/// it checks the table as `check` does. The first session notes the table as it opens, right after
+/// start-up has checked it: a standby reads its first row long after that.
 class SetupRecheck {
  public:
   SetupRecheck(Connection& connection, const Table& table, Target target,
@@ -40,6 +41,8 @@ class SetupRecheck {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  pqxx::row ask();
 
   Connection& connection_;
   const Table& table_;

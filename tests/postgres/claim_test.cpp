@@ -36,6 +36,17 @@ TEST_CASE("the first claim creates the cursor row and raises the epoch") {
         "begin relay, claim relay");
 }
 
+TEST_CASE("a cursor made anew by somebody else is refused by a look too, at the same epoch") {
+  Outbox database;
+  TestLane first(database, {}, "first");
+  REQUIRE(first.claim());
+  database.run("DELETE FROM seriatim.cursor; DELETE FROM seriatim.journal");
+  TestLane second(database, {}, "second");
+  REQUIRE(second.claim());
+  REQUIRE(second.session->look().epoch == first.cursor.epoch);
+  CHECK_THROWS_WITH_AS(first.session->look(), doctest::Contains("was made anew"), SourceBroken);
+}
+
 TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {
   Outbox database;
   TestLane lane(database, {});

@@ -324,5 +324,10 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     session->release(session->look().epoch, false);
     CHECK(desk.database.value("SELECT string_agg(act, ' ' ORDER BY id) FROM seriatim.journal") ==
           "begin claim retry halt skip pause resume release");
+
+    auto renamed = desk.target;
+    renamed.process.name = "renamed";
+    CHECK(admin.adopt(renamed, "process", alice).size() == 1);
+    CHECK(admin.adopt(desk.target, "renamed", alice).size() == 1);  // takes the name back
   }
 }

@@ -90,6 +90,16 @@ const std::vector<Change> unsound{
 
 }  // namespace
 
+TEST_CASE("a standby refuses a table that became unsound before it read a row") {
+  TestDatabase database;
+  database.run(plain_table);
+  WatchedLane standby(database.url(), table("t", OrderBy::created_at));
+  database.run("ALTER TABLE t SET UNLOGGED");
+  CHECK(contains(standby.refusal(), "public.t is unlogged"));
+  database.run("ALTER TABLE t SET LOGGED");
+  CHECK(standby.refusal() == "");
+}
+
 TEST_CASE("a table that becomes unsound under a lane is refused in the words of check") {
   for (const auto& row : unsound) {
     CAPTURE(row.change);
