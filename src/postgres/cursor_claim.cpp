@@ -1,6 +1,7 @@
 // How a lane gets its cursor row, and what speaks against using one that it finds, or misses.
 #include "postgres/cursor_repository.hpp"
 #include "postgres/shell_word.hpp"
+#include "postgres/sql_text.hpp"
 #include "postgres/start_place.hpp"
 #include "seriatim_sql.hpp"
 
@@ -89,8 +90,9 @@ void CursorRepository::refuse_reborn(const pqxx::row& row) const {
         HaltReason::source_changed,
         "the cursor of process \"" + lane_.process +
             "\" was made anew while this relay ran, so nobody knows which rows were "
-            "delivered; nothing is sent. Restore its rows in seriatim.cursor; or, if "
-            "it is to begin again, restart this relay");
+            "delivered; nothing is sent. If it is to begin again, restart this relay. Else restore "
+            "its rows in seriatim.cursor as they were, created_at too: " +
+            timestamp_text(*began));
   }
 }
 

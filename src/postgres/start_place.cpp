@@ -164,6 +164,8 @@ std::string why_not_new(Connection& connection, const std::string& process) {
   if (const auto end = connection.run(sql::ledger_end, {process}); !end.empty()) {
     known = "seriatim.ledger notes rows it delivered, up to row " +
             end[0]["to_id"].as<std::string>() + " of " + end[0]["to_at"].as<std::string>();
+  } else if (const auto old = connection.run(sql::former_name, {process}); !old.empty()) {
+    known = "it took the place of process \"" + old[0]["process_name"].as<std::string>() + '"';
   } else {
     try {
       const auto claim =

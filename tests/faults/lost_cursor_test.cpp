@@ -105,6 +105,21 @@ TEST_SUITE("a lost cursor") {
     CHECK(renamed.stop().code == 0);
   }
 
+  TEST_CASE("a renamed process whose cursor is gone before it ran is no new one") {
+    Desk desk;
+    auto& stage = desk.stage;
+    desk.insert(5);
+    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
+    desk.configure("q");
+    REQUIRE(stage.seriatim({"adopt", "q", "--from", "p", "--reason", "ticket 17"}).code == 0);
+    stage.database.run("DELETE FROM seriatim.cursor WHERE process_name = 'q'");
+    const auto again = stage.seriatim({"run", "--drain"});
+    CAPTURE(again.err);
+    CHECK(again.code == 1);
+    CHECK(contains(again.err, "it took the place of process \"p\""));
+    CHECK(stage.lines_in_log() == 5);
+  }
+
   TEST_CASE("a name is taken back by adopting from the new one, and from no other") {
     Desk desk;
     auto& stage = desk.stage;
