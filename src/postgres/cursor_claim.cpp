@@ -69,16 +69,12 @@ void CursorRepository::remember(const pqxx::row& row) {
 
 /// A row of the process for which no relay like this one may hold a lane.
 void CursorRepository::refuse_strange(const pqxx::row& row) const {
-  const auto process = "process \"" + lane_.process + "\"";
   if (row["retired"].as<bool>()) {
     throw SourceBroken(HaltReason::config_changed, row["detail"].as<std::string>());
   }
-  if (row["lanes"].as<unsigned>() != lane_.lanes) {
+  if (const auto cut = row["lanes"].as<unsigned>(); cut != lane_.lanes) {
     throw SourceBroken(HaltReason::config_changed,
-                       process + " was cut into " + row["lanes"].as<std::string>() +
-                           " lanes and is now configured with " + std::to_string(lane_.lanes) +
-                           ": set `lanes` back, or cut it anew: seriatim lanes " +
-                           shell_word(lane_.process) + " " + std::to_string(lane_.lanes));
+                       other_lanes_text(lane_.process, cut, lane_.lanes));
   }
   refuse_reborn(row);
 }

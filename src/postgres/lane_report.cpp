@@ -233,29 +233,43 @@ void tell_broken(LaneReport& report, const SourceBroken& broken) {
   report.unread = UnreadRow{{}, broken.what(), broken.reason(), {}};
 }
 
-/// `gone`: why the lane has no row though it must have had one; empty: it has not begun.
-LaneRow never_claimed(const Target& target, unsigned lane, const std::string& gone) {
+/// Why the lane is refused; empty: the process has not begun.
+using Refused = std::pair<HaltReason, std::string>;
+LaneRow never_claimed(const Target& target, unsigned lane, const std::optional<Refused>& refused) {
   LaneRow row;
   row.id = {target.process.name, lane, target.process.lanes};
-  row.cursor.detail = gone.empty() ? "never claimed: start `seriatim run`" : gone;
-  row.gone = !gone.empty();
-  if (row.gone) {
+  row.cursor.detail = refused ? refused->second : "never claimed: start `seriatim run`";
+  row.gone = refused.has_value();
+  if (refused) {
     row.cursor.state = Cursor::State::halted;
-    row.cursor.reason = HaltReason::source_changed;
+    row.cursor.reason = refused->first;
   }
   return row;
+}
+
+/// Of lanes without a row in a process that has some.
+Refused why_without_row(const Target& target, unsigned lane, unsigned cut) {
+  const auto& process = target.process.name;
+  if (lane < cut) return {HaltReason::source_changed, row_gone_text(process)};
+  return {HaltReason::config_changed, other_lanes_text(process, cut, target.process.lanes)};
 }
 
 }  // namespace
 
 std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
   auto rows = read_lanes(connection, target.process.name);
-  const auto gone = rows.empty() ? why_not_new(connection, target.process.name)
-                                 : row_gone_text(target.process.name);
+  std::optional<Refused> refused;
+  const auto cut = rows.empty() ? 0 : rows.front().id.lanes;
+  if (rows.empty()) {
+    auto known = why_not_new(connection, target.process.name);
+    if (!known.empty()) refused = {HaltReason::source_changed, std::move(known)};
+  }
   for (unsigned lane = 0; lane < target.process.lanes; ++lane) {
     const bool known = std::any_of(rows.begin(), rows.end(),
                                    [&](const LaneRow& row) { return row.id.lane == lane; });
-    if (!known) rows.push_back(never_claimed(target, lane, gone));
+    if (known) continue;
+    if (cut > 0) refused = why_without_row(target, lane, cut);
+    rows.push_back(never_claimed(target, lane, refused));
   }
   std::sort(rows.begin(), rows.end(),
             [](const LaneRow& a, const LaneRow& b) { return a.id.lane < b.id.lane; });

@@ -100,6 +100,12 @@ std::optional<StartFinder::Places> StartFinder::find(Connection& connection, con
                                                      unsigned lanes) try {
   const auto place = start_place_from(source_.start);
   if (place.kind == RewindPlace::Kind::start) return Places(lanes);
+  if (place.kind == RewindPlace::Kind::time &&
+      connection.run(sql::is_to_come, {place.text})[0]["to_come"].as<bool>()) {
+    throw Error("start = \"" + source_.start +
+                "\" is still to come, and rows inserted until then would be delivered; start the "
+                "process after that time, or use \"now\"");
+  }
   std::optional<Now> now;
   if (place.kind == RewindPlace::Kind::end && !(now = this->now(connection, table))) {
     return std::nullopt;
@@ -182,6 +188,13 @@ std::string why_not_new(Connection& connection, const std::string& process) {
          "them; "
          "or let it begin again, where `start` says: seriatim adopt " +
          shell_word(process) + " --reason TEXT";
+}
+
+std::string other_lanes_text(const std::string& process, unsigned cut, unsigned configured) {
+  return "process \"" + process + "\" was cut into " + std::to_string(cut) +
+         " lanes and is now configured with " + std::to_string(configured) +
+         ": set `lanes` back, or cut it anew: seriatim lanes " + shell_word(process) + " " +
+         std::to_string(configured);
 }
 
 std::string row_gone_text(const std::string& process) {

@@ -69,6 +69,10 @@ bool begin_process(Connection& connection, const Beginning& process,
 /// Why a process without a cursor is no new one: the ledger or the journal knows it. Empty: it is.
 [[nodiscard]] std::string why_not_new(Connection& connection, const std::string& process);
 
+/// What is said where a process is configured with another number of lanes than it is cut into.
+[[nodiscard]] std::string other_lanes_text(const std::string& process, unsigned cut,
+                                           unsigned configured);
+
 /// What is said of a cursor row that is missing though the process has begun.
 [[nodiscard]] std::string row_gone_text(const std::string& process);
 

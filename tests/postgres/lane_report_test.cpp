@@ -48,6 +48,18 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("lanes configured beyond those the process is cut into are not told to be gone") {
+  Desk desk;
+  REQUIRE(desk.relay().claim());
+  desk.target.process.lanes = 2;
+  const auto reports = desk.admin.status(desk.target);
+  REQUIRE(reports.size() == 2);
+  CHECK_FALSE(reports[0].lane.reason);
+  CHECK(reports[1].lane.reason == HaltReason::config_changed);
+  CHECK(contains(reports[1].lane.detail, "was cut into 1 lanes and is now configured with 2"));
+  CHECK(contains(reports[1].lane.detail, "seriatim lanes process 2"));
+}
+
 TEST_CASE("a lane held back by a transaction is fenced, and the transaction is named") {
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
     Desk desk(order);

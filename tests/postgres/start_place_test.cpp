@@ -92,7 +92,8 @@ TEST_CASE("a start place that is none is refused by check and by the lane, and b
   Desk desk;
   for (const auto& [start, what] :
        {std::pair{"17", "there is no row 17"}, std::pair{"begining", "is no place in table"},
-        std::pair{"2026-99-01", "is no place in table"}}) {
+        std::pair{"2026-99-01", "is no place in table"},
+        std::pair{"2999-01-01", "is still to come"}}) {
     CAPTURE(start);
     desk.target.source.start = start;
     auto lane = desk.relay();
