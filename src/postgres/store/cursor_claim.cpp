@@ -2,7 +2,7 @@
 #include "postgres/store/cursor_repository.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/wire/shell_word.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -14,15 +14,15 @@ Claim CursorRepository::claim() {
                            : std::nullopt;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto began = began_text();
-    const auto taken =
-        connection_.run(sql::claim, lane_and({lanes, holder_, lease_text(), backend, began}));
+    const auto taken = connection_.run(sql::store::claim,
+                                       lane_and({lanes, holder_, lease_text(), backend, began}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};
     }
-    const auto rows = connection_.run(sql::why_not_claimed, lane_and({lanes, began}));
+    const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);
-    const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
+    const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
       remember(seen[0]);
       return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false, {}};
