@@ -6,6 +6,7 @@ which version it shows, of which size, on which machine; `note`, where somebody 
 import json
 import os
 import platform
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -23,11 +24,18 @@ def machine():
     return f"{os.cpu_count()} × {model}, {memory} GB, Linux {platform.release()}"
 
 
+def commit_of_sources():
+    """Empty without git: a newcomer's machine need not have it."""
+    if shutil.which("git") is None:
+        return ""
+    return subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+
+
 def run_of(program, quick):
     """What all steps of a run share: taken down as it begins, for the load is then that of others."""
     version = subprocess.run([program, "version"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False).stdout
-    return {"version": f"{version.split()[-1]} ({commit.strip() or 'no commit'})",
+    commit = commit_of_sources()
+    return {"version": f"{version.split()[-1]} ({commit or 'no commit'})",
             "build": "preset release" if Path(program) == RELEASE else "another build, given by --program",
             "machine": machine(), "quick": quick, "load_before": round(os.getloadavg()[0], 1)}
 
