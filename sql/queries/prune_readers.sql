@@ -1,6 +1,7 @@
 -- Who reads rows of table $1 (oid): each cursor kept for it, for a table it is a partition of or for a
 -- partition of it; each that does not say what it was kept for; each kept for another table of its name
--- $2, retired names left out; and the configured processes ($3 their names, $4 the oids of their tables), with a cursor or without.
+-- $2; and the configured processes ($3 their names, $4 the oids of their tables), with a cursor or without.
+-- A retired name reads nothing.
 WITH RECURSIVE above AS (
     SELECT $1::oid AS oid
     UNION

@@ -233,8 +233,10 @@ void tell_broken(LaneReport& report, const SourceBroken& broken) {
   report.unread = UnreadRow{{}, broken.what(), broken.reason(), {}};
 }
 
-/// Why the lane is refused; empty: the process has not begun.
+/// Why a relay would refuse a lane, with the words for it.
 using Refused = std::pair<HaltReason, std::string>;
+
+/// `refused` is absent if the process has not begun.
 LaneRow never_claimed(const Target& target, unsigned lane, const std::optional<Refused>& refused) {
   LaneRow row;
   row.id = {target.process.name, lane, target.process.lanes};
@@ -247,7 +249,7 @@ LaneRow never_claimed(const Target& target, unsigned lane, const std::optional<R
   return row;
 }
 
-/// Of lanes without a row in a process that has some.
+/// For a lane without a row in a process that has some, `cut` of them.
 Refused why_without_row(const Target& target, unsigned lane, unsigned cut) {
   const auto& process = target.process.name;
   if (lane < cut) return {HaltReason::source_changed, row_gone_text(process)};

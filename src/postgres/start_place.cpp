@@ -185,8 +185,7 @@ std::string why_not_new(Connection& connection, const std::string& process) {
   if (!connection.run(sql::check_cursors, {process}).empty()) return {};  // began meanwhile
   return "process \"" + process + "\" has no cursor, but " + known +
          ": its rows in seriatim.cursor were deleted or not restored (SOURCE_CHANGED). Restore "
-         "them; "
-         "or let it begin again, where `start` says: seriatim adopt " +
+         "them; or let it begin again at `start`: seriatim adopt " +
          shell_word(process) + " --reason TEXT";
 }
 

@@ -56,6 +56,15 @@ struct Desk {
     wait_until("the relay says " + text, [&] { return contains(relay.log(), text); });
   }
 
+  /// All rows delivered as p, which is q from then on, in the configuration too.
+  void deliver_and_rename(int rows, const std::string& reason) {
+    insert(rows);
+    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
+    REQUIRE(stage.lines_in_log() == rows);
+    configure("q");
+    REQUIRE(stage.seriatim({"adopt", "q", "--from", "p", "--reason", reason}).code == 0);
+  }
+
   Stage stage;
   int runs = 0;
 };
@@ -66,11 +75,7 @@ TEST_SUITE("a lost cursor") {
   TEST_CASE("an instance started under the name of before a rename repeats no row") {
     Desk desk;
     auto& stage = desk.stage;
-    desk.insert(200);
-    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
-    REQUIRE(stage.lines_in_log() == 200);
-    desk.configure("q");
-    REQUIRE(stage.seriatim({"adopt", "q", "--from", "p", "--reason", "ticket 17"}).code == 0);
+    desk.deliver_and_rename(200, "ticket 17");
     auto renamed = desk.start("q");
     desk.insert(1);
     desk.wait_for_lines(201);
@@ -108,10 +113,7 @@ TEST_SUITE("a lost cursor") {
   TEST_CASE("a renamed process whose cursor is gone before it ran is no new one") {
     Desk desk;
     auto& stage = desk.stage;
-    desk.insert(5);
-    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
-    desk.configure("q");
-    REQUIRE(stage.seriatim({"adopt", "q", "--from", "p", "--reason", "ticket 17"}).code == 0);
+    desk.deliver_and_rename(5, "ticket 17");
     stage.database.run("DELETE FROM seriatim.cursor WHERE process_name = 'q'");
     const auto again = stage.seriatim({"run", "--drain"});
     CAPTURE(again.err);
@@ -123,10 +125,7 @@ TEST_SUITE("a lost cursor") {
   TEST_CASE("a name is taken back by adopting from the new one, and from no other") {
     Desk desk;
     auto& stage = desk.stage;
-    desk.insert(3);
-    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
-    desk.configure("q");
-    REQUIRE(stage.seriatim({"adopt", "q", "--from", "p"}).code == 0);
+    desk.deliver_and_rename(3, "back soon");
     desk.configure("r");
     CHECK(stage.seriatim({"adopt", "r", "--from", "p"}).code == 1);  // p has no cursor to give
     CHECK(stage.seriatim({"adopt", "r"}).code == 0);                 // another process
