@@ -233,6 +233,15 @@ TEST_CASE(
       CHECK(deliver(handler, make_record("{}")).must_halt == last);
     }
   }
+  SUBCASE("a part of an answer, closed in good order, is one of the three") {
+    Reply part;
+    part.raw = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf";
+    part.close_after = true;
+    receiver.push({part, part, part});
+    for (const bool last : {false, false, true}) {
+      CHECK(deliver(handler, make_record("{}")).must_halt == last);
+    }
+  }
   SUBCASE("another row begins anew") {
     receiver.push({garbage, garbage, garbage, garbage, garbage});
     for (const bool last : {false, false}) {

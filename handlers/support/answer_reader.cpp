@@ -78,15 +78,15 @@ class AnswerReader::Impl {
     }
   }
 
+  /// In good order, by the receiver: what it said it has said, so a part of an answer will be one
+  /// the next time too.
   void closed() {
     if (ended_) return;
-    if (!answered_) {
-      return end(buffer_.size() == 0 ? "connection closed"
-                                     : "connection closed within the answer's head");
-    }
+    if (!answered_ && buffer_.size() == 0) return end("connection closed");
+    if (!answered_) return end_unreadable("connection closed within the answer's head");
     beast::error_code error;
     parser_->put_eof(error);
-    if (error) return end(error.message());
+    if (error) return end_unreadable(error.message());
     complete();
   }
 

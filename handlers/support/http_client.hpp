@@ -43,7 +43,7 @@ struct HttpFailure {
   enum class Kind {
     not_sent,  ///< the receiver cannot have the whole request
     refused,   ///< the target or its certificate is not acceptable: nothing was sent
-    lost,      ///< the request was sent, the answer is missing or breaks off
+    lost,      ///< the request was sent, the answer is missing or cut off by an error
     /// The request was sent, and what came is no answer of HTTP: the same will come again.
     unreadable,
   };
