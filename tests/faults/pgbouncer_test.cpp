@@ -194,6 +194,15 @@ TEST_SUITE("PgBouncer") {
     CHECK(postgres::Admin(outbox.url()).status(target).at(0).lag_records == 0);
   }
 
+  TEST_CASE("a role or database whose sessions run no triggers is refused behind a pooler too") {
+    Outbox outbox(one_backend());
+    outbox.database.run("ALTER DATABASE " + outbox.database.name() +
+                        " SET session_replication_role = replica");
+    CHECK_THROWS_WITH_AS(postgres::Admin(outbox.url()).status({process(), source()}),
+                         doctest::Contains("session_replication_role is not origin in sessions"),
+                         SourceBroken);
+  }
+
   TEST_CASE("a table that becomes unsound halts a lane behind a pooler too") {
     Outbox outbox(one_backend());
     outbox.append(1);
