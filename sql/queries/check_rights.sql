@@ -1,15 +1,15 @@
 -- What our role may not do in schema seriatim, as the statements that would let it.
-WITH needed (kind, object, id, privilege, required) AS (
-    SELECT 'SCHEMA', 'seriatim', n.oid, 'USAGE', true
+WITH needed (kind, object, id, privilege) AS (
+    SELECT 'SCHEMA', 'seriatim', n.oid, 'USAGE'
     FROM pg_namespace AS n WHERE n.nspname = 'seriatim'
     UNION ALL
-    SELECT 'TABLE', format('seriatim.%I', c.relname), c.oid, right_to.privilege, true
+    SELECT 'TABLE', format('seriatim.%I', c.relname), c.oid, right_to.privilege
     FROM (VALUES ('cursor', 'SELECT'), ('cursor', 'INSERT'), ('cursor', 'UPDATE'),
                  ('ledger', 'SELECT'), ('ledger', 'INSERT'), ('ledger', 'UPDATE'),
                  ('ledger', 'DELETE'), ('parked', 'SELECT'), ('parked', 'INSERT'),
                  ('parked', 'UPDATE'), ('parked', 'DELETE'), ('instance', 'SELECT'),
                  ('instance', 'INSERT'), ('instance', 'UPDATE'), ('instance', 'DELETE'),
-                 ('journal', 'INSERT'),
+                 ('journal', 'SELECT'), ('journal', 'INSERT'),
                  ('migration', 'SELECT'), ('lanes', 'SELECT'),
                  ('instances', 'SELECT')) AS right_to (name, privilege)
     JOIN pg_class AS c ON c.relname = right_to.name

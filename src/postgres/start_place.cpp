@@ -173,14 +173,10 @@ std::string why_not_new(Connection& connection, const std::string& process) {
   } else if (const auto old = connection.run(sql::former_name, {process}); !old.empty()) {
     known = "it took the place of process \"" + old[0]["process_name"].as<std::string>() + '"';
   } else {
-    try {
-      const auto claim =
-          connection.run(sql::latest_act, {process, "claim", std::nullopt, std::nullopt});
-      if (claim.empty()) return {};
-      known = "seriatim.journal says that it ran at " + claim[0]["at"].as<std::string>();
-    } catch (const SourceBroken&) {  // this role may not read the journal
-      return {};
-    }
+    const auto claim =
+        connection.run(sql::latest_act, {process, "claim", std::nullopt, std::nullopt});
+    if (claim.empty()) return {};
+    known = "seriatim.journal says that it ran at " + claim[0]["at"].as<std::string>();
   }
   if (!connection.run(sql::check_cursors, {process}).empty()) return {};  // began meanwhile
   return "process \"" + process + "\" has no cursor, but " + known +
