@@ -5,7 +5,7 @@ WITH halted AS (
     SET state = 'halted', failed_id = $4, detail = $5, reason = $6, next_attempt_at = NULL
     WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
       AND state IN ('running', 'retrying')
-      AND ($7::bigint IS NULL OR (extract(epoch FROM created_at) * 1000000)::bigint = $7::bigint)
+      AND ($7::timestamptz IS NULL OR created_at = $7::timestamptz)
     RETURNING *
 ), journalled AS (
     INSERT INTO seriatim.journal

@@ -8,6 +8,7 @@
 -- $8, $9 late_rows = 'deliver': sequence and plan when the batch was read: a statement of a session given up
 -- may arrive late, with a plan of rows that went out since
 -- $10 rows the first call may take  $11 a parked row goes out again: handed_to when it was read
+-- $12 when the process began, as in lock_cursor.sql
 WITH known (durable) AS (
     {known}
 )
@@ -19,6 +20,7 @@ SET attempts = attempts + $7::integer, state = 'running', next_attempt_at = NULL
     looked_at = coalesce($6::timestamptz, looked_at),
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
+  AND created_at = $12::timestamptz
   AND state IN ('running', 'retrying')
   AND ($8::bigint IS NULL OR sequence = $8::bigint)
   AND ($9::text[] IS NULL OR planned_ids = $9::text[])

@@ -92,7 +92,8 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
                                   {"lane", "$2"},
                                   {"epoch", "$3"},
                                   {"position_at", "$4"},
-                                  {"position_id", "$5"}});
+                                  {"position_id", "$5"},
+                                  {"began", "$6"}});
   advance_ = fill(sql::advance_cursor, {{"plan", ""}});
   advance_plan_ = fill(sql::advance_cursor, {{"plan", sql::plan_goes_on}});
   advance_sure_ = fill(sql::advance_surely, {{"advance", advance_}});
@@ -143,7 +144,8 @@ Params CursorRepository::start_params(std::uint64_t epoch, bool again, std::size
        again ? "0" : "1", plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
        plan ? some(array_text(plan->ids_before)) : std::nullopt, std::to_string(next_rows),
        plan && plan->handed_to_before ? some(std::to_string(*plan->handed_to_before))
-                                      : std::nullopt});
+                                      : std::nullopt,
+       began_text()});
 }
 
 bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows,
@@ -175,17 +177,22 @@ bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
   return !stands || (stands->epoch == epoch && is_active(stands->state));
 }
 
+Params CursorRepository::lock_params(std::uint64_t epoch,
+                                     const std::optional<Position>& position) const {
+  return lane_and({expected(epoch), at(position), id(position), began_text()});
+}
+
 bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Position>& position) {
   if (connection_.direct()) {
-    return connection_.begin_prepared(
-        {lock_, lane_and({expected(epoch), at(position), id(position)})});
+    return connection_.begin_prepared({lock_, lock_params(epoch, position)});
   }
   return !connection_
               .begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
                                              {"lane", std::to_string(lane_.lane)},
                                              {"epoch", expected(epoch)},
                                              {"position_at", literal(at(position))},
-                                             {"position_id", literal(id(position))}}))
+                                             {"position_id", literal(id(position))},
+                                             {"began", literal(began_text())}}))
               .empty();
 }
 
@@ -217,7 +224,7 @@ Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move&
   auto params = advance_params(epoch, move);
   if (move.starts_next) params.emplace_back("1");
   return {{move.starts_next ? advance_sure_ : advance_, std::move(params)},
-          {lock_, lane_and({expected(epoch), at(move.to), id(move.to)})}};
+          {lock_, lock_params(epoch, move.to)}};
 }
 
 Connection::Ahead CursorRepository::ahead(std::uint64_t epoch,
@@ -346,8 +353,7 @@ std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view stateme
                                                         const std::optional<Position>& position,
                                                         std::optional<Move> next) {
   const bool locked = connection_.commit_with(
-      {{statement, params}, {lock_, lane_and({expected(epoch), at(position), id(position)})}},
-      ahead(epoch, next));
+      {{statement, params}, {lock_, lock_params(epoch, position)}}, ahead(epoch, next));
   if (!locked) return look();
   locked_.emplace(epoch, position);
   remember_sent(epoch, std::move(next));
@@ -373,7 +379,7 @@ bool CursorRepository::change(std::string_view sql, const Params& params) {
 bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
   return change(sql::note_retry,
                 lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
-                          std::to_string(delay.count()), lease_text()}));
+                          std::to_string(delay.count()), lease_text(), began_text()}));
 }
 
 bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {

@@ -105,8 +105,11 @@ class CursorRepository {
   [[nodiscard]] Connection::Ahead ahead(std::uint64_t epoch, const std::optional<Move>& next) const;
   void remember_sent(std::uint64_t epoch, std::optional<Move> move);
   bool asks_what_is_flushed();
+  [[nodiscard]] Params lock_params(std::uint64_t epoch,
+                                   const std::optional<Position>& position) const;
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
+  [[nodiscard]] std::optional<std::int64_t> began() const;
   [[nodiscard]] std::optional<std::string> began_text() const;
   std::optional<std::string> create();
   void refuse_strange(const pqxx::row& row) const;

@@ -47,6 +47,34 @@ TEST_CASE("a cursor made anew by somebody else is refused by a look too, at the 
   CHECK_THROWS_WITH_AS(first.session->look(), doctest::Contains("was made anew"), SourceBroken);
 }
 
+TEST_CASE(
+    "the holder of a cursor that was made anew counts, locks and notes nothing in the new one") {
+  Outbox database;
+  database.append();
+  TestLane first(database, {}, "first");
+  REQUIRE(first.claim());
+  database.run("DELETE FROM seriatim.cursor; DELETE FROM seriatim.journal");
+  TestLane second(database, {}, "second");
+  REQUIRE(second.claim());
+  const auto epoch = first.cursor.epoch;
+  REQUIRE(second.cursor.epoch == epoch);
+  const auto as_it_was = database.value("SELECT c::text FROM seriatim.cursor AS c");
+  const auto refused = [](auto&& act) {
+    try {
+      return !act();
+    } catch (const SourceBroken& broken) {
+      return broken.reason() == HaltReason::source_changed;
+    }
+  };
+  CHECK(refused([&] { return first.session->start(epoch); }));
+  CHECK(refused([&] { return first.session->lock(epoch, std::nullopt); }));
+  CHECK(refused([&] { return first.session->note_retry(epoch, {"1", "busy"}, milliseconds{5}); }));
+  CHECK(refused([&] { return first.session->halt(epoch, HaltReason::poison, {"1", "bad"}); }));
+  CHECK(database.value("SELECT c::text FROM seriatim.cursor AS c") == as_it_was);
+  CHECK(second.session->start(epoch));
+  CHECK(second.session->lock(epoch, std::nullopt));
+}
+
 TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {
   Outbox database;
   TestLane lane(database, {});
