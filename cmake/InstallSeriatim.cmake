@@ -12,6 +12,9 @@ install(DIRECTORY include/seriatim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET seriatim_app)
   install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET seriatim_lab)
+  install(TARGETS seriatim_lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lab)
+endif()
 
 configure_package_config_file(cmake/seriatimConfig.cmake.in
   ${CMAKE_BINARY_DIR}/seriatimConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/seriatim)

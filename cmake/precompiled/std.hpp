@@ -1,5 +1,6 @@
-// Read once for all rooms: half of a translation unit's time went into these (cmake/Precompiled.cmake).
-// The preset clang compiles without, so a file that does not include what it needs is found.
+// Read once for all rooms: half of a translation unit's time went into these
+// (cmake/Precompiled.cmake). The preset clang compiles without, so a file that does not include
+// what it needs is found.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -8,13 +8,13 @@
 #include <random>
 
 #include "app/config_file.hpp"
+#include "app/lab/verbs.hpp"
 #include "app/signals.hpp"
-#include "app/verbs/verbs.hpp"
 #include "embedded/embedded_server.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::app {
+namespace seriatim::app::lab {
 
 namespace fs = std::filesystem;
 
@@ -94,8 +94,9 @@ torture::Settings settings_from(const TortureVerb& verb) {
   settings.freeze = verb.freeze || verb.all_faults;
   settings.terminate_backends = verb.terminate_backends || verb.all_faults;
   settings.net = verb.net || verb.all_faults;
-  settings.relay_program = verb.relay_program.empty() ? fs::read_symlink("/proc/self/exe")
-                                                      : fs::path(verb.relay_program);
+  settings.relay_program = verb.relay_program.empty()
+                               ? fs::read_symlink("/proc/self/exe").replace_filename("seriatim")
+                               : fs::path(verb.relay_program);
   settings.keep = verb.keep;
   return settings;
 }
@@ -173,4 +174,4 @@ Exit perform(const TortureVerb& verb, Context& context) {
   return report.clean() ? Exit::done : Exit::failure;
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::app::lab

@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "app/lab/verbs.hpp"
 #include "app/signals.hpp"
-#include "app/verbs/verbs.hpp"
 #include "embedded/embedded_server.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::app {
+namespace seriatim::app::lab {
 
 namespace fs = std::filesystem;
 
@@ -107,4 +107,4 @@ Exit perform(const BenchRelayVerb&, Context&) {
   return bench::relay_part() == 0 ? Exit::done : Exit::failure;
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::app::lab
