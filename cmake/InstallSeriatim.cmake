@@ -11,8 +11,6 @@ install(EXPORT seriatimTargets NAMESPACE seriatim:: DESTINATION ${CMAKE_INSTALL_
 install(DIRECTORY include/seriatim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET seriatim_app)
   install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-if(TARGET seriatim_lab)
   install(TARGETS seriatim_lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lab)
 endif()
 

@@ -149,6 +149,27 @@ TEST_CASE("init --print needs no database") {
   CHECK(contains(ended.out, "CREATE TABLE seriatim.cursor"));
 }
 
+TEST_CASE("torture and bench say which package has them if their program is missing") {
+  const TemporaryFolder folder;
+  const auto alone = folder.path() / "seriatim";
+  std::filesystem::copy_file(SERIATIM_PROGRAM, alone);
+  Process::Options options;
+  options.environment["PATH"] = "/usr/bin:/bin";
+  for (const char* verb : {"torture", "bench"}) {
+    CAPTURE(verb);
+    const auto ended = run({alone.string(), verb, "--help"}, options);
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    CHECK(contains(ended.err, std::string("seriatim ") + verb + ": the program seriatim-lab"));
+    CHECK(contains(ended.err, "Install the package seriatim-lab"));
+    options.environment["PATH"] =
+        std::filesystem::path(SERIATIM_PROGRAM).parent_path().string() + ":/usr/bin:/bin";
+    CHECK(contains(run({alone.string(), verb, "--help"}, options).out,
+                   std::string("Usage: seriatim ") + verb));
+    options.environment["PATH"] = "/usr/bin:/bin";
+  }
+}
+
 TEST_CASE("output that cannot be written is a failure, not silence") {
   Process::Options options;
   options.out_file = "/dev/full";
