@@ -4,7 +4,7 @@
 #include "support/certificates.hpp"
 #include "support/http_client.hpp"
 #include "support/http_receiver.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/process.hpp"
 
 #include <fstream>
 

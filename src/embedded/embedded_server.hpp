@@ -15,7 +15,7 @@ namespace seriatim::embedded {
 /// then own the folder (it is created so) and be able to enter the folders above it.
 /// Lifetime: the server also stops when the thread that made it ends, so that nothing is left
 /// running after kill -9. A constructor that throws leaves nothing running.
-/// Errors: Error naming the missing package, or with the end of the server's log.
+/// Errors: std::runtime_error naming the missing package, or with the end of the server's log.
 class EmbeddedServer {
  public:
   struct Options {

@@ -7,7 +7,6 @@
 #include "support/http_receiver.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
 

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 

@@ -9,7 +9,7 @@
 #include "seriatim/postgres.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/process.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;

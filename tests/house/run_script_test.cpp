@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 namespace fs = std::filesystem;

@@ -9,6 +9,7 @@
 #include "app/lab/verbs.hpp"
 #include "app/signals.hpp"
 #include "embedded/embedded_server.hpp"
+#include "lab/process/temporary_folder.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app::lab {
@@ -28,41 +29,18 @@ void tell(const std::string& line) {
 /// A server of our own, as PostgreSQL comes but for what would disturb a measurement of seconds.
 class PrivateServer {
  public:
-  PrivateServer(unsigned max_connections, std::stop_token stop) {
-    std::string name = (fs::temp_directory_path() / "seriatim-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
-    folder_ = name;
-    // Account postgres must be able to enter it where all runs as root.
-    fs::permissions(folder_, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
-    try {
-      server_.emplace(embedded::EmbeddedServer::Options{
-          folder_ / "postgres",
-          {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
-           "max_connections=" + std::to_string(max_connections)},
-          {},
-          std::move(stop)});
-    } catch (...) {
-      remove();
-      throw;
-    }
-  }
-  ~PrivateServer() {
-    server_.reset();
-    remove();
-  }
-  PrivateServer(const PrivateServer&) = delete;
-  PrivateServer& operator=(const PrivateServer&) = delete;
+  PrivateServer(unsigned max_connections, std::stop_token stop)
+      : server_({folder_.path() / "postgres",
+                 {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
+                  "max_connections=" + std::to_string(max_connections)},
+                 {},
+                 std::move(stop)}) {}
 
-  [[nodiscard]] const embedded::EmbeddedServer& get() const { return *server_; }
+  [[nodiscard]] const embedded::EmbeddedServer& get() const { return server_; }
 
  private:
-  void remove() const {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  fs::path folder_;
-  std::optional<embedded::EmbeddedServer> server_;
+  lab::TemporaryFolder folder_{"bench"};
+  embedded::EmbeddedServer server_;
 };
 
 bench::Settings settings_from(const BenchVerb& verb) {

@@ -11,6 +11,7 @@
 #include "app/lab/verbs.hpp"
 #include "app/signals.hpp"
 #include "embedded/embedded_server.hpp"
+#include "lab/process/temporary_folder.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/error.hpp"
 
@@ -26,34 +27,6 @@ constexpr std::chrono::minutes judgement_max{15};
 void tell(const std::string& line) {
   complain("seriatim torture: " + line + '\n');
 }
-
-/// Logs, and the data of a private server: evidence from the run's start on, until it is known that
-/// nothing is to be shown.
-class Folder {
- public:
-  explicit Folder(std::uint64_t seed) {
-    std::string name =
-        (fs::temp_directory_path() / ("seriatim-torture-" + std::to_string(seed) + "-XXXXXX"))
-            .string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
-    path_ = name;
-    // Account postgres must be able to enter it where all runs as root.
-    fs::permissions(path_, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-    fs::remove(path_, ignored);  // if nothing came to be in it
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  void keep(bool kept) { kept_ = kept; }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-  bool kept_ = false;
-};
 
 /// fsync = off: a crash of the server alone loses nothing the kernel has. Nothing but a commit that
 /// waits writes the log in time.
@@ -102,7 +75,7 @@ torture::Settings settings_from(const TortureVerb& verb) {
 }
 
 /// "embedded": a server of our own, in the run's folder.
-void find_server(const TortureVerb& verb, const Folder& folder, Context& context,
+void find_server(const TortureVerb& verb, const lab::TemporaryFolder& folder, Context& context,
                  std::unique_ptr<embedded::EmbeddedServer>& server, torture::Settings& settings,
                  const std::stop_token& stop) {
   const bool restart = verb.restart_server || verb.all_faults;
@@ -152,7 +125,9 @@ Exit perform(const TortureVerb& verb, Context& context) {
   tell("seed " + std::to_string(settings.seed));
   // Before the database is asked anything: its connections have threads.
   const Signals signals(judgement_max, [](int) { tell("ending early; judging what happened"); });
-  Folder folder(settings.seed);
+  // Logs, and the data of a private server: evidence from the run's start on, until it is known
+  // that nothing is to be shown.
+  lab::TemporaryFolder folder("torture-" + std::to_string(settings.seed));
   settings.folder = folder.path();
   std::unique_ptr<embedded::EmbeddedServer> server;
   find_server(verb, folder, context, server, settings, signals.token());

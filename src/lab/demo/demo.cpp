@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,8 +12,9 @@
 #include "app/signals.hpp"
 #include "embedded/embedded_server.hpp"
 #include "lab/demo/bookings.hpp"
-#include "lab/demo/child.hpp"
 #include "lab/demo/sms_provider.hpp"
+#include "lab/process/process.hpp"
+#include "lab/process/temporary_folder.hpp"
 #include "postgres/admin/admin.hpp"
 #include "seriatim/postgres.hpp"
 
@@ -30,28 +32,21 @@ void say(const std::string& text) {
   print(text + '\n');
 }
 
-/// A folder of its own, gone at the end unless it is to be kept.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "seriatim-demo-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder can be made in " + name);
-    path_ = name;
-    fs::permissions(path_, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!keep_) fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  void keep() { keep_ = true; }
+/// `seriatim` as a program of its own, which ends when this one does. A signal of the terminal is for
+/// this one, which then stops the other.
+std::vector<std::string> seriatim(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), fs::read_symlink("/proc/self/exe").string());
+  return arguments;
+}
 
- private:
-  fs::path path_;
-  bool keep_ = false;
-};
+lab::Process::Options into(const std::string& log) {
+  lab::Process::Options options;
+  options.out_file = log;
+  options.err_with_out = true;
+  options.group = lab::Process::Group::own;
+  options.death_signal = SIGTERM;
+  return options;
+}
 
 constexpr const char* configuration = R"toml([database]
 url = "{database}"
@@ -85,12 +80,12 @@ class Demo {
         server_({folder_.path() / "postgres", {}, {}, stop_}),
         config_(folder_.path() / "seriatim.toml"),
         log_(folder_.path() / "relay.log") {
-    if (options_.keep) folder_.keep();  // there is something to keep from now on
+    folder_.keep(options_.keep);  // there is something to keep from now on
   }
 
   int run() {
     prepare();
-    RelayChild relay({"run", "--config", config_.string()}, log_);
+    lab::Process relay(seriatim({"run", "--config", config_.string()}), into(log_));
     bookings_->start(4);
     const auto began = Clock::now();
     watch_until(began + options_.length * 3 / 10, relay);
@@ -101,7 +96,7 @@ class Demo {
     bookings_->stop();
     say("\nNobody books any more; the relay delivers what is left.");
     const bool drained = wait_until([&] { return status().lag_records == 0; }, relay);
-    const int ended = relay.stop();
+    const int ended = relay.stop(stop_max).code;
     return verdict(drained, ended);
   }
 
@@ -124,7 +119,7 @@ class Demo {
     for (const auto& argument : arguments) line += ' ' + argument;
     say(line);
     arguments.insert(arguments.end(), {"--config", config_.string()});
-    say(seriatim_says(arguments));
+    say(lab::run(seriatim(arguments), into("")).out);
   }
 
   postgres::LaneReport status() {
@@ -136,7 +131,7 @@ class Demo {
     return postgres::Admin(server_.url()).status({process, source}).at(0);
   }
 
-  void watch_until(Clock::time_point end, RelayChild& relay) {
+  void watch_until(Clock::time_point end, lab::Process& relay) {
     while (Clock::now() < end) {
       demand_alive(relay);
       const auto lane = status();
@@ -153,7 +148,7 @@ class Demo {
     }
   }
 
-  std::string poison(RelayChild& relay) {
+  std::string poison(lab::Process& relay) {
     const auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00000");
     say("\nBooking " + id + " has a number that does not exist. Its turn comes:");
     if (!wait_until([&] { return status().lane.state == LaneState::halted; }, relay)) {
@@ -174,7 +169,7 @@ class Demo {
   }
 
   /// False when it is not so after a while.
-  bool wait_until(const std::function<bool()>& fact, RelayChild& relay) {
+  bool wait_until(const std::function<bool()>& fact, lab::Process& relay) {
     const auto deadline = Clock::now() + 30s;
     while (!fact()) {
       demand_alive(relay);
@@ -184,12 +179,12 @@ class Demo {
     return true;
   }
 
-  void demand_alive(RelayChild& relay) {
+  void demand_alive(lab::Process& relay) {
     if (stop_.stop_requested()) {
       throw Error("stopped by a signal before the verdict" +
                   (options_.keep ? "; kept: " + folder_.path().string() : ""));
     }
-    if (relay.running()) return;
+    if (relay.runs()) return;
     std::ifstream log(log_);
     throw Error("the relay ended by itself; its log says:\n" +
                 std::string(std::istreambuf_iterator<char>(log), {}));
@@ -219,7 +214,7 @@ class Demo {
 
   DemoOptions options_;
   std::stop_token stop_;
-  Folder folder_;
+  lab::TemporaryFolder folder_{"demo"};
   embedded::EmbeddedServer server_;
   fs::path config_;
   fs::path log_;

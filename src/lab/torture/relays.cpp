@@ -22,6 +22,7 @@ standby_interval = "100ms"
 poll_interval_max = "50ms"
 )";
 constexpr const char* deadline_with_faults = "2s";  // + the lane's slack of 5 s: Relays::tolerance
+constexpr std::chrono::seconds stop_max{20};
 constexpr const char* deadline_without = "30s";
 
 std::string process_section(const Settings& settings, const Stage& stage, std::size_t number,
@@ -42,15 +43,11 @@ std::string process_section(const Settings& settings, const Stage& stage, std::s
 }  // namespace
 
 Relays::Relays(const Settings& settings, const Stage& stage, const Ways& ways)
-    : settings_(settings), stage_(stage) {
-  const auto config = settings.folder / "relay.toml";
-  std::ofstream(config) << configuration(ways);
-  for (unsigned i = 0; i < settings.relays; ++i) {
-    relays_.push_back(std::make_unique<RelayProcess>(
-        std::vector<std::string>{settings.relay_program, "run", "--config", config},
-        RelayProcess::Environment{{"SERIATIM_TORTURE_DATABASE", ways.database_url}},
-        settings.folder / ("relay-" + std::to_string(i) + ".log")));
-  }
+    : settings_(settings),
+      stage_(stage),
+      database_url_(ways.database_url),
+      relays_(settings.relays) {
+  std::ofstream(settings.folder / "relay.toml") << configuration(ways);
 }
 
 /// The URL comes by the environment: it may hold a password.
@@ -63,12 +60,25 @@ std::string Relays::configuration(const Ways& ways) const {
 }
 
 void Relays::start() {
-  for (auto& relay : relays_) relay->start();
+  for (std::size_t i = 0; i < relays_.size(); ++i) start(i);
+}
+
+void Relays::start(std::size_t number) {
+  lab::Process::Options options;
+  options.environment = {{"SERIATIM_TORTURE_DATABASE", database_url_}};
+  options.out_file = settings_.folder / ("relay-" + std::to_string(number) + ".log");
+  options.err_with_out = true;
+  options.group = lab::Process::Group::own;
+  options.death_signal = SIGKILL;
+  relays_[number] = std::make_unique<lab::Process>(
+      std::vector<std::string>{settings_.relay_program, "run", "--config",
+                               settings_.folder / "relay.toml"},
+      options);
 }
 
 void Relays::kill(std::size_t number) {
   relays_[number]->kill();
-  relays_[number]->start();
+  start(number);
 }
 
 void Relays::freeze(std::size_t number) {
@@ -82,11 +92,11 @@ void Relays::thaw(std::size_t number) {
 std::vector<std::string> Relays::revive() {
   std::vector<std::string> said;
   for (std::size_t i = 0; i < relays_.size(); ++i) {
-    const auto status = relays_[i]->ended();
-    if (!status) continue;
+    const auto ended = relays_[i]->wait_at_most({});
+    if (!ended) continue;
     said.push_back("relay " + std::to_string(i) + " ended by itself with " +
-                   std::to_string(*status) + "; see relay-" + std::to_string(i) + ".log");
-    relays_[i]->start();
+                   std::to_string(ended->code) + "; see relay-" + std::to_string(i) + ".log");
+    start(i);
   }
   return said;
 }
@@ -94,7 +104,7 @@ std::vector<std::string> Relays::revive() {
 std::vector<std::string> Relays::stop() {
   std::vector<std::string> said;
   for (std::size_t i = 0; i < relays_.size(); ++i) {
-    const int status = relays_[i]->stop();
+    const int status = relays_[i]->stop(stop_max).code;
     // A connection that a proxy keeps alive and hands nothing on of can outlast the relay's grace.
     const bool grace_over = settings_.net && status == 128 + SIGTERM;
     if (status == 0 || grace_over) continue;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/torture/relay_process.hpp"
+#include "lab/process/process.hpp"
 #include "lab/torture/stage.hpp"
 #include "lab/torture/torture.hpp"
 
@@ -38,11 +38,14 @@ class Relays {
   static constexpr std::chrono::milliseconds lease{1'000};
 
  private:
+  /// In a process group of its own, so a Ctrl-C at the terminal is not for it.
+  void start(std::size_t number);
   [[nodiscard]] std::string configuration(const Ways& ways) const;
 
   const Settings& settings_;
   const Stage& stage_;
-  std::vector<std::unique_ptr<RelayProcess>> relays_;
+  std::string database_url_;
+  std::vector<std::unique_ptr<lab::Process>> relays_;
 };
 
 }  // namespace seriatim::torture

@@ -11,7 +11,6 @@
 
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 using namespace std::chrono_literals;

@@ -1,4 +1,4 @@
-#include "support/free_port.hpp"
+#include "lab/process/free_port.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -6,21 +6,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 
-namespace seriatim::testing {
+namespace seriatim::lab {
 
 namespace {
 
-/// A name beside the port, as a lock that ends with this process: two test programs that ask at
+/// A name beside the port, as a lock that ends with this process: two programs that ask at
 /// once must not be told the same port, for their servers take it later.
 bool claim(int port) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  const auto text = "seriatim-test-port-" + std::to_string(port);
+  const auto text = "seriatim-port-" + std::to_string(port);
   text.copy(name.sun_path + 1, text.size());  // from the second byte on: no file
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -43,7 +44,7 @@ bool is_free(int port) {
 }  // namespace
 
 int free_port() {
-  static int next = 21'000 + getpid() % 5'000;
+  static std::atomic<int> next = 21'000 + getpid() % 5'000;
   for (int attempt = 0; attempt < 1'000; ++attempt) {
     const int port = next++;
     if (claim(port) && is_free(port)) return port;
@@ -51,4 +52,4 @@ int free_port() {
   throw std::runtime_error("no free port on 127.0.0.1");
 }
 
-}  // namespace seriatim::testing
+}  // namespace seriatim::lab
