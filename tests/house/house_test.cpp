@@ -194,8 +194,8 @@ TEST_SUITE("the house") {
   }
 
   TEST_CASE("the private server stands alone") {
-    CHECK(lines(trespasses("src/embedded",
-                           {"seriatim/error.hpp", "embedded/", "lab/process/"})) == "");
+    CHECK(lines(trespasses("src/embedded", {"seriatim/error.hpp", "embedded/", "lab/process/"})) ==
+          "");
   }
 
   TEST_CASE("what starts processes and servers sees the standard library only") {
@@ -207,14 +207,16 @@ TEST_SUITE("the house") {
   }
 
   TEST_CASE("the torture kit shares no code with the relay it judges") {
-    CHECK(lines(trespasses("src/lab/torture",
-                           {"seriatim/position.hpp", "seriatim/error.hpp", "lab/torture/",
-                            "lab/process/", "lab/proxy/", "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
+    CHECK(lines(trespasses("src/lab/torture", {"seriatim/position.hpp", "seriatim/error.hpp",
+                                               "lab/torture/", "lab/process/", "lab/proxy/",
+                                               "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) ==
+          "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {
     CHECK(lines(trespasses("src/lab/bench", {"seriatim/", "lab/bench/", "lab/process/", "boost/",
-                                             "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) == "");
+                                             "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) ==
+          "");
   }
 
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {

@@ -106,9 +106,8 @@ KafkaServer::KafkaServer()
             "PlainLoginModule required user_relay=\"open sesame\";\n"
             "listener.name.secure.ssl.keystore.type=PEM\n"
             "listener.name.secure.ssl.keystore.location=" +
-            file("own.pem").string() +
-            "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" + file("data").string() +
-            "\nmessage.max.bytes=" + std::to_string(message_bytes_max) +
+            file("own.pem").string() + "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" +
+            file("data").string() + "\nmessage.max.bytes=" + std::to_string(message_bytes_max) +
             "\nauto.create.topics.enable=false\noffsets.topic.replication.factor=1\n"
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
             // After a kill -9 the controller waits for so long before it takes the broker back.

@@ -7,8 +7,8 @@
 
 namespace seriatim::testing {
 
-/// An Apache Kafka server of its own: one node that is broker and controller (KRaft). Topics are made
-/// by `make_topic` only; messages up to 2 MiB. It takes some seconds to start: share it.
+/// An Apache Kafka server of its own: one node that is broker and controller (KRaft). Topics are
+/// made by `make_topic` only; messages up to 2 MiB. It takes some seconds to start: share it.
 class KafkaServer final : public BrokerServer {
  public:
   static constexpr std::size_t message_bytes_max = 2 << 20;

@@ -39,11 +39,11 @@ class SharedServer {
  public:
   SharedServer()
       : server_({folder_.path() / "server",
-            {"fsync=off", "max_prepared_transactions=64", "max_connections=600",
-             "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
-             // Nothing but a commit that waits makes a commit durable.
-             "wal_writer_delay=10s", "wal_writer_flush_after=1GB"},
-            {}}) {
+                 {"fsync=off", "max_prepared_transactions=64", "max_connections=600",
+                  "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
+                  // Nothing but a commit that waits makes a commit durable.
+                  "wal_writer_delay=10s", "wal_writer_flush_after=1GB"},
+                 {}}) {
     SqlSession(server_.url()).run("CREATE DATABASE seriatim_template");
     postgres::migrate(server_.url("seriatim_template"));
   }

@@ -33,10 +33,10 @@ RabbitmqServer::RabbitmqServer(Options options)
                "\nssl_options.keyfile = " + file("own.key").string() + "\n";
   }
   write("rabbitmq.conf", settings + wanted_.settings);
-  mapper_.emplace(std::vector<std::string>{"/usr/bin/epmd", "-port",
-                                           std::to_string(port_of_mapper_), "-address",
-                                           "127.0.0.1"},
-                  program("mapper.log"));
+  mapper_.emplace(
+      std::vector<std::string>{"/usr/bin/epmd", "-port", std::to_string(port_of_mapper_),
+                               "-address", "127.0.0.1"},
+      program("mapper.log"));
   if (wanted_.started) start();
 }
 
@@ -65,7 +65,6 @@ std::vector<std::string> RabbitmqServer::in_folder(const std::string& program) c
           "detached=1",  // no shell stays between us and the server
           programs + program};
 }
-
 
 std::vector<std::string> RabbitmqServer::command() const {
   return in_folder("rabbitmq-server");

@@ -55,10 +55,10 @@ std::vector<std::string> RedisServer::command() const {
                                  "--port",
                                  wanted_.tls ? "0" : number};
   if (wanted_.tls) {
-    words.insert(words.end(),
-                 {"--tls-port", number, "--tls-auth-clients", "no", "--tls-ca-cert-file", ca_file(),
-                  "--tls-cert-file", file("own.pem").string(), "--tls-key-file",
-                  file("own.key").string()});
+    words.insert(
+        words.end(),
+        {"--tls-port", number, "--tls-auth-clients", "no", "--tls-ca-cert-file", ca_file(),
+         "--tls-cert-file", file("own.pem").string(), "--tls-key-file", file("own.key").string()});
   }
   words.insert(words.end(), wanted_.settings.begin(), wanted_.settings.end());
   return words;

@@ -32,8 +32,8 @@ void say(const std::string& text) {
   print(text + '\n');
 }
 
-/// `seriatim` as a program of its own, which ends when this one does. A signal of the terminal is for
-/// this one, which then stops the other.
+/// `seriatim` as a program of its own, which ends when this one does. A signal of the terminal is
+/// for this one, which then stops the other.
 std::vector<std::string> seriatim(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), fs::read_symlink("/proc/self/exe").string());
   return arguments;

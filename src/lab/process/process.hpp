@@ -40,15 +40,15 @@ class Process {
     std::map<std::string, std::string> environment;  ///< set beside this program's own
     std::vector<std::string> without_environment;    ///< names unset
     std::string folder;                              ///< working directory; empty: this program's
-    std::string input;            ///< bytes on stdin, which then ends; empty: /dev/null
-    bool input_open = false;      ///< stdin stays open for write(), until end_input()
-    std::string out_file;         ///< stdout goes to its end ("/dev/full"); empty: read
-    std::string err_file;         ///< stderr likewise
-    bool out_closed = false;      ///< the program starts without a stdout
-    bool err_closed = false;      ///< … without a stderr
-    bool err_with_out = false;    ///< stderr goes where stdout goes
-    bool err_inherited = false;   ///< … where this program's goes
-    unsigned files_max = 0;       ///< RLIMIT_NOFILE; 0: this program's
+    std::string input;                    ///< bytes on stdin, which then ends; empty: /dev/null
+    bool input_open = false;              ///< stdin stays open for write(), until end_input()
+    std::string out_file;                 ///< stdout goes to its end ("/dev/full"); empty: read
+    std::string err_file;                 ///< stderr likewise
+    bool out_closed = false;              ///< the program starts without a stdout
+    bool err_closed = false;              ///< … without a stderr
+    bool err_with_out = false;            ///< stderr goes where stdout goes
+    bool err_inherited = false;           ///< … where this program's goes
+    unsigned files_max = 0;               ///< RLIMIT_NOFILE; 0: this program's
     std::optional<Account> account = {};  ///< absent: this program's
     Group group = Group::same;
     int death_signal = 0;  ///< sent when the thread that started it ends, even by kill -9; 0: none

@@ -5,8 +5,8 @@
 
 namespace seriatim::lab {
 
-/// A folder of its own in $TMPDIR, removed by the destructor unless it is to be kept. Other accounts
-/// may enter it: servers have folders below.
+/// A folder of its own in $TMPDIR, removed by the destructor unless it is to be kept. Other
+/// accounts may enter it: servers have folders below.
 class TemporaryFolder {
  public:
   /// `seriatim-NAME-` and six letters.

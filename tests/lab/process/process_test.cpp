@@ -133,8 +133,8 @@ TEST_CASE("a program is in this one's group, or leads a group or a session") {
     Process::Options options;
     options.input_open = true;
     options.group = group;
-    auto process = std::make_unique<Process>(
-        std::vector<std::string>{"sh", "-c", "echo up; read x"}, options);
+    auto process =
+        std::make_unique<Process>(std::vector<std::string>{"sh", "-c", "echo up; read x"}, options);
     process->wait_for_output("up");
     return process;
   };
