@@ -12,7 +12,7 @@
 #include "lab/process/temporary_folder.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::app::lab {
+namespace seriatim::app::lab_program {
 
 namespace fs = std::filesystem;
 
@@ -85,4 +85,4 @@ Exit perform(const BenchRelayVerb&, Context&) {
   return bench::relay_part() == 0 ? Exit::done : Exit::failure;
 }
 
-}  // namespace seriatim::app::lab
+}  // namespace seriatim::app::lab_program

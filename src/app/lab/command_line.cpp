@@ -7,7 +7,7 @@
 #include "app/verb_examples.hpp"
 #include "lab/bench/bench.hpp"
 
-namespace seriatim::app::lab {
+namespace seriatim::app::lab_program {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::variant<Command, Answer> parse_command_line(int count, const char* const* a
   return Parser().parse(count, arguments);
 }
 
-}  // namespace seriatim::app::lab
+}  // namespace seriatim::app::lab_program

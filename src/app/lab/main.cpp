@@ -5,9 +5,9 @@
 int main(int count, char** arguments) {
   using namespace seriatim::app;
   return run_program([&](Secrets& secrets) {
-    const auto parsed = lab::parse_command_line(count, arguments);
+    const auto parsed = lab_program::parse_command_line(count, arguments);
     if (const auto* said = std::get_if<Answer>(&parsed)) return say(*said);
-    const auto& command = std::get<lab::Command>(parsed);
+    const auto& command = std::get<lab_program::Command>(parsed);
     Context context(command.common, secrets);
     return std::visit([&](const auto& verb) { return perform(verb, context); }, command.verb);
   });

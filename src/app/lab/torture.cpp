@@ -15,7 +15,7 @@
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::app::lab {
+namespace seriatim::app::lab_program {
 
 namespace fs = std::filesystem;
 
@@ -149,4 +149,4 @@ Exit perform(const TortureVerb& verb, Context& context) {
   return report.clean() ? Exit::done : Exit::failure;
 }
 
-}  // namespace seriatim::app::lab
+}  // namespace seriatim::app::lab_program

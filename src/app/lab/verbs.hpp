@@ -9,7 +9,7 @@
 #include "app/output.hpp"
 #include "app/program.hpp"
 
-namespace seriatim::app::lab {
+namespace seriatim::app::lab_program {
 
 // The verbs of seriatim-lab, which `seriatim torture` and `seriatim bench` start.
 
@@ -60,4 +60,4 @@ Exit perform(const TortureVerb& verb, Context& context);
 Exit perform(const BenchVerb& verb, Context& context);
 Exit perform(const BenchRelayVerb& verb, Context& context);
 
-}  // namespace seriatim::app::lab
+}  // namespace seriatim::app::lab_program
