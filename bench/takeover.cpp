@@ -10,6 +10,7 @@
 #include "faults/network_stage.hpp"
 #include "seriatim/postgres.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -109,7 +110,7 @@ TEST_CASE("the database restarts: the same holder goes on") {
           "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text,"
           " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
           "INSERT INTO t (payload) VALUES ('x')");
-  const HttpReceiver receiver;
+  const HttpService receiver;
   const RelayProgram relay(
       folder, "relay",
       database_section(server.url()) + http_process("p", "public.t", "created_at", receiver.url()));

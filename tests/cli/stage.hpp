@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lab/http/http_service.hpp"
 #include "postgres/admin/check/check.hpp"
 #include "postgres/source.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/postgres.hpp"
-#include "support/http_receiver.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_fixture.hpp"
@@ -18,8 +18,8 @@
 
 using namespace seriatim;
 using namespace std::chrono_literals;
+using seriatim::lab::HttpService;
 using seriatim::testing::DeliveryLog;
-using seriatim::testing::HttpReceiver;
 using seriatim::testing::InProcessRelay;
 using seriatim::testing::PgBouncer;
 using seriatim::testing::RelayProgram;
@@ -295,7 +295,7 @@ TEST_SUITE("PgBouncer") {
 
   TEST_CASE("two relays, one holder; after kill -9 the other takes over when the lease is over") {
     Outbox outbox({.pool_mode = "transaction", .pool_size = 5, .settings = ""});
-    HttpReceiver receiver;
+    HttpService receiver;
     TemporaryFolder folder;
     const auto config = testing::database_section(outbox.url()) +
                         testing::http_process("p", "public.t", "created_at", receiver.url(),

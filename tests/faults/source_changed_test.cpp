@@ -13,6 +13,7 @@
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using seriatim::embedded::EmbeddedServer;
 namespace fs = std::filesystem;
@@ -106,7 +107,7 @@ struct Desk {
     return keys;
   }
 
-  HttpReceiver receiver;
+  HttpService receiver;
   TemporaryFolder folder;
 };
 

@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "lab/http/wire.hpp"
 #include "support/skip.hpp"
-#include "support/wire.hpp"
 
 namespace seriatim::testing {
 
@@ -74,7 +74,7 @@ std::string address_of_this_process() {
 }
 
 /// Answers false if port 53 of `address` cannot be had.
-bool bind_to(const Fd& socket, const std::string& address) {
+bool bind_to(const lab::Fd& socket, const std::string& address) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_port = htons(53);
@@ -86,7 +86,7 @@ bool bind_to(const Fd& socket, const std::string& address) {
 
 struct DnsServer::Impl {
   std::string address = address_of_this_process();
-  Fd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  lab::Fd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
   std::mutex mutex;
   DnsAnswer says;
   std::atomic<unsigned> questions = 0;
@@ -126,7 +126,7 @@ std::string DnsServer::why_not() {
   bool may = false;
   std::thread([&may] { may = ::unshare(CLONE_NEWNS | CLONE_FS) == 0; }).join();
   if (!may) return "this container allows no mount namespaces";
-  const Fd trial(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const lab::Fd trial(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto address = address_of_this_process();
   return bind_to(trial, address) ? "" : "no name server can bind port 53 of " + address + " here";
 }

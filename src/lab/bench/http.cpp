@@ -1,7 +1,7 @@
 #include "lab/bench/clock.hpp"
-#include "lab/bench/http_receiver.hpp"
 #include "lab/bench/measures.hpp"
 #include "lab/bench/raw_http.hpp"
+#include "lab/http/http_service.hpp"
 #include "sql/bench.hpp"
 
 namespace seriatim::bench {
@@ -76,7 +76,7 @@ class Http {
   }
 
   Stage& stage_;
-  HttpReceiver receiver_;
+  lab::HttpService receiver_{{.record = false}};  ///< 200 to everything
 };
 
 }  // namespace

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "lab/http/http_service.hpp"
+
 namespace seriatim::app {
 
 /// An SMS provider as the large ones look from outside: form POST, 201 with a sid, 400 with a JSON
-/// error for a number that does not exist. Listens on a free loopback port, on a thread of its own.
+/// error for a number that does not exist.
 class SmsProvider {
  public:
   /// Numbers starting so are answered with 400.
@@ -22,18 +23,19 @@ class SmsProvider {
   };
 
   SmsProvider();
-  ~SmsProvider();
-  SmsProvider(const SmsProvider&) = delete;
-  SmsProvider& operator=(const SmsProvider&) = delete;
 
-  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::string url() const { return service_.url("/Messages.json"); }
   /// What was accepted, in the order of arrival.
   [[nodiscard]] std::vector<Message> accepted() const;
   [[nodiscard]] std::size_t refused() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  lab::Reply answer(const lab::ReceivedRequest& request);
+
+  mutable std::mutex mutex_;
+  std::vector<Message> accepted_;
+  std::size_t refused_ = 0;
+  lab::HttpService service_{{.record = false}};  ///< ends first: its threads use the rest
 };
 
 }  // namespace seriatim::app

@@ -1,32 +1,21 @@
 #include "lab/torture/receiver.hpp"
 
-#include <atomic>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <charconv>
+#include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <thread>
 #include <unordered_set>
 
+#include "lab/http/http_service.hpp"
+
 namespace seriatim::torture {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using asio::ip::tcp;
-using Parser = http::request_parser<http::string_body>;
-using Response = http::response<http::string_body>;
+using lab::ReceivedRequest;
+using lab::Reply;
 using std::chrono::microseconds;
 
 namespace {
-
-constexpr std::size_t body_bytes_max = 1 << 20;
-constexpr std::size_t connections_max = 512;
 
 enum class Answer { accept, refuse, ignore, accept_and_lose };
 
@@ -37,18 +26,17 @@ struct Plan {
 };
 
 template <class Number>
-Number number_in(const http::fields& fields, const char* name, Number absent) {
-  const auto text = fields[name];
+Number number_in(const ReceivedRequest& request, const char* name, Number absent) {
+  const auto text = request.header(name).value_or("");
   Number value = absent;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-Call call_from(const http::request<http::string_body>& request) {
+Call call_from(const ReceivedRequest& request) {
   Call call;
-  const auto key = request["Idempotency-Key"];
-  const auto colon = key.rfind(':');
-  if (colon != beast::string_view::npos) {
+  const auto key = request.header("Idempotency-Key").value_or("");
+  if (const auto colon = key.rfind(':'); colon != std::string::npos) {
     std::from_chars(key.data() + colon + 1, key.data() + key.size(), call.id);
   }
   call.lane = number_in<unsigned>(request, "Seriatim-Lane", 0);
@@ -56,7 +44,7 @@ Call call_from(const http::request<http::string_body>& request) {
   call.sequence = number_in<std::uint64_t>(request, "Seriatim-Sequence", 0);
   call.epoch = number_in<std::uint64_t>(request, "Seriatim-Epoch", 0);
   call.attempt = number_in<unsigned>(request, "Seriatim-Attempt", 0);
-  call.body = hash_of(request.body());
+  call.body = hash_of(request.body);
   return call;
 }
 
@@ -69,30 +57,29 @@ struct Log {
 
 }  // namespace
 
+/// `mutex` guards all that changes.
 struct Receiver::Impl {
-  explicit Impl(const Options& o) : options(o), random(o.seed), logs(o.streams) {}
+  explicit Impl(const Options& o) : options(o), random(o.seed), logs(o.streams) {
+    service.reply_with([this](const ReceivedRequest& request) { return answer(request); });
+  }
 
   Plan draw();
-  std::size_t begin(unsigned stream, const Call& call, const Plan& plan);
-  void end(unsigned stream, std::size_t number);
-  void accept();
+  std::size_t begin(Log& log, const Call& call, const Plan& plan);
+  Reply answer(const ReceivedRequest& request);
 
   const Options options;
-  std::mt19937_64 random;  ///< of the receiver's thread
+  std::mt19937_64 random;
   mutable std::mutex mutex;
+  std::condition_variable released;
   std::vector<Log> logs;
-  std::size_t connections = 0;
   std::size_t held = 0;
-  std::atomic<std::size_t> answered = 0;
+  std::size_t answered = 0;
+  std::size_t holds_ended = 0;
   bool holding = false;
   bool refusing = false;
 
-  asio::io_context context;
-  asio::steady_timer release{context, asio::steady_timer::time_point::max()};
-  tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
-  std::jthread thread;
-
-  class Connection;
+  /// Ends first: its threads use the rest.
+  lab::HttpService service{{.record = false, .request_bytes_max = 1 << 20}};
 };
 
 Plan Receiver::Impl::draw() {
@@ -111,9 +98,7 @@ Plan Receiver::Impl::draw() {
   return plan;
 }
 
-std::size_t Receiver::Impl::begin(unsigned stream, const Call& call, const Plan& plan) {
-  const std::scoped_lock guard(mutex);
-  auto& log = logs[stream];
+std::size_t Receiver::Impl::begin(Log& log, const Call& call, const Plan& plan) {
   log.calls.push_back(call);
   auto& noted = log.calls.back();
   noted.begun = noted.ended = monotonic_now();
@@ -124,119 +109,53 @@ std::size_t Receiver::Impl::begin(unsigned stream, const Call& call, const Plan&
   return log.calls.size() - 1;
 }
 
-void Receiver::Impl::end(unsigned stream, std::size_t number) {
-  const std::scoped_lock guard(mutex);
+/// Notes the call, takes the time drawn or waits for the end of the hold, and answers.
+Reply Receiver::Impl::answer(const ReceivedRequest& request) {
+  const auto& path = request.target;
+  unsigned stream = 0;
+  if (!path.empty()) std::from_chars(path.data() + 1, path.data() + path.size(), stream);
+  if (stream >= logs.size()) return Reply::doing(Reply::Act::close_before_answer);
+  const auto call = call_from(request);
+
+  std::unique_lock lock(mutex);
+  auto plan = draw();
+  if (refusing) plan.answer = Answer::refuse;
+  if (holding) plan = {};
+  const auto number = begin(logs[stream], call, plan);
+  if (holding) {
+    released.wait(lock, [this, before = holds_ended] { return holds_ended != before; });
+  } else if (plan.takes.count() > 0) {
+    lock.unlock();
+    std::this_thread::sleep_for(plan.takes);
+    lock.lock();
+  }
   logs[stream].calls[number].ended = monotonic_now();
   answered += 1;
+
+  if (plan.answer == Answer::accept) return Reply::with_status(200);
+  if (plan.answer == Answer::refuse) return Reply::with_status(500);
+  auto silent = Reply::doing(Reply::Act::close_before_answer);
+  silent.delay = options.silence;
+  return silent;
 }
 
-/// One connection: read, note, take the time drawn, answer, again.
-class Receiver::Impl::Connection : public std::enable_shared_from_this<Connection> {
- public:
-  Connection(tcp::socket socket, Impl& owner)
-      : stream_(std::move(socket)), timer_(owner.context), owner_(owner) {
-    beast::error_code ignored;
-    stream_.socket().set_option(tcp::no_delay(true), ignored);
-    owner_.connections += 1;
-  }
-  ~Connection() { owner_.connections -= 1; }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  void read() {
-    parser_.emplace();
-    parser_->body_limit(body_bytes_max);
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](beast::error_code error, std::size_t) {
-                       if (!error) self->begin();
-                     });
-  }
-
- private:
-  void begin() {
-    const auto& request = parser_->get();
-    const auto path = request.target();
-    unsigned stream = 0;
-    std::from_chars(path.data() + 1, path.data() + path.size(), stream);
-    if (stream >= owner_.logs.size()) return;
-    stream_number_ = stream;
-    plan_ = owner_.draw();
-    bool held = false;
-    {
-      const std::scoped_lock guard(owner_.mutex);
-      held = owner_.holding;
-      if (owner_.refusing) plan_.answer = Answer::refuse;
-    }
-    if (held) plan_ = {};
-    number_ = owner_.begin(stream, call_from(request), plan_);
-    if (held) {
-      owner_.release.async_wait([self = shared_from_this()](beast::error_code) { self->end(); });
-    } else if (plan_.takes.count() > 0) {
-      timer_.expires_after(plan_.takes);
-      timer_.async_wait([self = shared_from_this()](beast::error_code) { self->end(); });
-    } else {
-      end();
-    }
-  }
-
-  void end() {
-    owner_.end(stream_number_, number_);
-    if (plan_.answer == Answer::ignore || plan_.answer == Answer::accept_and_lose) {
-      timer_.expires_after(owner_.options.silence);
-      timer_.async_wait([self = shared_from_this()](beast::error_code) {});
-      return;  // and the connection ends
-    }
-    response_ = {
-        plan_.answer == Answer::refuse ? http::status::internal_server_error : http::status::ok,
-        parser_->get().version()};
-    response_.keep_alive(parser_->get().keep_alive());
-    response_.prepare_payload();
-    http::async_write(stream_, response_,
-                      [self = shared_from_this()](beast::error_code error, std::size_t) {
-                        if (!error && self->response_.keep_alive()) self->read();
-                      });
-  }
-
-  beast::tcp_stream stream_;
-  asio::steady_timer timer_;
-  beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;
-  Response response_;
-  Plan plan_;
-  unsigned stream_number_ = 0;
-  std::size_t number_ = 0;
-  Impl& owner_;
-};
-
-void Receiver::Impl::accept() {
-  acceptor.async_accept([this](beast::error_code error, tcp::socket socket) {
-    if (error == asio::error::operation_aborted) return;
-    if (!error && connections < connections_max) {
-      std::make_shared<Connection>(std::move(socket), *this)->read();
-    }
-    accept();
-  });
-}
-
-Receiver::Receiver(const Options& options) : impl_(std::make_unique<Impl>(options)) {
-  impl_->accept();
-  impl_->thread = std::jthread([this] { impl_->context.run(); });
-}
+Receiver::Receiver(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
 
 Receiver::~Receiver() {
-  impl_->context.stop();
-  impl_->thread.join();
+  hold(false);
 }
 
 std::uint16_t Receiver::port() const {
-  return impl_->acceptor.local_endpoint().port();
+  return impl_->service.port();
 }
 
 void Receiver::hold(bool held) {
   const std::scoped_lock guard(impl_->mutex);
   impl_->holding = held;
   impl_->held = 0;
-  if (!held) asio::post(impl_->context, [this] { impl_->release.cancel(); });
+  if (held) return;
+  impl_->holds_ended += 1;
+  impl_->released.notify_all();
 }
 
 std::size_t Receiver::held_calls() const {
@@ -267,6 +186,7 @@ std::size_t Receiver::call_count() const {
 }
 
 std::size_t Receiver::answered() const {
+  const std::scoped_lock guard(impl_->mutex);
   return impl_->answered;
 }
 

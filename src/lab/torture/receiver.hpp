@@ -11,12 +11,12 @@
 
 namespace seriatim::torture {
 
-/// The webhook receiver of a run: an HTTP server on a free loopback port that notes every call and
-/// answers 200 mostly, 500 now and then, and sometimes not at all. Path "/N" is stream N.
+/// The webhook receiver of a run, on a free loopback port: it notes every call and answers 200
+/// mostly, 500 now and then, and sometimes not at all. Path "/N" is stream N.
 ///
 /// A call counts as accepted when it was processed, whether or not its answer is sent: what a
-/// receiver did is what is judged. Limits: connections, the body of a request.
-/// Threads: one of its own; members may be called from any.
+/// receiver did is what is judged.
+/// Threads: those of an HttpService; members may be called from any.
 class Receiver {
  public:
   struct Options {

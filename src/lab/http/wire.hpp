@@ -2,6 +2,7 @@
 
 #include <openssl/ssl.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace seriatim::testing {
+namespace seriatim::lab {
 
 /// Owns a file descriptor.
 class Fd {
@@ -56,6 +57,7 @@ class Wire {
  private:
   Fd socket_;
   std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+  std::array<char, 16384> heard_{};  ///< cleared once, not at every read
 };
 
-}  // namespace seriatim::testing
+}  // namespace seriatim::lab

@@ -1,4 +1,4 @@
-#include "support/wire.hpp"
+#include "lab/http/wire.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,10 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <stdexcept>
 
-namespace seriatim::testing {
+namespace seriatim::lab {
 
 namespace {
 
@@ -43,7 +42,7 @@ TlsContext make_tls_context(const std::string& certificate, const std::string& k
       PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
   if (SSL_CTX_use_certificate(context.get(), x509.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context.get(), pkey.get()) != 1) {
-    throw std::runtime_error("the receiver's certificate cannot be used");
+    throw std::runtime_error("the HTTP service's certificate cannot be used");
   }
   return context;
 }
@@ -58,11 +57,10 @@ bool Wire::accept() {
 }
 
 bool Wire::read_more(std::string& buffer) {
-  std::array<char, 16384> bytes{};
-  const auto n = ssl_ ? SSL_read(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
-                      : ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  const auto n = ssl_ ? SSL_read(ssl_.get(), heard_.data(), static_cast<int>(heard_.size()))
+                      : ::recv(socket_.get(), heard_.data(), heard_.size(), 0);
   if (n <= 0) return false;
-  buffer.append(bytes.data(), static_cast<std::size_t>(n));
+  buffer.append(heard_.data(), static_cast<std::size_t>(n));
   return true;
 }
 
@@ -105,4 +103,4 @@ void Wire::wait_for_end() const {
   ::poll(&end, 1, -1);
 }
 
-}  // namespace seriatim::testing
+}  // namespace seriatim::lab

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace seriatim::testing {
+namespace seriatim::lab {
 
 /// One request as it came over the wire. `body` holds the bytes, undecoded.
 struct ReceivedRequest {
@@ -26,7 +26,7 @@ struct ReceivedRequest {
   [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
 };
 
-/// What the receiver does about one request.
+/// What the service does about one request.
 struct Reply {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -40,7 +40,7 @@ struct Reply {
   std::size_t filler_bytes = 0;
   std::string filler = "x";
 
-  std::chrono::milliseconds delay{0};          ///< before the answer
+  std::chrono::milliseconds delay{0};          ///< before the answer or the act
   std::chrono::milliseconds byte_interval{0};  ///< trickle: one byte of the answer each
   bool chunked = false;                        ///< body in chunks of at most 7 bytes
   bool close_after = false;                    ///< after the answer, without saying so in a header
@@ -59,29 +59,34 @@ struct Reply {
   [[nodiscard]] static Reply doing(Act act);
 };
 
-struct HttpReceiverConfig {
+struct HttpServiceConfig {
   unsigned short port = 0;  ///< 0: a free one
   bool ipv6 = false;        ///< ::1 instead of 127.0.0.1
+  bool record = true;       ///< false: `requests` stays empty, and the memory does not grow
 
   /// PEM texts; empty: plain HTTP. See certificates.hpp.
   std::string certificate;
   std::string key;
   int tls_version_max = 0;  ///< e.g. 0x0302 (TLS 1.1); 0: the library's newest
+
+  std::size_t connections_max = 512;                          ///< one more is closed at once
+  std::size_t request_bytes_max = std::size_t{64} * 1048576;  ///< a longer one ends its connection
 };
 
-/// A real HTTP/1.1 server on loopback that records what it is sent and answers as told.
+/// A real HTTP/1.1 server on loopback: the one receiver of the tests, torture, bench and the demo.
+/// It records what it is sent and answers by a script.
 ///
 /// Replies come from the queue first (one a request, over all connections), then from `reply_with`.
 /// Threads: one per connection; every member may be called from any thread.
-/// Lifetime: the destructor ends all connections, hanging ones too.
-class HttpReceiver {
+/// Lifetime: the destructor ends all connections, hanging ones too, and waits for responders.
+class HttpService {
  public:
   using Responder = std::function<Reply(const ReceivedRequest&)>;
 
-  explicit HttpReceiver(HttpReceiverConfig config = {});
-  ~HttpReceiver();
-  HttpReceiver(const HttpReceiver&) = delete;
-  HttpReceiver& operator=(const HttpReceiver&) = delete;
+  explicit HttpService(HttpServiceConfig config = {});
+  ~HttpService();
+  HttpService(const HttpService&) = delete;
+  HttpService& operator=(const HttpService&) = delete;
 
   [[nodiscard]] unsigned short port() const;
   /// "http://127.0.0.1:PORT/path"
@@ -90,14 +95,15 @@ class HttpReceiver {
   /// Queues the answer to the next request not yet spoken for.
   void push(Reply reply);
   void push(std::vector<Reply> replies);
-  /// Answers every request the queue does not (default: 200, empty). Called on connection threads.
+  /// Answers every request the queue does not (default: 200, empty). Each call is made on the
+  /// thread of its connection, with a copy of the responder.
   void reply_with(Responder responder);
   void reply_with(Reply reply);
 
   [[nodiscard]] std::vector<ReceivedRequest> requests() const;
   [[nodiscard]] std::size_t request_count() const;
-  [[nodiscard]] ReceivedRequest last_request() const;  ///< throws where there is none
-  /// False when they did not come in time.
+  [[nodiscard]] ReceivedRequest last_request() const;  ///< throws if there is none
+  /// False if they did not come in time.
   [[nodiscard]] bool wait_for_requests(std::size_t count, std::chrono::milliseconds timeout) const;
   void forget_requests();
 
@@ -115,4 +121,4 @@ class HttpReceiver {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace seriatim::testing
+}  // namespace seriatim::lab

@@ -1,14 +1,15 @@
 // The receiver itself, with the plainest client there is: other tests trust it.
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include "lab/http/wire.hpp"
 #include "support/certificates.hpp"
-#include "support/wire.hpp"
 
 using namespace std::chrono_literals;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 
 namespace {
@@ -48,7 +49,7 @@ class Client {
 }  // namespace
 
 TEST_CASE("a request is recorded byte for byte and its connection is kept") {
-  HttpReceiver receiver;
+  HttpService receiver;
   Client client(receiver.port());
   client.post("one");
   CHECK(client.read_until("\r\n\r\n") == "HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n");
@@ -63,7 +64,7 @@ TEST_CASE("a request is recorded byte for byte and its connection is kept") {
 }
 
 TEST_CASE("queued replies come first, then the responder's") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.push({Reply::with_status(500), Reply::with_status(429)});
   receiver.reply_with([](const ReceivedRequest& request) {
     return Reply::with_status(201, "got " + request.body);
@@ -78,7 +79,7 @@ TEST_CASE("queued replies come first, then the responder's") {
 }
 
 TEST_CASE("chunked, trickled and filled answers arrive whole") {
-  HttpReceiver receiver;
+  HttpService receiver;
   Reply reply = Reply::with_status(200, "twelve bytes");
   reply.chunked = true;
   reply.byte_interval = 1ms;
@@ -96,7 +97,7 @@ TEST_CASE("chunked, trickled and filled answers arrive whole") {
 }
 
 TEST_CASE("a receiver told to hang, close or reset never answers") {
-  HttpReceiver receiver;
+  HttpService receiver;
   for (const auto act : {Reply::Act::close_before_answer, Reply::Act::reset_before_answer}) {
     receiver.push(Reply::doing(act));
     Client client(receiver.port());
@@ -113,7 +114,7 @@ TEST_CASE("a receiver told to hang, close or reset never answers") {
 }
 
 TEST_CASE("an answer can come before the body was read") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto reply = Reply::with_status(413);
   reply.act = Reply::Act::answer_before_body;
   receiver.push(reply);
@@ -128,5 +129,5 @@ TEST_CASE("certificates are made for the names asked") {
   const auto leaf = authority.issue({.dns_names = {"a.example"}, .ip_addresses = {"127.0.0.1"}});
   CHECK(leaf.certificate.starts_with("-----BEGIN CERTIFICATE"));
   CHECK(leaf.key.find("PRIVATE KEY") != std::string::npos);
-  CHECK_NOTHROW(HttpReceiver({.certificate = leaf.certificate, .key = leaf.key}));
+  CHECK_NOTHROW(HttpService({.certificate = leaf.certificate, .key = leaf.key}));
 }

@@ -1,4 +1,4 @@
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -16,9 +16,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "support/wire.hpp"
+#include "lab/http/wire.hpp"
 
-namespace seriatim::testing {
+namespace seriatim::lab {
 
 namespace {
 
@@ -110,7 +110,6 @@ bool write_filler(Wire& wire, const Reply& reply) {
 }
 
 bool write_answer(Wire& wire, const Reply& reply) {
-  if (reply.delay.count() > 0 && !wire.wait(reply.delay)) return false;
   const auto text = answer_text(reply);
   if (!reply.unasked.empty()) return wire.write_together(text, reply.unasked);
   const bool written =
@@ -134,7 +133,7 @@ Fd listen_on_loopback(bool ipv6, unsigned short port) {
       ipv6 ? reinterpret_cast<const sockaddr*>(&v6) : reinterpret_cast<const sockaddr*>(&v4);
   const auto size = static_cast<socklen_t>(ipv6 ? sizeof v6 : sizeof v4);
   if (::bind(fd.get(), address, size) != 0 || ::listen(fd.get(), 512) != 0) {
-    throw std::runtime_error("the receiver cannot listen on loopback");
+    throw std::runtime_error("the HTTP service cannot listen on loopback");
   }
   return fd;
 }
@@ -174,9 +173,9 @@ Reply Reply::doing(Act act) {
   return reply;
 }
 
-class HttpReceiver::Impl {
+class HttpService::Impl {
  public:
-  explicit Impl(HttpReceiverConfig config)
+  explicit Impl(HttpServiceConfig config)
       : config_(std::move(config)),
         tls_(config_.certificate.empty()
                  ? TlsContext(nullptr, SSL_CTX_free)
@@ -208,7 +207,7 @@ class HttpReceiver::Impl {
     return changed_.wait_for(lock, timeout, fact);
   }
 
-  const HttpReceiverConfig config_;
+  const HttpServiceConfig config_;
   const TlsContext tls_;
   const Fd listener_;
   const unsigned short port_;
@@ -227,6 +226,7 @@ class HttpReceiver::Impl {
   void serve(Fd socket, std::size_t number);
   void talk(Wire& wire, std::size_t number);
   bool serve_request(Wire& wire, std::string& buffer, std::size_t number);
+  bool read_more(Wire& wire, std::string& buffer) const;
   bool carry_out(Wire& wire, const Reply& reply);
   void record(const ReceivedRequest& request);
   std::optional<Reply> next_queued();
@@ -236,12 +236,13 @@ class HttpReceiver::Impl {
   std::thread acceptor_;
 };
 
-void HttpReceiver::Impl::accept_all() {
+void HttpService::Impl::accept_all() {
   block_sigpipe();
   for (;;) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     const std::lock_guard lock(mutex_);
-    if (stopping_ || socket.get() < 0) return;
+    if (stopping_) return;
+    if (socket.get() < 0 || open_.size() >= config_.connections_max) continue;
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     open_.insert(socket.get());
@@ -253,7 +254,7 @@ void HttpReceiver::Impl::accept_all() {
   }
 }
 
-void HttpReceiver::Impl::serve(Fd socket, std::size_t number) {
+void HttpService::Impl::serve(Fd socket, std::size_t number) {
   Wire wire(std::move(socket), tls_.get());
   talk(wire, number);
   // Nothing of the receiver is touched after this: its destructor waits for it only.
@@ -262,7 +263,7 @@ void HttpReceiver::Impl::serve(Fd socket, std::size_t number) {
   changed_.notify_all();
 }
 
-void HttpReceiver::Impl::talk(Wire& wire, std::size_t number) {
+void HttpService::Impl::talk(Wire& wire, std::size_t number) {
   if (refuse_next_unread()) return wire.reset_on_close();
   if (!wire.accept()) return;
   std::string buffer;
@@ -270,9 +271,13 @@ void HttpReceiver::Impl::talk(Wire& wire, std::size_t number) {
   }
 }
 
-bool HttpReceiver::Impl::serve_request(Wire& wire, std::string& buffer, std::size_t number) {
+bool HttpService::Impl::read_more(Wire& wire, std::string& buffer) const {
+  return buffer.size() < config_.request_bytes_max && wire.read_more(buffer);
+}
+
+bool HttpService::Impl::serve_request(Wire& wire, std::string& buffer, std::size_t number) {
   while (buffer.find("\r\n\r\n") == std::string::npos) {
-    if (!wire.read_more(buffer)) return false;
+    if (!read_more(wire, buffer)) return false;
   }
   const auto head_size = buffer.find("\r\n\r\n") + 4;
   auto request = parse_head(std::string_view(buffer).substr(0, head_size - 4));
@@ -281,17 +286,18 @@ bool HttpReceiver::Impl::serve_request(Wire& wire, std::string& buffer, std::siz
   const auto length = content_length(request);
   if (!queued || queued->act != Reply::Act::answer_before_body) {
     while (buffer.size() < head_size + length) {
-      if (!wire.read_more(buffer)) return false;
+      if (!read_more(wire, buffer)) return false;
     }
   }
   request.body = buffer.substr(head_size, length);
   buffer.erase(0, head_size + request.body.size());
-  record(request);
+  if (config_.record) record(request);
   const auto closing = request.header("connection");
   return carry_out(wire, queued ? *queued : ask_responder(request)) && closing != "close";
 }
 
-bool HttpReceiver::Impl::carry_out(Wire& wire, const Reply& reply) {
+bool HttpService::Impl::carry_out(Wire& wire, const Reply& reply) {
+  if (reply.delay.count() > 0 && !wire.wait(reply.delay)) return false;
   switch (reply.act) {
     case Reply::Act::answer: return write_answer(wire, reply) && !reply.close_after;
     case Reply::Act::hang: wire.wait_for_end(); return false;
@@ -305,14 +311,14 @@ bool HttpReceiver::Impl::carry_out(Wire& wire, const Reply& reply) {
   return false;
 }
 
-void HttpReceiver::Impl::record(const ReceivedRequest& request) {
+void HttpService::Impl::record(const ReceivedRequest& request) {
   const std::lock_guard lock(mutex_);
   requests_.push_back(request);
   requests_.back().at = std::chrono::steady_clock::now();
   changed_.notify_all();
 }
 
-std::optional<Reply> HttpReceiver::Impl::next_queued() {
+std::optional<Reply> HttpService::Impl::next_queued() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
   auto reply = std::move(queue_.front());
@@ -320,99 +326,99 @@ std::optional<Reply> HttpReceiver::Impl::next_queued() {
   return reply;
 }
 
-Reply HttpReceiver::Impl::ask_responder(const ReceivedRequest& request) {
+Reply HttpService::Impl::ask_responder(const ReceivedRequest& request) {
   std::unique_lock lock(mutex_);
   const auto responder = responder_;
   lock.unlock();
   return responder(request);
 }
 
-bool HttpReceiver::Impl::refuse_next_unread() {
+bool HttpService::Impl::refuse_next_unread() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty() || queue_.front().act != Reply::Act::close_before_reading) return false;
   queue_.pop_front();
   return true;
 }
 
-HttpReceiver::HttpReceiver(HttpReceiverConfig config)
+HttpService::HttpService(HttpServiceConfig config)
     : impl_(std::make_unique<Impl>(std::move(config))) {}
 
-HttpReceiver::~HttpReceiver() = default;
+HttpService::~HttpService() = default;
 
-unsigned short HttpReceiver::port() const {
+unsigned short HttpService::port() const {
   return impl_->port_;
 }
 
-std::string HttpReceiver::url(std::string_view path) const {
+std::string HttpService::url(std::string_view path) const {
   return std::string(impl_->tls_ ? "https://" : "http://") +
          (impl_->config_.ipv6 ? "[::1]:" : "127.0.0.1:") + std::to_string(port()) +
          std::string(path);
 }
 
-void HttpReceiver::push(Reply reply) {
+void HttpService::push(Reply reply) {
   const std::lock_guard lock(impl_->mutex_);
   impl_->queue_.push_back(std::move(reply));
 }
 
-void HttpReceiver::push(std::vector<Reply> replies) {
+void HttpService::push(std::vector<Reply> replies) {
   for (auto& reply : replies) push(std::move(reply));
 }
 
-void HttpReceiver::reply_with(Responder responder) {
+void HttpService::reply_with(Responder responder) {
   const std::lock_guard lock(impl_->mutex_);
   impl_->responder_ = std::move(responder);
 }
 
-void HttpReceiver::reply_with(Reply reply) {
+void HttpService::reply_with(Reply reply) {
   reply_with([reply = std::move(reply)](const ReceivedRequest&) { return reply; });
 }
 
-std::vector<ReceivedRequest> HttpReceiver::requests() const {
+std::vector<ReceivedRequest> HttpService::requests() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->requests_;
 }
 
-std::size_t HttpReceiver::request_count() const {
+std::size_t HttpService::request_count() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->requests_.size();
 }
 
-ReceivedRequest HttpReceiver::last_request() const {
+ReceivedRequest HttpService::last_request() const {
   const std::lock_guard lock(impl_->mutex_);
-  if (impl_->requests_.empty()) throw std::runtime_error("the receiver got no request");
+  if (impl_->requests_.empty()) throw std::runtime_error("the HTTP service got no request");
   return impl_->requests_.back();
 }
 
-bool HttpReceiver::wait_for_requests(std::size_t count, std::chrono::milliseconds timeout) const {
+bool HttpService::wait_for_requests(std::size_t count, std::chrono::milliseconds timeout) const {
   return impl_->wait_until([&] { return impl_->requests_.size() >= count; }, timeout);
 }
 
-void HttpReceiver::forget_requests() {
+void HttpService::forget_requests() {
   const std::lock_guard lock(impl_->mutex_);
   impl_->requests_.clear();
 }
 
-std::size_t HttpReceiver::connections_accepted() const {
+std::size_t HttpService::connections_accepted() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->accepted_;
 }
 
-std::size_t HttpReceiver::connections_open() const {
+std::size_t HttpService::connections_open() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->open_.size();
 }
 
-bool HttpReceiver::wait_for_open(std::size_t count, std::chrono::milliseconds timeout) const {
+bool HttpService::wait_for_open(std::size_t count, std::chrono::milliseconds timeout) const {
   return impl_->wait_until([&] { return impl_->open_.size() <= count; }, timeout);
 }
 
-void HttpReceiver::say_unasked(std::string_view bytes) {
+void HttpService::say_unasked(std::string_view bytes) {
   const std::lock_guard lock(impl_->mutex_);
   for (const int fd : impl_->open_) (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-void HttpReceiver::close_connections() {
+void HttpService::close_connections() {
   impl_->close_connections();
 }
 
-}  // namespace seriatim::testing
+}  // namespace seriatim::lab
