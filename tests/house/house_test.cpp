@@ -207,17 +207,21 @@ TEST_SUITE("the house") {
     CHECK(lines(trespasses("src/lab/proxy", {"lab/proxy/", "boost/", "linux/"})) == "");
   }
 
+  TEST_CASE("the HTTP service stands alone: it sees nothing of what calls it") {
+    CHECK(lines(trespasses("src/lab/http", {"lab/http/", "openssl/"})) == "");
+  }
+
   TEST_CASE("the torture kit shares no code with the relay it judges") {
-    CHECK(lines(trespasses("src/lab/torture", {"seriatim/position.hpp", "seriatim/error.hpp",
-                                               "lab/torture/", "lab/process/", "lab/proxy/",
-                                               "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) ==
-          "");
+    CHECK(lines(trespasses(
+              "src/lab/torture",
+              {"seriatim/position.hpp", "seriatim/error.hpp", "lab/torture/", "lab/process/",
+               "lab/http/", "lab/proxy/", "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {
-    CHECK(lines(trespasses("src/lab/bench", {"seriatim/", "lab/bench/", "lab/process/", "boost/",
-                                             "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) ==
-          "");
+    CHECK(lines(trespasses("src/lab/bench",
+                           {"seriatim/", "lab/bench/", "lab/process/", "lab/http/", "boost/",
+                            "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) == "");
   }
 
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {
@@ -231,12 +235,20 @@ TEST_SUITE("the house") {
       if (!entry.is_directory()) continue;
       const auto kind = entry.path().filename().string();
       std::set<std::string> allowed{"seriatim/", "support/", "contract/", kind + "/",
-                                    kind,        "doctest/", "tests/"};
+                                    kind,        "doctest/", "tests/",    "lab/http/"};
       if (const auto known = client_libraries.find(kind); known != client_libraries.end()) {
         allowed.insert(known->second.begin(), known->second.end());
       }
       CAPTURE(kind);
       CHECK(lines(trespasses(fs::path("handlers") / kind, allowed)) == "");
+    }
+  }
+
+  TEST_CASE("only the tests of a handler see the laboratory") {
+    for (const auto& file : sources_below("handlers")) {
+      if (file.string().ends_with("_test.cpp")) continue;
+      CAPTURE(file.string());
+      for (const auto& include : includes_of(file)) CHECK_FALSE(include.starts_with("lab/"));
     }
   }
 

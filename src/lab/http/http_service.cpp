@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <condition_variable>
 #include <csignal>
@@ -23,6 +24,8 @@ namespace seriatim::lab {
 namespace {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view blank_line = "\r\n\r\n";
 
 bool same_name(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -42,27 +45,42 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
   return taken;
 }
 
+/// The next line of a head, as name and value.
+std::pair<std::string_view, std::string_view> take_field(std::string_view& head) {
+  auto value = take_until(head, "\r\n");
+  const auto name = take_until(value, ":");
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  return {name, value};
+}
+
 ReceivedRequest parse_head(std::string_view head) {
   ReceivedRequest request;
   auto line = take_until(head, "\r\n");
   request.method = take_until(line, " ");
   request.target = take_until(line, " ");
   request.version = line;
-  while (!head.empty()) {
-    auto field = take_until(head, "\r\n");
-    const auto name = take_until(field, ":");
-    field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
-    request.headers.emplace_back(name, field);
-  }
+  while (!head.empty()) request.headers.emplace_back(take_field(head));
   return request;
 }
 
-std::size_t content_length(const ReceivedRequest& request) {
-  std::size_t length = 0;
-  if (const auto text = request.header("content-length")) {
-    std::from_chars(text->data(), text->data() + text->size(), length);
+/// Where a request ends, and whether its connection ends with it.
+struct Frame {
+  std::size_t body_bytes = 0;
+  bool is_last = false;
+};
+
+Frame frame_of(std::string_view head) {
+  Frame frame;
+  take_until(head, "\r\n");
+  while (!head.empty()) {
+    const auto [name, value] = take_field(head);
+    if (same_name(name, "content-length")) {
+      std::from_chars(value.data(), value.data() + value.size(), frame.body_bytes);
+    } else if (same_name(name, "connection")) {
+      frame.is_last = value == "close";
+    }
   }
-  return length;
+  return frame;
 }
 
 std::string chunked(std::string_view body) {
@@ -100,7 +118,8 @@ bool trickle(Wire& wire, std::string_view text, std::chrono::milliseconds interv
 
 bool write_filler(Wire& wire, const Reply& reply) {
   std::string block;
-  while (block.size() < 65536 && !reply.filler.empty()) block += reply.filler;
+  const auto block_bytes = std::min<std::size_t>(reply.filler_bytes, 65536);
+  while (block.size() < block_bytes && !reply.filler.empty()) block += reply.filler;
   for (auto left = reply.filler_bytes; left > 0;) {
     const auto n = std::min(left, block.size());
     if (!wire.write({block.data(), n})) return false;
@@ -220,6 +239,7 @@ class HttpService::Impl {
   std::set<int> open_;
   std::size_t accepted_ = 0;
   bool stopping_ = false;
+  std::atomic<bool> scripted_ = false;  ///< no: all requests get the same answer, unread
 
  private:
   void accept_all();
@@ -276,24 +296,29 @@ bool HttpService::Impl::read_more(Wire& wire, std::string& buffer) const {
 }
 
 bool HttpService::Impl::serve_request(Wire& wire, std::string& buffer, std::size_t number) {
-  while (buffer.find("\r\n\r\n") == std::string::npos) {
+  auto head_end = buffer.find(blank_line);
+  for (; head_end == std::string::npos; head_end = buffer.find(blank_line)) {
     if (!read_more(wire, buffer)) return false;
   }
-  const auto head_size = buffer.find("\r\n\r\n") + 4;
-  auto request = parse_head(std::string_view(buffer).substr(0, head_size - 4));
-  request.connection = number;
+  const auto frame = frame_of({buffer.data(), head_end});
+  const auto body_begin = head_end + blank_line.size();
   const auto queued = next_queued();
-  const auto length = content_length(request);
   if (!queued || queued->act != Reply::Act::answer_before_body) {
-    while (buffer.size() < head_size + length) {
+    if (frame.body_bytes > config_.request_bytes_max) return false;
+    while (buffer.size() < body_begin + frame.body_bytes) {
       if (!read_more(wire, buffer)) return false;
     }
   }
-  request.body = buffer.substr(head_size, length);
-  buffer.erase(0, head_size + request.body.size());
+  if (!config_.record && !scripted_) {
+    buffer.erase(0, body_begin + frame.body_bytes);
+    return wire.write("HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n") && !frame.is_last;
+  }
+  auto request = parse_head({buffer.data(), head_end});
+  request.connection = number;
+  request.body = buffer.substr(body_begin, frame.body_bytes);
+  buffer.erase(0, body_begin + request.body.size());
   if (config_.record) record(request);
-  const auto closing = request.header("connection");
-  return carry_out(wire, queued ? *queued : ask_responder(request)) && closing != "close";
+  return carry_out(wire, queued ? *queued : ask_responder(request)) && !frame.is_last;
 }
 
 bool HttpService::Impl::carry_out(Wire& wire, const Reply& reply) {
@@ -358,6 +383,7 @@ std::string HttpService::url(std::string_view path) const {
 void HttpService::push(Reply reply) {
   const std::lock_guard lock(impl_->mutex_);
   impl_->queue_.push_back(std::move(reply));
+  impl_->scripted_ = true;
 }
 
 void HttpService::push(std::vector<Reply> replies) {
@@ -367,6 +393,7 @@ void HttpService::push(std::vector<Reply> replies) {
 void HttpService::reply_with(Responder responder) {
   const std::lock_guard lock(impl_->mutex_);
   impl_->responder_ = std::move(responder);
+  impl_->scripted_ = true;
 }
 
 void HttpService::reply_with(Reply reply) {

@@ -1,4 +1,4 @@
-// The receiver itself, with the plainest client there is: other tests trust it.
+// The service itself, with the plainest client there is: other tests, torture and bench trust it.
 #include "lab/http/http_service.hpp"
 
 #include <arpa/inet.h>
@@ -49,27 +49,27 @@ class Client {
 }  // namespace
 
 TEST_CASE("a request is recorded byte for byte and its connection is kept") {
-  HttpService receiver;
-  Client client(receiver.port());
+  HttpService service;
+  Client client(service.port());
   client.post("one");
   CHECK(client.read_until("\r\n\r\n") == "HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n");
   client.post(std::string("t\0o", 3));
   client.read_until("\r\n\r\n");
-  REQUIRE(receiver.wait_for_requests(2, 5s));
-  CHECK(receiver.requests()[0].body == "one");
-  CHECK(receiver.requests()[1].body == std::string("t\0o", 3));
-  CHECK(receiver.requests()[1].target == "/x");
-  CHECK(receiver.requests()[1].header("host") == "a");
-  CHECK(receiver.connections_accepted() == 1);
+  REQUIRE(service.wait_for_requests(2, 5s));
+  CHECK(service.requests()[0].body == "one");
+  CHECK(service.requests()[1].body == std::string("t\0o", 3));
+  CHECK(service.requests()[1].target == "/x");
+  CHECK(service.requests()[1].header("host") == "a");
+  CHECK(service.connections_accepted() == 1);
 }
 
 TEST_CASE("queued replies come first, then the responder's") {
-  HttpService receiver;
-  receiver.push({Reply::with_status(500), Reply::with_status(429)});
-  receiver.reply_with([](const ReceivedRequest& request) {
+  HttpService service;
+  service.push({Reply::with_status(500), Reply::with_status(429)});
+  service.reply_with([](const ReceivedRequest& request) {
     return Reply::with_status(201, "got " + request.body);
   });
-  Client client(receiver.port());
+  Client client(service.port());
   client.post("a");
   CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 500"));
   client.post("b");
@@ -79,46 +79,81 @@ TEST_CASE("queued replies come first, then the responder's") {
 }
 
 TEST_CASE("chunked, trickled and filled answers arrive whole") {
-  HttpService receiver;
+  HttpService service;
   Reply reply = Reply::with_status(200, "twelve bytes");
   reply.chunked = true;
   reply.byte_interval = 1ms;
-  receiver.push(reply);
-  Client client(receiver.port());
+  service.push(reply);
+  Client client(service.port());
   client.post("");
   CHECK(client.read_until("0\r\n\r\n").ends_with("7\r\ntwelve \r\n5\r\nbytes\r\n0\r\n\r\n"));
 
   Reply filled;
   filled.filler_bytes = 100'000;
   filled.close_after = true;
-  receiver.push(filled);
+  service.push(filled);
   client.post("");
   CHECK(client.read_all().size() > 100'000);
 }
 
-TEST_CASE("a receiver told to hang, close or reset never answers") {
-  HttpService receiver;
+TEST_CASE("a service that records nothing answers just the same") {
+  HttpService service({.record = false});
+  Client client(service.port());
+  client.post("one");
+  client.post("two");
+  for (int i = 0; i < 2; ++i) CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 200"));
+  service.reply_with([](const ReceivedRequest& request) {
+    return Reply::with_status(201, "got " + request.body);
+  });
+  client.post("three");
+  CHECK(client.read_until("got three").starts_with("HTTP/1.1 201"));
+  service.push(Reply::with_status(500));
+  client.post("four");
+  CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 500"));
+  CHECK(service.request_count() == 0);
+}
+
+TEST_CASE("one connection or one byte too many ends the connection") {
+  HttpService service({.connections_max = 1, .request_bytes_max = 1'000});
+  Client client(service.port());
+  client.post("x");
+  client.read_until("\r\n\r\n");
+  CHECK(Client(service.port()).read_all().empty());
+  client.post(std::string(2'000, 'x'));
+  CHECK(client.read_all().empty());
+  CHECK(service.request_count() == 1);
+}
+
+TEST_CASE("a connection ends after the answer if the request says so") {
+  HttpService service;
+  Client client(service.port());
+  client.send("GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
+  CHECK(client.read_all().starts_with("HTTP/1.1 200"));
+}
+
+TEST_CASE("a service told to hang, close or reset never answers") {
+  HttpService service;
   for (const auto act : {Reply::Act::close_before_answer, Reply::Act::reset_before_answer}) {
-    receiver.push(Reply::doing(act));
-    Client client(receiver.port());
+    service.push(Reply::doing(act));
+    Client client(service.port());
     client.post("x");
     CHECK(client.read_all().empty());
   }
-  receiver.push(Reply::doing(Reply::Act::hang));
-  Client client(receiver.port());
+  service.push(Reply::doing(Reply::Act::hang));
+  Client client(service.port());
   client.post("x");
-  REQUIRE(receiver.wait_for_requests(3, 5s));
-  receiver.close_connections();
+  REQUIRE(service.wait_for_requests(3, 5s));
+  service.close_connections();
   CHECK(client.read_all().empty());
-  CHECK(receiver.wait_for_open(0, 5s));
+  CHECK(service.wait_for_open(0, 5s));
 }
 
 TEST_CASE("an answer can come before the body was read") {
-  HttpService receiver;
+  HttpService service;
   auto reply = Reply::with_status(413);
   reply.act = Reply::Act::answer_before_body;
-  receiver.push(reply);
-  Client client(receiver.port());
+  service.push(reply);
+  Client client(service.port());
   client.send("POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
   CHECK(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 413"));
 }
