@@ -36,9 +36,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     -Wno-missing-field-initializers -Wno-gnu-statement-expression)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own <string> and <optional> at -O2 (GCC bugs 105329, 105562, 105651); the
-  # last two only if the header was precompiled, because it then forgets that it is the system's.
+  # last three only if the header was precompiled, because it then forgets that it is the system's.
   target_compile_options(seriatim_warnings INTERFACE
-    -Wno-restrict -Wno-maybe-uninitialized -Wno-missing-field-initializers -Wno-array-bounds -Wno-stringop-overflow)
+    -Wno-restrict -Wno-maybe-uninitialized -Wno-missing-field-initializers -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-stringop-overread)
 endif()
 
 # One room of the house: seriatim_room(NAME SOURCES … PUBLIC … PRIVATE …)
