@@ -126,7 +126,7 @@ TEST_CASE("a server deaf to a stop is killed with all its processes") {
                 milliseconds{1'000});
   server.start();
   const auto helper = static_cast<pid_t>(std::stol(server.log()));
-  CHECK(state_of(helper) == 'S');
+  wait_until("its helper sleeps", [&] { return state_of(helper) == 'S'; });
   CHECK_FALSE(server.end(SIGTERM));
   wait_until("its helper has ended", [&] {
     const char state = state_of(helper);
