@@ -1,7 +1,7 @@
 #include "postgres/act.hpp"
 
 #include "core/crash_point.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 
 namespace seriatim::postgres {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/lane_rows.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

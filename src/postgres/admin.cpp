@@ -2,13 +2,13 @@
 
 #include "postgres/adopt.hpp"
 #include "postgres/audit_report.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/lane_report.hpp"
 #include "postgres/operator_acts.hpp"
 #include "postgres/parked_acts.hpp"
 #include "postgres/recut.hpp"
 #include "postgres/rewind.hpp"
 #include "postgres/why.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

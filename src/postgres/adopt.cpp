@@ -5,10 +5,10 @@
 #include "postgres/act.hpp"
 #include "postgres/identity.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/start_place.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

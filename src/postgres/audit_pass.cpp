@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

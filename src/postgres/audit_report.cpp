@@ -6,8 +6,8 @@
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_rows.hpp"
 #include "postgres/row_search.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

@@ -3,9 +3,9 @@
 #include "postgres/check_probe.hpp"
 #include "postgres/check_server.hpp"
 #include "postgres/check_table.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/findings.hpp"
 #include "postgres/start_place.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

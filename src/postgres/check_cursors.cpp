@@ -2,8 +2,8 @@
 #include <charconv>
 
 #include "postgres/check_table.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/start_place.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

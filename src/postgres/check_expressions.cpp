@@ -2,8 +2,8 @@
 #include <array>
 
 #include "postgres/check_table.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 

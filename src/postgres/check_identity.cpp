@@ -1,9 +1,9 @@
 // Were the cursors kept for this database, this table, this process?
 #include "postgres/check_table.hpp"
 #include "postgres/identity.hpp"
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 

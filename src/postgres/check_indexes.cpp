@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "postgres/check_table.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "postgres/connection.hpp"
 #include "postgres/findings.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "postgres/connection.hpp"
 #include "postgres/findings.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 
 namespace seriatim::postgres {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/findings.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 
 namespace seriatim::postgres {
 

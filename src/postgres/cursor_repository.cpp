@@ -5,7 +5,7 @@
 #include "core/crash_point.hpp"
 #include "core/ensure.hpp"
 #include "core/mutant.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/cursor_memory.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/crash_point.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

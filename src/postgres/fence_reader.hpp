@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/fence.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/observer.hpp"
 
 namespace seriatim::postgres {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/source.hpp"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
 

@@ -11,10 +11,10 @@
 #include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_search.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/start_place.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "postgres/cursor_repository.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "postgres/id_list.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

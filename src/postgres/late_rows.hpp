@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "postgres/connection.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/postgres.hpp"
 #include "seriatim_sql.hpp"

@@ -6,9 +6,9 @@
 #include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_search.hpp"
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/waiting_rows.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

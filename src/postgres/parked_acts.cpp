@@ -5,7 +5,7 @@
 
 #include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/shell_word.hpp"
+#include "postgres/wire/shell_word.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

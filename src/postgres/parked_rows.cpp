@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "postgres/id_list.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/queueing.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/cursor_repository.hpp"
 #include "postgres/row_reader.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

@@ -5,12 +5,12 @@
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
 #include "postgres/act.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/prune_judge.hpp"
 #include "postgres/prune_partitions.hpp"
 #include "postgres/prune_readers.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <set>
 
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/prune.hpp"
 #include "postgres/prune_readers.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

@@ -4,7 +4,7 @@
 
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

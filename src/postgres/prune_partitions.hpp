@@ -6,10 +6,10 @@
 #include <tuple>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/prune.hpp"
 #include "postgres/prune_judge.hpp"
 #include "postgres/prune_readers.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

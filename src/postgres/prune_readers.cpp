@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

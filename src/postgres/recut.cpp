@@ -6,9 +6,9 @@
 #include "postgres/act.hpp"
 #include "postgres/lane_places.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

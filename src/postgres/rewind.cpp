@@ -10,8 +10,8 @@
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_places.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

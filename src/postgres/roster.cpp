@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

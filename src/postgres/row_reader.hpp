@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/connection.hpp"
 #include "postgres/row_search.hpp"
 #include "postgres/row_statements.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
 

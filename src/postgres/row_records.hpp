@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "postgres/answer.hpp"
+#include "postgres/wire/answer.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
 #include "postgres/waiting_rows.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/source.hpp"

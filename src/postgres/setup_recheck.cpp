@@ -5,7 +5,7 @@
 #include "postgres/check.hpp"
 #include "postgres/check_table.hpp"
 #include "postgres/findings.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 

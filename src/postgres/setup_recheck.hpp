@@ -7,8 +7,8 @@
 #include <string>
 
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

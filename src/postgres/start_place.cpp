@@ -8,9 +8,9 @@
 #include "postgres/check.hpp"
 #include "postgres/fence_reader.hpp"
 #include "postgres/lane_places.hpp"
-#include "postgres/shell_word.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/waiting_rows.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -6,8 +6,8 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

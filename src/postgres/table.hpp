@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "postgres/connection.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"
 

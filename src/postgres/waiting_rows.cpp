@@ -1,6 +1,6 @@
 #include "postgres/waiting_rows.hpp"
 
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

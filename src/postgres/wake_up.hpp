@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "postgres/connection.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

@@ -8,7 +8,7 @@
 #include "postgres/lane_report.hpp"
 #include "postgres/parked_acts.hpp"
 #include "postgres/row_reader.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "postgres/connection.hpp"
 #include "postgres/row_report.hpp"
+#include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "postgres/check.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/source.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/http_receiver.hpp"
 #include "support/in_process_relay.hpp"

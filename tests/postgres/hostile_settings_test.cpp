@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "postgres/check.hpp"
-#include "postgres/connection.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/migrate.hpp"
+#include "postgres/wire/connection.hpp"
 #include "support/in_process_relay.hpp"
 
 using namespace seriatim;

@@ -1,12 +1,12 @@
 // Statements sent together: their answers, and what is left of the connection when one is refused.
-#include "postgres/pipeline.hpp"
+#include "postgres/wire/pipeline.hpp"
 
 #include <doctest/doctest.h>
 
 #include <future>
 
-#include "postgres/connection.hpp"
-#include "postgres/open_connection.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/open_connection.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 #include "support/postgres_fixture.hpp"

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "postgres/connection.hpp"
 #include "postgres/row_statements.hpp"
-#include "postgres/sql_text.hpp"
 #include "postgres/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 #include "support/postgres_fixture.hpp"
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <seriatim_sql.hpp>
 
-#include "postgres/pqxx_compat.hpp"
+#include "postgres/wire/pqxx_compat.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "postgres/fetch.hpp"
-#include "postgres/pipeline.hpp"
-#include "postgres/silence_watch.hpp"
+#include "postgres/wire/fetch.hpp"
+#include "postgres/wire/pipeline.hpp"
+#include "postgres/wire/silence_watch.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {

@@ -1,9 +1,9 @@
-#include "postgres/lent_transaction.hpp"
+#include "postgres/wire/lent_transaction.hpp"
 
 #include <algorithm>
 
-#include "postgres/binary_array.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/binary_array.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

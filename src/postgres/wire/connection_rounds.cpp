@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "postgres/guarded.hpp"
-#include "postgres/open_connection.hpp"
+#include "postgres/wire/guarded.hpp"
+#include "postgres/wire/open_connection.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {

@@ -1,4 +1,4 @@
-#include "postgres/silence_watch.hpp"
+#include "postgres/wire/silence_watch.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

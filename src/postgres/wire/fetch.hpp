@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/answer.hpp"
+#include "postgres/wire/answer.hpp"
 
 namespace seriatim::postgres {
 

@@ -1,4 +1,4 @@
-#include "postgres/binary_array.hpp"
+#include "postgres/wire/binary_array.hpp"
 
 #include <algorithm>
 #include <array>

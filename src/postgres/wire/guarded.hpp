@@ -1,7 +1,7 @@
 #pragma once
 
-#include "postgres/connection.hpp"
-#include "postgres/server_error.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/server_error.hpp"
 
 namespace seriatim::postgres {
 

@@ -1,4 +1,4 @@
-#include "postgres/network_bounds.hpp"
+#include "postgres/wire/network_bounds.hpp"
 
 #include <array>
 #include <string_view>

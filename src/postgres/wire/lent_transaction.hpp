@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/transaction.hpp"
 
 namespace seriatim::postgres {

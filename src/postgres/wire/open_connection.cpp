@@ -1,4 +1,4 @@
-#include "postgres/open_connection.hpp"
+#include "postgres/wire/open_connection.hpp"
 
 #include <utility>
 

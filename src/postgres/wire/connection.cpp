@@ -1,4 +1,4 @@
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -6,13 +6,13 @@
 
 #include <array>
 
-#include "postgres/guarded.hpp"
-#include "postgres/network_bounds.hpp"
-#include "postgres/open_connection.hpp"
-#include "postgres/pqxx_compat.hpp"
-#include "postgres/server_error.hpp"
-#include "postgres/silence_watch.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/guarded.hpp"
+#include "postgres/wire/network_bounds.hpp"
+#include "postgres/wire/open_connection.hpp"
+#include "postgres/wire/pqxx_compat.hpp"
+#include "postgres/wire/server_error.hpp"
+#include "postgres/wire/silence_watch.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 #ifdef __SANITIZE_ADDRESS__

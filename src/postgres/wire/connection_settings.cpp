@@ -1,7 +1,7 @@
 // What a session is set to before its first statement, whatever the role's defaults are.
-#include "postgres/connection.hpp"
-#include "postgres/open_connection.hpp"
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/open_connection.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

@@ -1,4 +1,4 @@
-#include "postgres/shell_word.hpp"
+#include "postgres/wire/shell_word.hpp"
 
 namespace seriatim::postgres {
 

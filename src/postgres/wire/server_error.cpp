@@ -1,4 +1,4 @@
-#include "postgres/server_error.hpp"
+#include "postgres/wire/server_error.hpp"
 
 #include <initializer_list>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "postgres/fetch.hpp"
+#include "postgres/wire/fetch.hpp"
 
 #include <libpq-fe.h>
 

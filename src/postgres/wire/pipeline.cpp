@@ -1,4 +1,4 @@
-#include "postgres/pipeline.hpp"
+#include "postgres/wire/pipeline.hpp"
 
 #include <libpq-fe.h>
 

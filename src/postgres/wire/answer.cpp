@@ -1,4 +1,4 @@
-#include "postgres/answer.hpp"
+#include "postgres/wire/answer.hpp"
 
 #include <libpq-fe.h>
 
