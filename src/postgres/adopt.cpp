@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "postgres/act.hpp"
-#include "postgres/identity.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/start_place.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/identity.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

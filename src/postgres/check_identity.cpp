@@ -1,7 +1,7 @@
 // Were the cursors kept for this database, this table, this process?
 #include "postgres/check_table.hpp"
-#include "postgres/identity.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/identity.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"

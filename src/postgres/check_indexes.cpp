@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "postgres/check_table.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

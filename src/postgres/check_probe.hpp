@@ -4,7 +4,7 @@
 #include <string>
 
 #include "postgres/findings.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

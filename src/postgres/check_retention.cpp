@@ -3,8 +3,8 @@
 
 #include "postgres/check_table.hpp"
 #include "postgres/lane_report.hpp"
-#include "postgres/table.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"
 

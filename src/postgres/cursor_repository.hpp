@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "postgres/cursor_memory.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/fence.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/observer.hpp"
 

@@ -12,8 +12,8 @@
 #include "postgres/poll_source.hpp"
 #include "postgres/row_search.hpp"
 #include "postgres/start_place.hpp"
-#include "postgres/table.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "postgres/admin.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

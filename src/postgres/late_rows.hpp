@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"

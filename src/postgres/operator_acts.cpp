@@ -6,7 +6,7 @@
 #include "postgres/parked_acts.hpp"
 #include "postgres/poll_source.hpp"
 #include "postgres/row_search.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

@@ -8,7 +8,7 @@
 #include "postgres/prune_judge.hpp"
 #include "postgres/prune_partitions.hpp"
 #include "postgres/prune_readers.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

@@ -4,10 +4,10 @@
 
 #include "core/fence.hpp"
 #include "postgres/act.hpp"
-#include "postgres/lane_places.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/table.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/lane_places.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

@@ -8,9 +8,9 @@
 #include "core/fence.hpp"
 #include "postgres/act.hpp"
 #include "postgres/fence_reader.hpp"
-#include "postgres/lane_places.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/lane_places.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

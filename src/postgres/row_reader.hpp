@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "postgres/row_search.hpp"
-#include "postgres/row_statements.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/row_statements.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "postgres/admin.hpp"
-#include "postgres/table.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/error.hpp"

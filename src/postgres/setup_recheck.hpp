@@ -7,7 +7,7 @@
 #include <string>
 
 #include "postgres/admin.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

@@ -7,8 +7,8 @@
 
 #include "postgres/check.hpp"
 #include "postgres/fence_reader.hpp"
-#include "postgres/lane_places.hpp"
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/lane_places.hpp"
+#include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

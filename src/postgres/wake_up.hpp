@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"
 

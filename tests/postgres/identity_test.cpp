@@ -1,5 +1,5 @@
 // What a cursor was kept for: noted, compared, refused, adopted.
-#include "postgres/identity.hpp"
+#include "postgres/table/identity.hpp"
 
 #include <doctest/doctest.h>
 

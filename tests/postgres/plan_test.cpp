@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "postgres/row_statements.hpp"
-#include "postgres/table.hpp"
+#include "postgres/table/row_statements.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

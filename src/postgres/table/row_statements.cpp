@@ -1,4 +1,4 @@
-#include "postgres/row_statements.hpp"
+#include "postgres/table/row_statements.hpp"
 
 #include "seriatim_sql.hpp"
 

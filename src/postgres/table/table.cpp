@@ -1,4 +1,4 @@
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/source.hpp"

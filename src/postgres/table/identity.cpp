@@ -1,4 +1,4 @@
-#include "postgres/identity.hpp"
+#include "postgres/table/identity.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "postgres/waiting_rows.hpp"
+#include "postgres/table/waiting_rows.hpp"
 
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

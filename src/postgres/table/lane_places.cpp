@@ -1,4 +1,4 @@
-#include "postgres/lane_places.hpp"
+#include "postgres/table/lane_places.hpp"
 
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

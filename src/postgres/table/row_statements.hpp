@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "postgres/table.hpp"
+#include "postgres/table/table.hpp"
 #include "seriatim/config.hpp"
 
 namespace seriatim::postgres {
