@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "postgres/late_rows.hpp"
-#include "postgres/seldom.hpp"
+#include "postgres/reader/seldom.hpp"
 
 namespace seriatim::postgres {
 

@@ -5,7 +5,7 @@
 
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_rows.hpp"
-#include "postgres/row_search.hpp"
+#include "postgres/reader/row_search.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

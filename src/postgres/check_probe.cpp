@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "postgres/fence_reader.hpp"
+#include "postgres/reader/fence_reader.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

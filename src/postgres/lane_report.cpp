@@ -5,12 +5,12 @@
 #include <thread>
 
 #include "core/fence.hpp"
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/late_look.hpp"
 #include "postgres/parked_acts.hpp"
-#include "postgres/poll_source.hpp"
-#include "postgres/row_search.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/reader/poll_source.hpp"
+#include "postgres/reader/row_search.hpp"
 #include "postgres/start_place.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"

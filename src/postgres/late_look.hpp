@@ -8,7 +8,7 @@
 
 #include "postgres/cursor_repository.hpp"
 #include "postgres/late_rows.hpp"
-#include "postgres/row_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
 
 namespace seriatim::postgres {
 

@@ -6,7 +6,7 @@
 
 #include "core/queueing.hpp"
 #include "postgres/cursor_repository.hpp"
-#include "postgres/row_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"

@@ -5,8 +5,8 @@
 
 #include "postgres/lane_report.hpp"
 #include "postgres/late_look.hpp"
-#include "postgres/poll_source.hpp"
-#include "postgres/row_reader.hpp"
+#include "postgres/reader/poll_source.hpp"
+#include "postgres/reader/row_reader.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {

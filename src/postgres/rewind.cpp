@@ -7,8 +7,8 @@
 
 #include "core/fence.hpp"
 #include "postgres/act.hpp"
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_rows.hpp"
+#include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "postgres/check.hpp"
-#include "postgres/fence_reader.hpp"
+#include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <utility>
 
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_report.hpp"
 #include "postgres/parked_acts.hpp"
-#include "postgres/row_reader.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

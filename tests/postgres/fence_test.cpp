@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
+#include "postgres/reader/fence_reader.hpp"
 #include "seriatim/error.hpp"
 
 using namespace seriatim;

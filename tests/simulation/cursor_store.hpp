@@ -11,8 +11,8 @@
 
 namespace seriatim::simulation {
 
-/// What a session reads while a batch is in hand (src/postgres/read_ahead.hpp), with a fence of its
-/// own.
+/// What a session reads while a batch is in hand (src/postgres/reader/read_ahead.hpp), with a fence
+/// of its own.
 struct Ahead {
   Position after;
   unsigned rows_max = 1;
@@ -21,7 +21,7 @@ struct Ahead {
 };
 
 /// Rows that came with the commit of the move before them, for the next poll alone
-/// (src/postgres/poll_source.hpp).
+/// (src/postgres/reader/poll_source.hpp).
 struct Behind {
   Position after;
   unsigned rows_max = 1;

@@ -1,4 +1,4 @@
-#include "postgres/row_search.hpp"
+#include "postgres/reader/row_search.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "postgres/fence_reader.hpp"
+#include "postgres/reader/fence_reader.hpp"
 
 #include <algorithm>
 #include <functional>

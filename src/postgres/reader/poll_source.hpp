@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/fence.hpp"
-#include "postgres/fence_reader.hpp"
-#include "postgres/row_reader.hpp"
-#include "postgres/seldom.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
+#include "postgres/reader/seldom.hpp"
 
 namespace seriatim::postgres {
 

@@ -1,4 +1,4 @@
-#include "postgres/poll_source.hpp"
+#include "postgres/reader/poll_source.hpp"
 
 #include <algorithm>
 #include <set>

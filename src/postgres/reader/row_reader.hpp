@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/row_search.hpp"
+#include "postgres/reader/row_search.hpp"
 #include "postgres/table/row_statements.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"

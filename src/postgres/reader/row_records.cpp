@@ -1,4 +1,4 @@
-#include "postgres/row_records.hpp"
+#include "postgres/reader/row_records.hpp"
 
 #include <algorithm>
 #include <array>

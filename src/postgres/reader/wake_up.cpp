@@ -1,4 +1,4 @@
-#include "postgres/wake_up.hpp"
+#include "postgres/reader/wake_up.hpp"
 
 #include <poll.h>
 

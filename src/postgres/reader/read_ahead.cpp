@@ -1,10 +1,10 @@
-#include "postgres/read_ahead.hpp"
+#include "postgres/reader/read_ahead.hpp"
 
 #include <exception>
 #include <numeric>
 #include <utility>
 
-#include "postgres/row_records.hpp"
+#include "postgres/reader/row_records.hpp"
 
 namespace seriatim::postgres {
 

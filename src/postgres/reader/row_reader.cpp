@@ -1,9 +1,9 @@
-#include "postgres/row_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
 
 #include <algorithm>
 #include <charconv>
 
-#include "postgres/row_records.hpp"
+#include "postgres/reader/row_records.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 
