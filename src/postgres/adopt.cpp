@@ -4,7 +4,7 @@
 
 #include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "postgres/late_rows.hpp"
 #include "postgres/reader/seldom.hpp"
+#include "postgres/store/late_rows.hpp"
 
 namespace seriatim::postgres {
 

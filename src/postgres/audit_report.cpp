@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "postgres/lane_rows.hpp"
-#include "postgres/late_rows.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/late_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

@@ -4,7 +4,7 @@
 #include "postgres/check_server.hpp"
 #include "postgres/check_table.hpp"
 #include "postgres/findings.hpp"
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim_sql.hpp"
 

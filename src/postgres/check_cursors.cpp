@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include "postgres/check_table.hpp"
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "postgres/cursor_repository.hpp"
+#include "postgres/store/cursor_repository.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

@@ -2,10 +2,10 @@
 
 #include "postgres/act.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/late_rows.hpp"
 #include "postgres/parked_acts.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/late_rows.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "postgres/lane_report.hpp"
-#include "postgres/late_look.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/store/late_look.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {

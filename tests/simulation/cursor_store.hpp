@@ -53,7 +53,7 @@ struct Backend {
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
 
-  // … of what is set aside, as src/postgres/parked_rows.hpp keeps it:
+  // … of what is set aside, as src/postgres/store/parked_rows.hpp keeps it:
   bool any_parked = false;
   bool keys_read = true;  ///< since the claim
   core::ParkedKeys parked_keys;

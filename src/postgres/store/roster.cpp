@@ -1,4 +1,4 @@
-#include "postgres/roster.hpp"
+#include "postgres/store/roster.hpp"
 
 #include <utility>
 

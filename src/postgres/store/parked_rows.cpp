@@ -1,8 +1,8 @@
-#include "postgres/parked_rows.hpp"
+#include "postgres/store/parked_rows.hpp"
 
 #include <algorithm>
 
-#include "postgres/id_list.hpp"
+#include "postgres/store/id_list.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim_sql.hpp"

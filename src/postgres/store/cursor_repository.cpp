@@ -1,4 +1,4 @@
-#include "postgres/cursor_repository.hpp"
+#include "postgres/store/cursor_repository.hpp"
 
 #include <algorithm>
 

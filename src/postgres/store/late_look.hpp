@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "postgres/cursor_repository.hpp"
-#include "postgres/late_rows.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/store/cursor_repository.hpp"
+#include "postgres/store/late_rows.hpp"
 
 namespace seriatim::postgres {
 

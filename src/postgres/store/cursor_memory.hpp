@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
 
 namespace seriatim::postgres {
 

@@ -1,9 +1,9 @@
-#include "postgres/late_look.hpp"
+#include "postgres/store/late_look.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "postgres/id_list.hpp"
+#include "postgres/store/id_list.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"
 

@@ -1,4 +1,4 @@
-#include "postgres/id_list.hpp"
+#include "postgres/store/id_list.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/queueing.hpp"
-#include "postgres/cursor_repository.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/store/cursor_repository.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"

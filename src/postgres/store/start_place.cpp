@@ -1,4 +1,4 @@
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
 
 #include <algorithm>
 #include <chrono>

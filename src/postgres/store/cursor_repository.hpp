@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/cursor_memory.hpp"
+#include "postgres/store/cursor_memory.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/source.hpp"

@@ -1,4 +1,4 @@
-#include "postgres/late_rows.hpp"
+#include "postgres/store/late_rows.hpp"
 
 #include <set>
 

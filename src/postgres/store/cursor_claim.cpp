@@ -1,8 +1,10 @@
 // How a lane gets its cursor row, and what speaks against using one that it finds, or misses.
-#include "postgres/cursor_repository.hpp"
+#include "postgres/store/cursor_repository.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "postgres/start_place.hpp"
+#include "postgres/store/start_place.hpp"
+#include "postgres/store/cursor_repository.hpp"
+#include "postgres/store/start_place.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "seriatim_sql.hpp"
 
