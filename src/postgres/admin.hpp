@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/lane_audit.hpp"
+#include "postgres/auditor/lane_audit.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/record.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/fence.hpp"
 #include "core/lane.hpp"
-#include "postgres/audit_pass.hpp"
+#include "postgres/auditor/audit_pass.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"

@@ -1,4 +1,4 @@
-#include "postgres/audit_pass.hpp"
+#include "postgres/auditor/audit_pass.hpp"
 
 #include <algorithm>
 #include <utility>
