@@ -8,7 +8,7 @@
 #include "app/config_file.hpp"
 #include "app/embedded_database.hpp"
 #include "app/secrets.hpp"
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 
 namespace seriatim::app {
 

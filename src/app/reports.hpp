@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/check.hpp"
 #include "postgres/prune.hpp"
 #include "postgres/row_report.hpp"

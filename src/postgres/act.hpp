@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/wire/connection.hpp"
 

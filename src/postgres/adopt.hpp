@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/findings.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"

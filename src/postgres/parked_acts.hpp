@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

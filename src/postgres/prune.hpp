@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 
 namespace seriatim::postgres {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

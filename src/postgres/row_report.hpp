@@ -1,6 +1,6 @@
 #pragma once
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 
 namespace seriatim::postgres {
 

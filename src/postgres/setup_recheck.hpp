@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 

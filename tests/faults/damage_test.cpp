@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "cli/stage.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
 #include "seriatim_sql.hpp"
 #include "support/relay_program.hpp"
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/stage.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 

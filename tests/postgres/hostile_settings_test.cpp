@@ -3,9 +3,9 @@
 // refuse it.
 #include <doctest/doctest.h>
 
+#include "postgres/admin/migrate.hpp"
 #include "postgres/check.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/migrate.hpp"
 #include "postgres/wire/connection.hpp"
 #include "support/in_process_relay.hpp"
 

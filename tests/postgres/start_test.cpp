@@ -7,9 +7,9 @@
 #include <functional>
 #include <future>
 
+#include "postgres/admin/migrate.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

@@ -10,7 +10,7 @@
 #include <pqxx/pqxx>
 #include <thread>
 
-#include "postgres/migrate.hpp"
+#include "postgres/admin/migrate.hpp"
 
 namespace seriatim::testing {
 

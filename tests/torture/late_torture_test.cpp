@@ -10,7 +10,7 @@
 #include <thread>
 #include <tuple>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"

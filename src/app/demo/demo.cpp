@@ -12,7 +12,7 @@
 #include "app/demo/sms_provider.hpp"
 #include "app/output.hpp"
 #include "app/signals.hpp"
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/embedded_server.hpp"
 #include "seriatim/postgres.hpp"
 

@@ -1,6 +1,6 @@
 #include "app/reports.hpp"
 #include "app/verbs/verbs.hpp"
-#include "postgres/migrate.hpp"
+#include "postgres/admin/migrate.hpp"
 
 namespace seriatim::app {
 

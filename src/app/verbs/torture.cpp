@@ -10,8 +10,8 @@
 #include "app/config_file.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/fence.hpp"
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 

@@ -1,4 +1,4 @@
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 
 #include "postgres/adopt.hpp"
 #include "postgres/audit_report.hpp"
