@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/fence.hpp"
+#include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/parked_acts.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/prune_judge.hpp"
 #include "postgres/prune_partitions.hpp"
 #include "postgres/prune_readers.hpp"

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/lane_report.hpp"
-#include "postgres/parked_acts.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/wire/sql_text.hpp"

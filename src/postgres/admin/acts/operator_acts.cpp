@@ -1,8 +1,8 @@
-#include "postgres/operator_acts.hpp"
+#include "postgres/admin/acts/operator_acts.hpp"
 
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
+#include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/lane_rows.hpp"
-#include "postgres/parked_acts.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/late_rows.hpp"

@@ -1,9 +1,9 @@
-#include "postgres/recut.hpp"
+#include "postgres/admin/acts/recut.hpp"
 
 #include <algorithm>
 
 #include "core/fence.hpp"
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"

@@ -1,4 +1,4 @@
-#include "postgres/rewind.hpp"
+#include "postgres/admin/acts/rewind.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/fence.hpp"
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"

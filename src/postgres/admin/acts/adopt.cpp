@@ -1,8 +1,8 @@
-#include "postgres/adopt.hpp"
+#include "postgres/admin/acts/adopt.hpp"
 
 #include <algorithm>
 
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/identity.hpp"

@@ -1,9 +1,9 @@
-#include "postgres/parked_acts.hpp"
+#include "postgres/admin/acts/parked_acts.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/lane_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "seriatim_sql.hpp"

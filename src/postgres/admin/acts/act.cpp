@@ -1,4 +1,4 @@
-#include "postgres/act.hpp"
+#include "postgres/admin/acts/act.hpp"
 
 #include "core/crash_point.hpp"
 #include "postgres/wire/sql_text.hpp"
