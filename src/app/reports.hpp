@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/check.hpp"
 #include "postgres/prune.hpp"
-#include "postgres/row_report.hpp"
 
 namespace seriatim::app {
 

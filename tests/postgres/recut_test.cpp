@@ -5,8 +5,8 @@
 #include <map>
 #include <thread>
 
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 #include "support/in_process_relay.hpp"
 
 using namespace seriatim;

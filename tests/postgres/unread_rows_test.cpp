@@ -1,7 +1,7 @@
 // One row on which `where`, `key` or `payload` fails: what the lane does, and what is said of the
 // rows around it.
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 #include "seriatim/relay.hpp"
 
 using namespace seriatim;

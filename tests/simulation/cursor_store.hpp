@@ -109,7 +109,7 @@ class CursorStore {
   [[nodiscard]] bool looks_free() const;
 
   // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
-  // holder that waits behind it (lock_lanes of src/postgres/lane_rows.cpp).
+  // holder that waits behind it (lock_lanes of src/postgres/admin/reports/lane_rows.cpp).
   [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);

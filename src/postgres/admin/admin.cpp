@@ -5,9 +5,9 @@
 #include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/admin/acts/recut.hpp"
 #include "postgres/admin/acts/rewind.hpp"
-#include "postgres/audit_report.hpp"
-#include "postgres/lane_report.hpp"
-#include "postgres/why.hpp"
+#include "postgres/admin/reports/audit_report.hpp"
+#include "postgres/admin/reports/lane_report.hpp"
+#include "postgres/admin/reports/why.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim_sql.hpp"
 

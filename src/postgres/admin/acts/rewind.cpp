@@ -7,7 +7,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/lane_rows.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"

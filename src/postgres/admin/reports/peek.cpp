@@ -3,7 +3,7 @@
 #include <iterator>
 #include <set>
 
-#include "postgres/lane_report.hpp"
+#include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/store/late_look.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "postgres/row_report.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

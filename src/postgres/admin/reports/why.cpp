@@ -1,11 +1,11 @@
-#include "postgres/why.hpp"
+#include "postgres/admin/reports/why.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "postgres/admin/acts/parked_acts.hpp"
-#include "postgres/lane_report.hpp"
+#include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/wire/sql_text.hpp"

@@ -1,4 +1,4 @@
-#include "postgres/lane_report.hpp"
+#include "postgres/admin/reports/lane_report.hpp"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
-#include "postgres/lane_rows.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"

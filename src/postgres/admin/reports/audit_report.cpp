@@ -1,9 +1,9 @@
-#include "postgres/audit_report.hpp"
+#include "postgres/admin/reports/audit_report.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "postgres/lane_rows.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/table.hpp"

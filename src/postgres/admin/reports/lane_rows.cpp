@@ -1,4 +1,4 @@
-#include "postgres/lane_rows.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
 
 #include <algorithm>
 #include <chrono>
