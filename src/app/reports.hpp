@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/check.hpp"
 #include "postgres/prune.hpp"
 
 namespace seriatim::app {

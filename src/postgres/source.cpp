@@ -4,11 +4,11 @@
 
 #include "core/fence.hpp"
 #include "core/lane.hpp"
+#include "postgres/admin/check/setup_recheck.hpp"
 #include "postgres/auditor/audit_pass.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"
-#include "postgres/setup_recheck.hpp"
 #include "postgres/store/cursor_memory.hpp"
 #include "postgres/store/cursor_repository.hpp"
 #include "postgres/store/late_look.hpp"

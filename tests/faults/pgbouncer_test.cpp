@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/source.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/postgres.hpp"

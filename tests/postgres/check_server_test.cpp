@@ -1,5 +1,5 @@
 // What `check` says about the server, its schema, our role and its other users.
-#include "postgres/check_server.hpp"
+#include "postgres/admin/check/check_server.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 // refuse it.
 #include <doctest/doctest.h>
 
+#include "postgres/admin/check/check.hpp"
 #include "postgres/admin/migrate.hpp"
-#include "postgres/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/wire/connection.hpp"
 #include "support/in_process_relay.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 

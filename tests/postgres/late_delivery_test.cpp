@@ -3,8 +3,8 @@
 
 #include <thread>
 
+#include "postgres/admin/check/check.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/check.hpp"
 #include "postgres/desk.hpp"
 
 using namespace seriatim;

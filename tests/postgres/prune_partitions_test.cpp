@@ -1,8 +1,8 @@
 // Partitions: whole ones go at once, and the next ones are there before they are needed.
 #include <doctest/doctest.h>
 
+#include "postgres/admin/check/check.hpp"
 #include "postgres/admin/migrate.hpp"
-#include "postgres/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 #include "postgres/prune.hpp"

@@ -2,7 +2,7 @@
 // it.
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 

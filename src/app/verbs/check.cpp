@@ -1,4 +1,4 @@
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 
 #include "app/reports.hpp"
 #include "app/verbs/verbs.hpp"

@@ -5,7 +5,7 @@
 #include <regex>
 #include <thread>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/waiting_rows.hpp"

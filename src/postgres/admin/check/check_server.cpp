@@ -1,4 +1,4 @@
-#include "postgres/check_server.hpp"
+#include "postgres/admin/check/check_server.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "postgres/check_probe.hpp"
+#include "postgres/admin/check/check_probe.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,5 +1,5 @@
 // What draws ids: in id order the order rests on it.
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {

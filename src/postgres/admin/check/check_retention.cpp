@@ -1,8 +1,8 @@
 // Does something cut old rows, whether they were read or not?
 #include <algorithm>
 
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
-#include "postgres/check_table.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "seriatim/error.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "postgres/findings.hpp"
+#include "postgres/admin/check/findings.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 

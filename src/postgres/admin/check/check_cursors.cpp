@@ -1,7 +1,7 @@
 // Does what the cursor rows say still fit the table and the configuration?
 #include <charconv>
 
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 
 namespace seriatim::postgres {
 

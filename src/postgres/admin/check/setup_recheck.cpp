@@ -1,10 +1,10 @@
-#include "postgres/setup_recheck.hpp"
+#include "postgres/admin/check/setup_recheck.hpp"
 
 #include <utility>
 
-#include "postgres/check.hpp"
-#include "postgres/check_table.hpp"
-#include "postgres/findings.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/check/check_table.hpp"
+#include "postgres/admin/check/findings.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"

@@ -1,5 +1,5 @@
 // Were the cursors kept for this database, this table, this process?
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"

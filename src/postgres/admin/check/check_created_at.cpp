@@ -3,7 +3,7 @@
 #include <array>
 #include <span>
 
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 
 namespace seriatim::postgres {
 

@@ -1,7 +1,7 @@
 // What the configuration puts into statements: does the server understand it?
 #include <array>
 
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"

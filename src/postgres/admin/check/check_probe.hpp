@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "postgres/findings.hpp"
+#include "postgres/admin/check/findings.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cctype>
 
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim_sql.hpp"

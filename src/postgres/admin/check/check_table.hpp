@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
-#include "postgres/findings.hpp"
+#include "postgres/admin/check/findings.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"
 

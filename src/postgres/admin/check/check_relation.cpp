@@ -1,5 +1,5 @@
 // Is it a table all of whose rows we see, and whose writers the fence sees?
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim_sql.hpp"

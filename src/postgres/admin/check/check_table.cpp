@@ -1,4 +1,4 @@
-#include "postgres/check_table.hpp"
+#include "postgres/admin/check/check_table.hpp"
 #include "seriatim_sql.hpp"
 
 namespace seriatim::postgres {
