@@ -6,8 +6,8 @@
 
 #include "postgres/admin/admin.hpp"
 #include "postgres/admin/check/check.hpp"
+#include "postgres/admin/prune/prune.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/prune.hpp"
 
 namespace seriatim::app {
 

@@ -3,9 +3,9 @@
 
 #include "postgres/admin/check/check.hpp"
 #include "postgres/admin/migrate.hpp"
+#include "postgres/admin/prune/prune.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
-#include "postgres/prune.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

@@ -1,13 +1,13 @@
-#include "postgres/prune.hpp"
+#include "postgres/admin/prune/prune.hpp"
 
 #include <algorithm>
 
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/prune_judge.hpp"
-#include "postgres/prune_partitions.hpp"
-#include "postgres/prune_readers.hpp"
+#include "postgres/admin/prune/prune_judge.hpp"
+#include "postgres/admin/prune/prune_partitions.hpp"
+#include "postgres/admin/prune/prune_readers.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"

@@ -1,4 +1,4 @@
-#include "postgres/prune_judge.hpp"
+#include "postgres/admin/prune/prune_judge.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "postgres/prune.hpp"
-#include "postgres/prune_readers.hpp"
+#include "postgres/admin/prune/prune.hpp"
+#include "postgres/admin/prune/prune_readers.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

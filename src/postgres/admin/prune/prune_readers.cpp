@@ -1,4 +1,4 @@
-#include "postgres/prune_readers.hpp"
+#include "postgres/admin/prune/prune_readers.hpp"
 
 #include <algorithm>
 

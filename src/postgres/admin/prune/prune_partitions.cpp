@@ -1,4 +1,4 @@
-#include "postgres/prune_partitions.hpp"
+#include "postgres/admin/prune/prune_partitions.hpp"
 
 #include <algorithm>
 

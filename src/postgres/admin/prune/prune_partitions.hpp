@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
-#include "postgres/prune.hpp"
-#include "postgres/prune_judge.hpp"
-#include "postgres/prune_readers.hpp"
+#include "postgres/admin/prune/prune.hpp"
+#include "postgres/admin/prune/prune_judge.hpp"
+#include "postgres/admin/prune/prune_readers.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
