@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What one look at the locks costs: sql/queries/lock_holders.sql against 1 … 500 connections that all hold the table and
+# What one look at the locks costs: sql/reader/lock_holders.sql against 1 … 500 connections that all hold the table and
 # 1 … 64 partitions. On a private server or, where a URL is given, in a throwaway database of a server on this machine with
 # max_connections above 510, in which nothing is left behind.
 #
@@ -9,7 +9,7 @@
 . "$(dirname "$0")/private_server.sh"
 . "$(dirname "$0")/held_sessions.sh"
 arguments 0 1 "$@"
-query=$(realpath "$(dirname "$0")/../sql/queries/lock_holders.sql")
+query=$(realpath "$(dirname "$0")/../sql/reader/lock_holders.sql")
 if [ $# -eq 1 ]; then use_server "$1"; else start_server memory max_connections=600; fi
 
 partition() { # PARTITIONS

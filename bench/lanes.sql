@@ -30,7 +30,7 @@ END $$;
 
 CREATE TEMP TABLE figure (index text, lanes int, ms numeric, rows_read bigint, buffers bigint, plan text);
 
--- The relay's condition for lane 1 (sql/queries/lane_filter.sql), from the middle of the backlog.
+-- The relay's condition for lane 1 (sql/table/lane_filter.sql), from the middle of the backlog.
 CREATE FUNCTION pg_temp.measure(index text, lanes int) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

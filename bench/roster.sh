@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What one look of an instance at the others costs (sql/queries/look_at_roster.sql), by lanes and by connections of the
+# What one look of an instance at the others costs (sql/store/look_at_roster.sql), by lanes and by connections of the
 # server, on a private server: processor time of the backend, and so the statements a second that is room for on one core.
 #
 #   bench/roster.sh PROGRAM [STATEMENT.sql]
@@ -9,7 +9,7 @@
 . "$(dirname "$0")/held_sessions.sh"
 arguments 1 2 "$@"
 program=$(program_at "$1")
-statement=$(realpath "${2:-$(dirname "$0")/../sql/queries/look_at_roster.sql}")
+statement=$(realpath "${2:-$(dirname "$0")/../sql/store/look_at_roster.sql}")
 [ -r "$statement" ] || fail "there is no statement $statement"
 start_server memory max_connections=1300
 init_schema "$program"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "embedded/embedded_server.hpp"
 #include "faults/network_stage.hpp"
-#include "postgres/embedded_server.hpp"
 #include "seriatim/postgres.hpp"
 
 using namespace seriatim::testing;
@@ -102,7 +102,7 @@ TEST_CASE("take-over") {
 
 TEST_CASE("the database restarts: the same holder goes on") {
   const TemporaryFolder folder;
-  seriatim::postgres::EmbeddedServer server({folder.path() / "postgres", {}, {}});
+  seriatim::embedded::EmbeddedServer server({folder.path() / "postgres", {}, {}});
   seriatim::install_schema(server.url());
   SqlSession(server.url())
       .run(
@@ -119,7 +119,7 @@ TEST_CASE("the database restarts: the same holder goes on") {
     const auto all = "SELECT sequence = " + std::to_string(i + 1) + " FROM seriatim.cursor";
     wait_until("the cursor is committed",  // else the row before is called again
                [&] { return SqlSession(server.url()).value(all) == "t"; });
-    server.stop(seriatim::postgres::EmbeddedServer::Stop::immediate);
+    server.stop(seriatim::embedded::EmbeddedServer::Stop::immediate);
     server.start();
     const auto up = Clock::now();
     SqlSession(server.url()).run("INSERT INTO t (payload) VALUES ('x')");

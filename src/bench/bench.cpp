@@ -2,7 +2,7 @@
 
 #include "bench/measures.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -44,7 +44,7 @@ Report measure(const Settings& settings, const Progress& progress, const std::st
   report.bench = settings.name;
   try {
     Stage stage(settings, progress, stop);
-    report.server = stage.control().query(sql::bench_server_version).text(0, 0);
+    report.server = stage.control().query(sql::bench::server_version).text(0, 0);
     bench(stage, report);
   } catch (const Interrupted&) {
     report.interrupted = true;

@@ -2,7 +2,7 @@
 #include "bench/http_receiver.hpp"
 #include "bench/measures.hpp"
 #include "bench/raw_http.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t many = 4;  ///< times the rows, where a commit is paid o
 /// One updated row, committed durably, one after another.
 double raw_commits(Stage& stage, std::uint64_t commits) {
   Database database(stage.url());
-  database.prepare("tick", sql::bench_tick);
+  database.prepare("tick", sql::bench::tick);
   const auto began = now_ns();
   for (std::uint64_t i = 0; i < commits; ++i) {
     stage.check_stop();

@@ -5,7 +5,7 @@
 #include "bench/clock.hpp"
 #include "bench/measures.hpp"
 #include "bench/processes.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -104,7 +104,7 @@ void measure_idle(Stage& stage, Report& report) {
     report.left_out.emplace_back(
         "statements a second: counted in the log of a private server only (leave --database out)");
   } else {
-    stage.control().run(fill(sql::bench_log_statements, {{"name", stage.database()}}));
+    stage.control().run(fill(sql::bench::log_statements, {{"name", stage.database()}}));
   }
   stage.create_events(rows_behind);
   stage.append(rows_behind);

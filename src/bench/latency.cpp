@@ -6,7 +6,7 @@
 #include "bench/raw_listen.hpp"
 #include "bench/waits.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -53,7 +53,7 @@ std::vector<Case> cases_of(OrderBy order) {
 
 void await_caught_up(Stage& stage, const std::string& process) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (stage.control().query(sql::bench_caught_up, {process}).at(0, 0) != "t") {
+  while (stage.control().query(sql::bench::caught_up, {process}).at(0, 0) != "t") {
     stage.check_stop();
     if (std::chrono::steady_clock::now() > deadline) {
       throw Error("the relay under test did not keep up with the producers");

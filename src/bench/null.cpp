@@ -1,7 +1,8 @@
 #include "bench/clock.hpp"
 #include "bench/measures.hpp"
 #include "bench/raw_fetch.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
+#include "sql/reader.hpp"
 
 namespace seriatim::bench {
 
@@ -13,7 +14,7 @@ constexpr int fence_reads = 300;
 class Null {
  public:
   Null(Stage& stage, std::uint64_t rows) : stage_(stage), rows_(rows) {
-    stage_.control().prepare("fence", sql::lock_holders);
+    stage_.control().prepare("fence", sql::reader::lock_holders);
   }
 
   /// Each repeat begins a process of its own at the table's start.
@@ -48,7 +49,7 @@ class Null {
  private:
   /// The statement every poll asks who may still insert by, prepared as there; the median of some.
   void note_fence_read(Figure& figure) {
-    const auto oid = stage_.control().query(sql::bench_table_oid).text(0, 0);
+    const auto oid = stage_.control().query(sql::bench::table_oid).text(0, 0);
     std::vector<double> took_us;
     for (int i = 0; i < fence_reads; ++i) {
       const auto began = now_ns();

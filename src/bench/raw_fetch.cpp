@@ -2,7 +2,7 @@
 
 #include "bench/clock.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -22,9 +22,9 @@ std::size_t read(const Result& batch) {
 double raw_fetch(Stage& stage, OrderBy order, std::uint64_t after, std::uint64_t rows) {
   const bool by_id = order == OrderBy::id;
   Database database(stage.url());
-  database.prepare("fetch", by_id ? sql::bench_fetch_by_id : sql::bench_fetch_by_created_at);
+  database.prepare("fetch", by_id ? sql::bench::fetch_by_id : sql::bench::fetch_by_created_at);
   auto id = std::to_string(after);
-  auto stamp = database.query(sql::bench_stamp_of, {id}).text(0, 0);
+  auto stamp = database.query(sql::bench::stamp_of, {id}).text(0, 0);
   const auto batch_rows = std::to_string(stage.settings().batch_rows);
   std::size_t bytes = 0;
   std::uint64_t count = 0;

@@ -1,7 +1,7 @@
 #include "bench/raw_listen.hpp"
 
 #include "bench/clock.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -14,11 +14,11 @@ constexpr std::chrono::milliseconds look_interval{50};  ///< whether it is over
 
 RawListener::RawListener(Stage& stage, OrderBy order, bool durable)
     : database_(stage.url()), order_(order), durable_(durable) {
-  database_.run(sql::bench_listen);
-  database_.prepare("fetch",
-                    order == OrderBy::id ? sql::bench_fetch_by_id : sql::bench_fetch_by_created_at);
-  database_.prepare("commit", sql::bench_tick);
-  const auto last = database_.query(sql::bench_last_event);
+  database_.run(sql::bench::listen);
+  database_.prepare(
+      "fetch", order == OrderBy::id ? sql::bench::fetch_by_id : sql::bench::fetch_by_created_at);
+  database_.prepare("commit", sql::bench::tick);
+  const auto last = database_.query(sql::bench::last_event);
   id_ = last.text(0, 0);
   stamp_ = last.text(0, 1);
   thread_ = std::thread([this] {

@@ -1,6 +1,6 @@
 #include "bench/clock.hpp"
 #include "bench/measures.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -11,7 +11,7 @@ constexpr std::uint64_t rows_default = 50'000;
 /// The plainest way to fill a read model: ids have no holes here.
 double raw_insert(Stage& stage, std::uint64_t rows) {
   Database database(stage.url());
-  database.prepare("insert", sql::bench_insert_select);
+  database.prepare("insert", sql::bench::insert_select);
   const std::uint64_t batch = stage.settings().batch_rows;
   const auto began = now_ns();
   for (std::uint64_t id = 0; id < rows; id += batch) {
@@ -35,11 +35,11 @@ void measure_sql(Stage& stage, Report& report) {
   figure.limit = "INSERT … SELECT through libpq, same batches, a durable commit each";
   figure.settings.emplace_back("rows", std::to_string(rows));
   for (unsigned repeat = 0; repeat < stage.settings().repeats; ++repeat) {
-    stage.control().run(sql::bench_empty_models);
+    stage.control().run(sql::bench::empty_models);
     figure.limits.push_back(raw_insert(stage, rows));
     auto spec = stage.spec(stage.settings().orders.front());
     spec.handler = "sql";
-    spec.options = {{"statement", std::string(sql::bench_projection)}};
+    spec.options = {{"statement", std::string(sql::bench::projection)}};
     drain(stage, spec, rows, figure);
   }
   report.figures.push_back(std::move(figure));

@@ -8,7 +8,7 @@
 #include "bench/processes.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/postgres.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -19,7 +19,7 @@ constexpr std::uint64_t rows_per_insert = 500'000;
 void create_database(const std::string& url, const std::string& name) {
   Database server(url);
   try {
-    server.run(fill(sql::bench_create_database, {{"name", name}}));
+    server.run(fill(sql::bench::create_database, {{"name", name}}));
   } catch (const Error& refused) {
     throw Error(std::string(refused.what()) +
                 "; bench works in a database of its own: let the role make one (ALTER ROLE … "
@@ -39,14 +39,14 @@ Stage::Stage(const Settings& settings, const Progress& progress, std::stop_token
   try {
     install_schema(url_);
     control_ = std::make_unique<Database>(url_);
-    max_connections_ = control_->query(sql::bench_max_connections).text(0, 0);
+    max_connections_ = control_->query(sql::bench::max_connections).text(0, 0);
     for (unsigned i = 0; i < settings.connections; ++i) {
       idle_.push_back(std::make_unique<Database>(url_, "idle"));
     }
   } catch (...) {
     idle_.clear();
     control_.reset();
-    Database(settings.url).run(fill(sql::bench_drop_database, {{"name", name_}}));
+    Database(settings.url).run(fill(sql::bench::drop_database, {{"name", name_}}));
     throw;
   }
 }
@@ -55,7 +55,7 @@ Stage::~Stage() {
   try {
     idle_.clear();
     control_.reset();
-    Database(settings_.url).run(fill(sql::bench_drop_database, {{"name", name_}}));
+    Database(settings_.url).run(fill(sql::bench::drop_database, {{"name", name_}}));
   } catch (const std::exception& failed) {
     progress_("database " + name_ + " is left behind: " + failed.what());
   }
@@ -68,7 +68,7 @@ void Stage::check_stop() const {
 void Stage::create_events(std::uint64_t rows) {
   const bool parts = settings_.partitions > 1;
   control_->run(
-      fill(sql::bench_create_events, {{"storage", parts ? "PARTITION BY RANGE (id)" : ""}}));
+      fill(sql::bench::create_events, {{"storage", parts ? "PARTITION BY RANGE (id)" : ""}}));
   if (parts) create_partitions(rows);
 }
 
@@ -76,7 +76,7 @@ void Stage::create_partitions(std::uint64_t rows) {
   const auto each = std::max<std::uint64_t>(1, rows / settings_.partitions);
   for (unsigned i = 0; i < settings_.partitions; ++i) {
     const bool last = i + 1 == settings_.partitions;
-    control_->run(fill(sql::bench_create_partition,
+    control_->run(fill(sql::bench::create_partition,
                        {{"number", std::to_string(i)},
                         {"from", i == 0 ? "MINVALUE" : std::to_string(i * each + 1)},
                         {"to", last ? "MAXVALUE" : std::to_string((i + 1) * each + 1)}}));
@@ -88,16 +88,16 @@ void Stage::append(std::uint64_t rows) {
   while (rows > 0) {
     check_stop();
     const auto now = std::min(rows, rows_per_insert);
-    (void)control_->query(sql::bench_append_rows, {std::to_string(now)});
+    (void)control_->query(sql::bench::append_rows, {std::to_string(now)});
     rows -= now;
   }
 }
 
 void Stage::settle() {
   check_stop();
-  control_->run(sql::bench_settle);
+  control_->run(sql::bench::settle);
   try {
-    control_->run(sql::bench_checkpoint);
+    control_->run(sql::bench::checkpoint);
   } catch (const Error&) {  // not this role's right, and not needed
   }
 }
@@ -118,7 +118,7 @@ std::unique_ptr<RelayChild> Stage::start(const RelaySpec& spec) const {
 }
 
 double Stage::backend_cpu() {
-  const auto pids = control_->query(sql::bench_backends);
+  const auto pids = control_->query(sql::bench::backends);
   double total = 0;
   for (int row = 0; row < pids.rows(); ++row) {
     total += cpu_seconds(static_cast<pid_t>(pids.number(row, 0)));

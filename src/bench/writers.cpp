@@ -9,7 +9,7 @@
 
 #include "bench/clock.hpp"
 #include "bench/database.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/bench.hpp"
 
 namespace seriatim::bench {
 
@@ -75,7 +75,7 @@ class Writers {
   Database ready(const std::string& name) {
     try {
       Database database(url_, name);
-      database.prepare("insert", sql::bench_insert_event);
+      database.prepare("insert", sql::bench::insert_event);
       (void)database.execute("insert", {"first"});
       begin_.arrive_and_wait();
       return database;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -22,7 +22,7 @@ std::int64_t number_of(const std::optional<std::string>& text) {
 std::vector<CommittedRow> committed_rows(Session& session, const Stage& stage,
                                          const Stream& stream) {
   std::vector<CommittedRow> rows;
-  const auto statement = stage.on(sql::torture_committed_rows, stream.table);
+  const auto statement = stage.on(sql::torture::committed_rows, stream.table);
   for (std::int64_t after = -1;;) {
     const auto page = session.run(statement, {stream.table, std::to_string(after)});
     if (page.empty()) break;
@@ -41,7 +41,7 @@ std::vector<CommittedRow> committed_rows(Session& session, const Stage& stage,
 }
 
 void add_cursors(Session& session, const Stage& stage, Evidence& evidence) {
-  for (const auto& row : session.run(sql::torture_cursors, {stage.prefix()})) {
+  for (const auto& row : session.run(sql::torture::cursors, {stage.prefix()})) {
     if (row.at(0) != evidence.stream) continue;
     evidence.cursors[static_cast<unsigned>(number_of(row.at(1)))] = {
         number_of(row.at(2)), static_cast<std::uint64_t>(number_of(row.at(3))),
@@ -52,9 +52,9 @@ void add_cursors(Session& session, const Stage& stage, Evidence& evidence) {
 
 /// The journal's times are the server's wall clock, the receiver's are ours and monotonic.
 void add_claims(Session& session, const Stage& stage, Evidence& evidence) {
-  const auto server_now = session.number(sql::clock) * 1'000;
+  const auto server_now = session.number(sql::torture::clock) * 1'000;
   const auto offset = monotonic_now() - server_now;
-  for (const auto& row : session.run(sql::torture_claims, {stage.prefix()})) {
+  for (const auto& row : session.run(sql::torture::claims, {stage.prefix()})) {
     if (row.at(0) != evidence.stream) continue;
     evidence.claims[static_cast<unsigned>(number_of(row.at(1)))].push_back(
         {static_cast<std::uint64_t>(number_of(row.at(2))),
@@ -64,7 +64,7 @@ void add_claims(Session& session, const Stage& stage, Evidence& evidence) {
 
 void add_odd_steps(Session& session, const Stage& stage, Evidence& evidence) {
   if (!stage.facts().watches_cursors) return;
-  for (const auto& row : session.run(stage.on(sql::torture_odd_steps, "plain"))) {
+  for (const auto& row : session.run(stage.on(sql::torture::odd_steps, "plain"))) {
     if (row.at(0) != evidence.stream) continue;
     auto& kind = row.at(2) == "t" ? evidence.steps_back : evidence.steps_by_strangers;
     kind.push_back("lane " + row.at(1).value_or("") + ": " + row.at(3).value_or(""));
@@ -73,7 +73,7 @@ void add_odd_steps(Session& session, const Stage& stage, Evidence& evidence) {
 
 void add_ledger(Session& session, const Stage& stage, Evidence& evidence) {
   if (!stage.facts().ledger) return;
-  for (const auto& row : session.run(sql::torture_ledger, {stage.prefix()})) {
+  for (const auto& row : session.run(sql::torture::ledger, {stage.prefix()})) {
     if (row.at(0) != evidence.stream) continue;
     evidence.ledger[static_cast<unsigned>(number_of(row.at(1)))].push_back(number_of(row.at(2)));
   }

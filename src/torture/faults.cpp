@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -112,11 +112,11 @@ void Faults::terminate(std::uint64_t dice) {
     Session session(parts_.stage.url(), parts_.stage.prefix() + "terminator");
     const bool relays = dice % 3 != 0;
     const auto victims = session.run(
-        sql::torture_sessions,
+        sql::torture::sessions,
         {relays ? "seriatim/" + parts_.stage.prefix() : parts_.stage.prefix() + "writer_"});
     if (victims.empty()) return;
     const auto& victim = victims[dice / 3 % victims.size()];
-    if (session.run(sql::torture_terminate, {victim.at(0).value_or("0")}).at(0).at(0) != "t")
+    if (session.run(sql::torture::terminate, {victim.at(0).value_or("0")}).at(0).at(0) != "t")
       return;
     const auto name = victim.at(1).value_or("");
     counts_[relays ? "terminate_relay_session" : "terminate_producer_session"] += 1;

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <functional>
 
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 #include "torture/receiver.hpp"
 #include "torture/writer.hpp"
 
@@ -90,7 +90,7 @@ void Producers::end_prepared(const std::stop_token& stop) {
 /// Ends those whose time has come: most soon, one in eight only after some seconds. False when none
 /// was found.
 bool Producers::end_prepared_once(Session& session, bool all) {
-  const auto found = session.run(sql::torture_prepared, {stage_.prefix()});
+  const auto found = session.run(sql::torture::prepared, {stage_.prefix()});
   for (const auto& row : found) {
     const auto gid = row.at(0).value_or("");
     const auto dice = dice_of(gid);
@@ -115,7 +115,7 @@ void Producers::slip_in_rows() {
   Session session(stage_.url(), stage_.prefix() + "slipper", false);
   for (const char* table : {"plain", "parts"}) {
     const auto token = "slipped." + std::to_string(++slipped_);
-    session.run(stage_.on(sql::torture_insert_row, table),
+    session.run(stage_.on(sql::torture::insert_row, table),
                 {"-1", "0", "key-0", R"({"token": ")" + token + R"("})", "0"});
     note_rows(table, 1);
   }

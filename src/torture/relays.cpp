@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -108,7 +108,7 @@ std::size_t Relays::holder(std::uint64_t dice) const {
   const std::size_t any = dice % relays_.size();
   try {
     Session session(stage_.url(), stage_.prefix() + "witness");
-    const auto holders = session.run(sql::torture_holders, {stage_.prefix()});
+    const auto holders = session.run(sql::torture::holders, {stage_.prefix()});
     if (holders.empty() || dice / 7 % 5 == 0) return any;
     const auto text = holders[dice / 64 % holders.size()].at(0).value_or("");
     for (std::size_t i = 0; i < relays_.size(); ++i) {

@@ -4,7 +4,7 @@
 #include <pqxx/pqxx>
 #include <pqxx/stream_to>
 
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -49,7 +49,7 @@ Session::Session(const std::string& url, const std::string& application, bool du
     impl_ = std::make_unique<Impl>(url);
     return 0;
   });
-  run(sql::torture_session, {application, durable ? "on" : "off"});
+  run(sql::torture::session, {application, durable ? "on" : "off"});
 }
 
 Session::~Session() = default;

@@ -1,7 +1,7 @@
 #include "torture/stage.hpp"
 
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -9,7 +9,7 @@ namespace {
 
 /// Our DDL on seriatim.cursor would wait for them.
 void forget_probes(Session& session) {
-  for (const auto& probe : session.run(sql::torture_leftover_probes)) {
+  for (const auto& probe : session.run(sql::torture::leftover_probes)) {
     session.run("ROLLBACK PREPARED " + session.quoted(probe.at(0).value()));
   }
 }
@@ -36,7 +36,7 @@ std::string Stage::on(std::string_view statement, const std::string& table) cons
 }
 
 void Stage::look_at_server(Session& session) {
-  const auto row = session.run(on(sql::torture_look_at_server, "plain")).at(0);
+  const auto row = session.run(on(sql::torture::look_at_server, "plain")).at(0);
   const auto yes = [&](std::size_t column) { return row.at(column) == "t"; };
   facts_ = {row.at(0).value_or(""), yes(1), yes(2), yes(3)};
   if (yes(4)) {
@@ -51,16 +51,16 @@ void Stage::build() {
   Session session(url_, prefix_ + "stage");
   look_at_server(session);
   forget_probes(session);
-  session.run("BEGIN;\n" + on(sql::torture_create_stage, "plain") + ";\nCOMMIT");
+  session.run("BEGIN;\n" + on(sql::torture::create_stage, "plain") + ";\nCOMMIT");
   if (!facts_.watches_cursors) return;
-  session.run("BEGIN;\n" + on(sql::torture_watch_cursors, "plain") + ";\nCOMMIT");
+  session.run("BEGIN;\n" + on(sql::torture::watch_cursors, "plain") + ";\nCOMMIT");
 }
 
 void Stage::tear_down() {
   Session session(url_, prefix_ + "stage");
   forget_probes(session);
-  session.run(on(sql::torture_drop_stage, "plain"));
-  if (facts_.ledger) session.run(on(sql::torture_drop_ledger, "plain"));
+  session.run(on(sql::torture::drop_stage, "plain"));
+  if (facts_.ledger) session.run(on(sql::torture::drop_ledger, "plain"));
 }
 
 }  // namespace seriatim::torture

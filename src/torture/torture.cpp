@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 #include "torture/evidence.hpp"
 
 namespace seriatim::torture {
@@ -104,7 +104,7 @@ class Run {
     std::map<std::string, std::size_t> counts;
     for (const char* table : {"plain", "parts"}) {
       counts[table] = static_cast<std::size_t>(
-          session.number(stage_.on(sql::torture_count_committed, table), {table}));
+          session.number(stage_.on(sql::torture::count_committed, table), {table}));
     }
     return counts;
   }
@@ -116,7 +116,7 @@ class Run {
     Session session(settings_.url, stage_.prefix() + "checker");
     std::map<std::string, std::size_t> sequences;
     bool halted = false;
-    for (const auto& row : session.run(sql::torture_cursors, {stage_.prefix()})) {
+    for (const auto& row : session.run(sql::torture::cursors, {stage_.prefix()})) {
       sequences[row.at(0).value_or("")] += std::stoull(row.at(3).value_or("0"));
       halted = halted || row.at(5) == "halted";
     }

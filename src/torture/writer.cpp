@@ -3,7 +3,7 @@
 #include <array>
 #include <thread>
 
-#include "seriatim_sql.hpp"
+#include "sql/torture.hpp"
 
 namespace seriatim::torture {
 
@@ -100,7 +100,7 @@ std::string Writer::payload() {
 // --- pieces of transactions ---------------------------------------------------------------------
 
 std::int64_t Writer::insert(unsigned slow_ms) {
-  return session_.number(stage_.on(sql::torture_insert_row, table_),
+  return session_.number(stage_.on(sql::torture::insert_row, table_),
                          {std::to_string(number_), std::to_string(shelf_),
                           "key-" + std::to_string(draw(keys)), payload(), std::to_string(slow_ms)});
 }
@@ -175,7 +175,7 @@ void Writer::many_rows() {
   const auto count = 2 + draw(12);
   begin();
   const auto id =
-      session_.number(stage_.on(sql::torture_insert_rows, table_),
+      session_.number(stage_.on(sql::torture::insert_rows, table_),
                       {std::to_string(number_), std::to_string(shelf_),
                        "key-" + std::to_string(draw(keys)), token(), std::to_string(count)});
   stay_open();
@@ -185,12 +185,12 @@ void Writer::many_rows() {
 /// PostgreSQL gives all of them one now().
 void Writer::several_in_one_message() {
   const auto key = session_.quoted("key-" + std::to_string(draw(keys)));
-  session_.run(fill(sql::torture_two_transactions, {{"table", stage_.qualified(table_)},
-                                                    {"writer", std::to_string(number_)},
-                                                    {"shelf", std::to_string(shelf_)},
-                                                    {"key", key},
-                                                    {"first", session_.quoted(payload())},
-                                                    {"second", session_.quoted(payload())}}));
+  session_.run(fill(sql::torture::two_transactions, {{"table", stage_.qualified(table_)},
+                                                     {"writer", std::to_string(number_)},
+                                                     {"shelf", std::to_string(shelf_)},
+                                                     {"key", key},
+                                                     {"first", session_.quoted(payload())},
+                                                     {"second", session_.quoted(payload())}}));
   producers_.note_rows(table_, 2);
 }
 
@@ -202,7 +202,7 @@ void Writer::slow_trigger() {
 
 void Writer::update_old() {
   begin();
-  session_.run(stage_.on(sql::torture_touch_old_rows, table_), {stage_.prefix()});
+  session_.run(stage_.on(sql::torture::touch_old_rows, table_), {stage_.prefix()});
   stay_open();
   session_.run("COMMIT");
 }
@@ -210,7 +210,7 @@ void Writer::update_old() {
 void Writer::delete_old() {
   const std::string table = table_ == "plain" ? "plain" : "parts";
   begin();
-  session_.run(stage_.on(sql::torture_archive_old_rows, table), {stage_.prefix(), table});
+  session_.run(stage_.on(sql::torture::archive_old_rows, table), {stage_.prefix(), table});
   stay_open();
   session_.run("COMMIT");
 }

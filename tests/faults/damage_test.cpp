@@ -5,13 +5,13 @@
 #include <fstream>
 
 #include "cli/stage.hpp"
+#include "embedded/embedded_server.hpp"
 #include "postgres/admin/migrate.hpp"
-#include "postgres/embedded_server.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/migrations.hpp"
 #include "support/relay_program.hpp"
 
 using namespace seriatim::testing;
-using seriatim::postgres::EmbeddedServer;
+using seriatim::embedded::EmbeddedServer;
 namespace fs = std::filesystem;
 
 namespace {

@@ -12,7 +12,7 @@
 
 using namespace seriatim;
 using namespace seriatim::testing;
-using postgres::EmbeddedServer;
+using embedded::EmbeddedServer;
 
 namespace {
 

@@ -268,7 +268,7 @@ TEST_SUITE("PgBouncer") {
     postgres::Connection connection(outbox.url(), {});
     CHECK(connection.run("SELECT 1")[0][0].as<int>() == 1);
     const TemporaryFolder folder;
-    postgres::EmbeddedServer elsewhere({folder.path() / "elsewhere", {}, {}});
+    embedded::EmbeddedServer elsewhere({folder.path() / "elsewhere", {}, {}});
     SqlSession(elsewhere.url()).run("CREATE DATABASE " + outbox.database.name());
     outbox.pooler.lead_to(elsewhere.port());
     const auto refused = [&](postgres::Connection& session, const std::string& why) {
@@ -284,7 +284,7 @@ TEST_SUITE("PgBouncer") {
       return false;
     };
     CHECK(refused(connection, "leads to another server than before"));
-    elsewhere.stop(postgres::EmbeddedServer::Stop::fast);
+    elsewhere.stop(embedded::EmbeddedServer::Stop::fast);
     const auto signal = folder.path() / "elsewhere" / "data" / "standby.signal";
     std::ofstream(signal).close();
     std::filesystem::permissions(signal, std::filesystem::perms::all);

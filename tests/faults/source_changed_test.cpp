@@ -8,13 +8,13 @@
 #include <set>
 
 #include "cli/stage.hpp"
+#include "embedded/embedded_server.hpp"
 #include "postgres/admin/migrate.hpp"
-#include "postgres/embedded_server.hpp"
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 
 using namespace seriatim::testing;
-using seriatim::postgres::EmbeddedServer;
+using seriatim::embedded::EmbeddedServer;
 namespace fs = std::filesystem;
 
 namespace {

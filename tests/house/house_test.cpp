@@ -153,9 +153,47 @@ TEST_SUITE("the house") {
     CHECK(lines(trespasses("src/runtime", {"seriatim/", "core/", "runtime/"})) == "");
   }
 
-  TEST_CASE("the PostgreSQL room sees the core, its own library and its SQL") {
-    CHECK(lines(trespasses("src/postgres", {"seriatim/", "core/", "postgres/", "pqxx/",
-                                            "boost/json", "seriatim_sql.hpp"})) == "");
+  TEST_CASE("the PostgreSQL rooms see the core, their own library and what lies below them") {
+    const std::set<std::string> below_all{"seriatim/", "core/", "pqxx/", "boost/json"};
+    const std::map<std::string, std::vector<std::string>> doors{
+        {"wire", {}},
+        {"table", {"wire"}},
+        {"reader", {"wire", "table"}},
+        {"store", {"wire", "table", "reader"}},
+        {"auditor", {"wire", "table", "reader", "store"}},
+        {"admin/reports", {"wire", "table", "reader", "store", "auditor", "admin/admin.hpp"}},
+        {"admin/acts", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
+        {"admin/check", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
+        {"admin/prune", {"wire", "table", "admin/admin.hpp", "admin/acts", "admin/reports"}}};
+    for (const auto& [room, seen] : doors) {
+      CAPTURE(room);
+      auto allowed = below_all;
+      const auto let_in = [&](const std::string& other) {
+        const bool is_file = other.ends_with(".hpp");
+        allowed.insert("postgres/" + other + (is_file ? "" : "/"));
+        if (!is_file) allowed.insert("sql/" + fs::path(other).filename().string() + ".hpp");
+      };
+      let_in(room);
+      std::for_each(seen.begin(), seen.end(), let_in);
+      if (room == "admin/check") allowed.insert({"sql/admin.hpp", "sql/migrations.hpp"});
+      if (room == "admin/prune") allowed.insert({"sql/admin.hpp", "sql/check.hpp"});
+      CHECK(lines(trespasses("src/postgres/" + room, allowed)) == "");
+    }
+    auto top = below_all;
+    top.insert({"postgres/", "sql/"});
+    CHECK(lines(trespasses("src/postgres", top)) == "");
+  }
+
+  TEST_CASE("a folder that has rooms holds a dozen files at most") {
+    for (const char* folder : {"src/postgres", "src/postgres/admin"}) {
+      CAPTURE(folder);
+      CHECK(std::count_if(fs::directory_iterator(root / folder), {},
+                          [](const auto& entry) { return entry.is_regular_file(); }) <= 12);
+    }
+  }
+
+  TEST_CASE("the private server stands alone") {
+    CHECK(lines(trespasses("src/embedded", {"seriatim/error.hpp", "embedded/"})) == "");
   }
 
   TEST_CASE("the fault proxy stands alone: it sees nothing of what it is to test") {
@@ -165,12 +203,12 @@ TEST_SUITE("the house") {
   TEST_CASE("the torture kit shares no code with the relay it judges") {
     CHECK(
         lines(trespasses("src/torture", {"seriatim/position.hpp", "seriatim/error.hpp", "torture/",
-                                         "pqxx/", "boost/", "linux/", "seriatim_sql.hpp"})) == "");
+                                         "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {
-    CHECK(lines(trespasses("src/bench", {"seriatim/", "bench/", "boost/", "seriatim_sql.hpp",
-                                         "librdkafka/"})) == "");
+    CHECK(lines(trespasses("src/bench", {"seriatim/", "bench/", "boost/", "sql/bench.hpp",
+                                         "sql/reader.hpp", "librdkafka/"})) == "");
   }
 
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {
@@ -178,7 +216,7 @@ TEST_SUITE("the house") {
         {"http", {}},
         {"sms", {"boost/json"}},
         {"log", {"boost/json"}},
-        {"sql", {"seriatim_sql.hpp"}},
+        {"sql", {"sql/target.hpp"}},
         {"support", {"boost/", "openssl/", "kainjow/"}}};
     for (const auto& entry : fs::directory_iterator(root / "handlers")) {
       if (!entry.is_directory()) continue;

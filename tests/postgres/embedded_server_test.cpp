@@ -1,4 +1,4 @@
-#include "postgres/embedded_server.hpp"
+#include "embedded/embedded_server.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 
-using seriatim::postgres::EmbeddedServer;
+using seriatim::embedded::EmbeddedServer;
 using seriatim::testing::shared_server;
 using seriatim::testing::SqlSession;
 

@@ -270,7 +270,7 @@ TEST_CASE("a transaction prepared before a crash of the server holds rows after 
   stage.insert("A");
   stage["A"].run("PREPARE TRANSACTION 'crashed'");
   stage.insert("B");
-  shared_server().stop(postgres::EmbeddedServer::Stop::immediate);
+  shared_server().stop(embedded::EmbeddedServer::Stop::immediate);
   shared_server().start();
   const auto round = stage.relay().poll();
   CHECK(round.records.empty());

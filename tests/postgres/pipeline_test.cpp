@@ -8,7 +8,7 @@
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/open_connection.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/wire.hpp"
 #include "support/postgres_fixture.hpp"
 
 using namespace seriatim;
@@ -347,7 +347,7 @@ TEST_SUITE("statements in one round trip") {
     connection.prepare_now("one", "SELECT 1");
     Connection another(database.url(), {});
     const auto works = [&] {
-      return another.run(sql::backend_works, {std::to_string(connection.backendpid())})[0][0]
+      return another.run(sql::wire::backend_works, {std::to_string(connection.backendpid())})[0][0]
           .as<bool>();
     };
     {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
@@ -125,7 +125,7 @@ struct KafkaServer::Impl {
   }
 
   void start() {
-    pid = postgres::spawn(
+    pid = embedded::spawn(
         {"/usr/bin/env", "java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
          (fs::exists(classes()) ? "-XX:SharedArchiveFile=" + classes().string()
                                 : "-XX:ArchiveClassesAtExit=" + file("classes").string()),
@@ -150,7 +150,7 @@ struct KafkaServer::Impl {
   }
 
   bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
+    if (!embedded::wait_for(pid, milliseconds{0})) return false;
     pid = 0;
     return true;
   }
@@ -164,9 +164,9 @@ struct KafkaServer::Impl {
     if (pid == 0) return;
     ::kill(pid, SIGCONT);
     ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
+    if (!embedded::wait_for(pid, patience)) {
       ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
+      (void)embedded::wait_for(pid, patience);
     }
     pid = 0;
     keep_classes();

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
@@ -63,7 +63,7 @@ struct NatsServer::Impl {
       write_file(file("own.key"), own.key);
     }
     configure();
-    const auto account = postgres::server_account();  // no server runs as root
+    const auto account = embedded::server_account();  // no server runs as root
     if (account && ::chown(file("data").c_str(), account->uid, account->gid) != 0) {
       throw std::runtime_error("cannot give away " + file("data").string());
     }
@@ -82,8 +82,8 @@ struct NatsServer::Impl {
 
   void start() {
     const auto said = fs::exists(file("log")) ? fs::file_size(file("log")) : 0;
-    pid = postgres::spawn({"/usr/sbin/nats-server", "-c", file("server.conf").string()},
-                          postgres::server_account(), file("log"));
+    pid = embedded::spawn({"/usr/sbin/nats-server", "-c", file("server.conf").string()},
+                          embedded::server_account(), file("log"));
     wait_until(
         "nats-server is ready; its log: " + file("log").string(),
         [&] {
@@ -94,7 +94,7 @@ struct NatsServer::Impl {
   }
 
   bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
+    if (!embedded::wait_for(pid, milliseconds{0})) return false;
     pid = 0;
     return true;
   }
@@ -103,9 +103,9 @@ struct NatsServer::Impl {
     if (pid == 0) return;
     ::kill(pid, SIGCONT);
     ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
+    if (!embedded::wait_for(pid, patience)) {
       ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
+      (void)embedded::wait_for(pid, patience);
     }
     pid = 0;
   }

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
@@ -70,8 +70,8 @@ struct PgBouncer::Impl {
   bool try_start() {
     port = free_loopback_port();
     configure();
-    pid = postgres::spawn({"/usr/sbin/pgbouncer", file("pgbouncer.ini").string()},
-                          postgres::server_account(), file("pgbouncer.log"));
+    pid = embedded::spawn({"/usr/sbin/pgbouncer", file("pgbouncer.ini").string()},
+                          embedded::server_account(), file("pgbouncer.log"));
     const auto deadline = std::chrono::steady_clock::now() + start_max;
     while (std::chrono::steady_clock::now() < deadline) {
       try {
@@ -80,7 +80,7 @@ struct PgBouncer::Impl {
         return true;
       } catch (const std::exception&) {  // not yet
       }
-      if (postgres::wait_for(pid, milliseconds{10})) {
+      if (embedded::wait_for(pid, milliseconds{10})) {
         pid = 0;
         return false;
       }
@@ -103,7 +103,7 @@ PgBouncer::PgBouncer(int server_port, Options options) : impl_(std::make_unique<
 PgBouncer::~PgBouncer() {
   if (impl_->pid == 0) return;
   kill(impl_->pid, SIGTERM);  // at once, whoever is connected
-  (void)postgres::wait_for(impl_->pid, start_max);
+  (void)embedded::wait_for(impl_->pid, start_max);
 }
 
 std::string PgBouncer::url(const std::string& database) const {

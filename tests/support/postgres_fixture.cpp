@@ -52,7 +52,7 @@ class SharedServer {
  public:
   SharedServer()
       : folder_(temporary_folder()),
-        server_(std::make_unique<postgres::EmbeddedServer>(postgres::EmbeddedServer::Options{
+        server_(std::make_unique<embedded::EmbeddedServer>(embedded::EmbeddedServer::Options{
             folder_ / "server",
             {"fsync=off", "max_prepared_transactions=64", "max_connections=600",
              "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
@@ -74,18 +74,18 @@ class SharedServer {
     fs::remove_all(folder_, ignored);
   }
 
-  postgres::EmbeddedServer& server() { return *server_; }
+  embedded::EmbeddedServer& server() { return *server_; }
 
  private:
   fs::path folder_;
-  std::unique_ptr<postgres::EmbeddedServer> server_;
+  std::unique_ptr<embedded::EmbeddedServer> server_;
 };
 
 }  // namespace
 
 REGISTER_LISTENER("server_log", 1, ServerLogListener);
 
-postgres::EmbeddedServer& shared_server() {
+embedded::EmbeddedServer& shared_server() {
   static SharedServer shared;
   return shared.server();
 }

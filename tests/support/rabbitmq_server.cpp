@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
@@ -64,7 +64,7 @@ struct RabbitmqServer::Impl {
           "\nssl_options.keyfile = " + file("own.key").string() + "\n";
     }
     write_file(file("rabbitmq.conf"), settings + options.settings);
-    const auto account = postgres::server_account();  // no server runs as root
+    const auto account = embedded::server_account();  // no server runs as root
     if (account && ::chown(file("data").c_str(), account->uid, account->gid) != 0) {
       throw std::runtime_error("cannot give away " + file("data").string());
     }
@@ -98,13 +98,13 @@ struct RabbitmqServer::Impl {
 
   void start() {
     if (pid != 0) return;
-    const auto account = postgres::server_account();
+    const auto account = embedded::server_account();
     if (mapper == 0) {
-      mapper = postgres::spawn(
+      mapper = embedded::spawn(
           {"/usr/bin/epmd", "-port", std::to_string(port_of_mapper), "-address", "127.0.0.1"},
           account, file("mapper.log"));
     }
-    pid = postgres::spawn(in_folder("rabbitmq-server"), account, file("log"));
+    pid = embedded::spawn(in_folder("rabbitmq-server"), account, file("log"));
     wait_until(
         "rabbitmq-server answers; its log: " + file("log").string(),
         [this] { return ended() || answers(); }, patience);
@@ -117,7 +117,7 @@ struct RabbitmqServer::Impl {
   }
 
   bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
+    if (!embedded::wait_for(pid, milliseconds{0})) return false;
     pid = 0;
     return true;
   }
@@ -132,9 +132,9 @@ struct RabbitmqServer::Impl {
     if (pid == 0) return;
     ::kill(-pid, SIGCONT);
     ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
+    if (!embedded::wait_for(pid, patience)) {
       ::kill(-pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
+      (void)embedded::wait_for(pid, patience);
     }
     pid = 0;
   }
@@ -193,8 +193,8 @@ std::string RabbitmqServer::control(std::vector<std::string> words) const {
   command.insert(command.end(), words.begin(), words.end());
   const auto log = impl_->file("control.log");
   fs::remove(log);
-  const auto pid = postgres::spawn(command, postgres::server_account(), log);
-  const auto status = postgres::wait_for(pid, patience);
+  const auto pid = embedded::spawn(command, embedded::server_account(), log);
+  const auto status = embedded::wait_for(pid, patience);
   std::ifstream in(log);
   std::string said(std::istreambuf_iterator<char>(in), {});
   if (!status || *status != 0) throw std::runtime_error("rabbitmqctl " + words.at(0) + ": " + said);

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/process.hpp"
@@ -69,7 +69,7 @@ struct RedisServer::Impl {
       write_file(file("own.pem"), own.certificate);
       write_file(file("own.key"), own.key);
     }
-    const auto account = postgres::server_account();  // no server runs as root
+    const auto account = embedded::server_account();  // no server runs as root
     if (account && ::chown(file("data").c_str(), account->uid, account->gid) != 0) {
       throw std::runtime_error("cannot give away " + file("data").string());
     }
@@ -113,14 +113,14 @@ struct RedisServer::Impl {
   }
 
   void start() {
-    pid = postgres::spawn(command(), postgres::server_account(), file("log"));
+    pid = embedded::spawn(command(), embedded::server_account(), file("log"));
     wait_until(
         "redis-server answers", [this] { return answers() || ended(); }, patience);
     if (pid == 0) throw std::runtime_error("redis-server ended at once: " + log());
   }
 
   bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
+    if (!embedded::wait_for(pid, milliseconds{0})) return false;
     pid = 0;
     return true;
   }
@@ -134,9 +134,9 @@ struct RedisServer::Impl {
     if (pid == 0) return;
     ::kill(pid, SIGCONT);
     ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
+    if (!embedded::wait_for(pid, patience)) {
       ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
+      (void)embedded::wait_for(pid, patience);
     }
     pid = 0;
   }

@@ -129,7 +129,7 @@ TEST_SUITE("torture") {
 
   TEST_CASE("Ctrl-C ends a run early; it is judged, and says what the server could not do") {
     const TemporaryFolder folder;
-    const seriatim::postgres::EmbeddedServer server(
+    const seriatim::embedded::EmbeddedServer server(
         {folder.path() / "server", {"fsync=off", "max_prepared_transactions=0"}, {}});
     Process process({SERIATIM_PROGRAM, "torture", "--json", "--database", server.url(), "--minutes",
                      "60", "--seed", seed()});

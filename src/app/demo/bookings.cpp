@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
-#include <seriatim_sql.hpp>
+#include <sql/demo.hpp>
 
 #include "postgres/wire/pqxx_compat.hpp"
 #include "seriatim/error.hpp"
@@ -24,7 +24,7 @@ std::chrono::milliseconds open_time(std::mt19937& random) {
 
 std::string insert(pqxx::transaction_base& transaction, std::int64_t customer,
                    const std::string& phone) {
-  const std::string statement(sql::demo_insert_booking);
+  const std::string statement(sql::demo::insert_booking);
   return postgres::exec_values(transaction, statement, customer, phone)[0][0].c_str();
 }
 
@@ -33,7 +33,7 @@ std::string insert(pqxx::transaction_base& transaction, std::int64_t customer,
 Bookings::Bookings(std::string url) : url_(std::move(url)) {
   pqxx::connection connection(url_);
   pqxx::work transaction(connection);
-  transaction.exec(std::string(sql::demo_create_bookings));
+  transaction.exec(std::string(sql::demo::create_bookings));
   transaction.commit();
 }
 
@@ -88,7 +88,7 @@ std::string Bookings::book(const std::string& phone) {
 void Bookings::correct_phone(const std::string& id, const std::string& phone) {
   pqxx::connection connection(url_);
   pqxx::work transaction(connection);
-  postgres::exec_values(transaction, std::string(sql::demo_correct_phone), id, phone);
+  postgres::exec_values(transaction, std::string(sql::demo::correct_phone), id, phone);
   transaction.commit();
 }
 
@@ -96,7 +96,7 @@ std::vector<std::string> Bookings::committed_ids() const {
   pqxx::connection connection(url_);
   pqxx::work transaction(connection);
   std::vector<std::string> ids;
-  for (const auto& row : transaction.exec(std::string(sql::demo_committed_ids))) {
+  for (const auto& row : transaction.exec(std::string(sql::demo::committed_ids))) {
     ids.emplace_back(row[0].c_str());
   }
   return ids;

@@ -12,8 +12,8 @@
 #include "app/demo/sms_provider.hpp"
 #include "app/output.hpp"
 #include "app/signals.hpp"
+#include "embedded/embedded_server.hpp"
 #include "postgres/admin/admin.hpp"
-#include "postgres/embedded_server.hpp"
 #include "seriatim/postgres.hpp"
 
 namespace seriatim::app {
@@ -220,7 +220,7 @@ class Demo {
   DemoOptions options_;
   std::stop_token stop_;
   Folder folder_;
-  postgres::EmbeddedServer server_;
+  embedded::EmbeddedServer server_;
   fs::path config_;
   fs::path log_;
   SmsProvider provider_;

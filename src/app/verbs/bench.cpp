@@ -8,7 +8,7 @@
 
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
-#include "postgres/embedded_server.hpp"
+#include "embedded/embedded_server.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -35,7 +35,7 @@ class PrivateServer {
     // Account postgres must be able to enter it where all runs as root.
     fs::permissions(folder_, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
     try {
-      server_.emplace(postgres::EmbeddedServer::Options{
+      server_.emplace(embedded::EmbeddedServer::Options{
           folder_ / "postgres",
           {"max_wal_size=8GB", "checkpoint_timeout=1h", "log_line_prefix=%a|",
            "max_connections=" + std::to_string(max_connections)},
@@ -53,7 +53,7 @@ class PrivateServer {
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
 
-  [[nodiscard]] const postgres::EmbeddedServer& get() const { return *server_; }
+  [[nodiscard]] const embedded::EmbeddedServer& get() const { return *server_; }
 
  private:
   void remove() const {
@@ -62,7 +62,7 @@ class PrivateServer {
   }
 
   fs::path folder_;
-  std::optional<postgres::EmbeddedServer> server_;
+  std::optional<embedded::EmbeddedServer> server_;
 };
 
 bench::Settings settings_from(const BenchVerb& verb) {

@@ -10,8 +10,8 @@
 #include "app/config_file.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
+#include "embedded/embedded_server.hpp"
 #include "postgres/admin/migrate.hpp"
-#include "postgres/embedded_server.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -66,9 +66,9 @@ std::vector<std::string> server_settings() {
           "log_min_messages=warning"};
 }
 
-std::function<void()> restarting(postgres::EmbeddedServer& server) {
+std::function<void()> restarting(embedded::EmbeddedServer& server) {
   return [&server] {
-    server.stop(postgres::EmbeddedServer::Stop::immediate);
+    server.stop(embedded::EmbeddedServer::Stop::immediate);
     server.start();
   };
 }
@@ -102,12 +102,12 @@ torture::Settings settings_from(const TortureVerb& verb) {
 
 /// "embedded": a server of our own, in the run's folder.
 void find_server(const TortureVerb& verb, const Folder& folder, Context& context,
-                 std::unique_ptr<postgres::EmbeddedServer>& server, torture::Settings& settings,
+                 std::unique_ptr<embedded::EmbeddedServer>& server, torture::Settings& settings,
                  const std::stop_token& stop) {
   const bool restart = verb.restart_server || verb.all_faults;
   if (verb.database == embedded_url) {
-    server = std::make_unique<postgres::EmbeddedServer>(
-        postgres::EmbeddedServer::Options{folder.path() / "postgres", server_settings(), {}, stop});
+    server = std::make_unique<embedded::EmbeddedServer>(
+        embedded::EmbeddedServer::Options{folder.path() / "postgres", server_settings(), {}, stop});
     settings.url = server->url();
     if (restart) settings.restart_server = restarting(*server);
   } else {
@@ -153,7 +153,7 @@ Exit perform(const TortureVerb& verb, Context& context) {
   const Signals signals(judgement_max, [](int) { tell("ending early; judging what happened"); });
   Folder folder(settings.seed);
   settings.folder = folder.path();
-  std::unique_ptr<postgres::EmbeddedServer> server;
+  std::unique_ptr<embedded::EmbeddedServer> server;
   find_server(verb, folder, context, server, settings, signals.token());
   install_where_missing(settings.url);
   folder.keep(true);

@@ -7,9 +7,10 @@
 #include "postgres/admin/acts/rewind.hpp"
 #include "postgres/admin/reports/audit_report.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
+#include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/admin/reports/why.hpp"
 #include "postgres/wire/connection.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/admin.hpp"
 
 namespace seriatim::postgres {
 
@@ -126,8 +127,8 @@ ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,
 std::string Admin::append(const Message& message) {
   Connection connection(url_, {.application = "seriatim append"});  // a producer, none of ours
   return connection
-      .run(sql::append_message, {message.aggregate_type, message.aggregate_id, message.event_type,
-                                 message.payload, message.headers})[0][0]
+      .run(sql::admin::append_message, {message.aggregate_type, message.aggregate_id,
+                                        message.event_type, message.payload, message.headers})[0][0]
       .as<std::string>();
 }
 

@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "postgres/auditor/lane_audit.hpp"
+#include "postgres/reader/unread_row.hpp"
+#include "postgres/table/rewind_place.hpp"
+#include "postgres/table/target.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/record.hpp"
 
 namespace seriatim::postgres {
-
-/// One process as configured: what operator acts and reports work on.
-struct Target {
-  ProcessConfig process;
-  SourceConfig source;
-};
 
 /// What is set aside of a process.
 struct ParkedCount {
@@ -33,14 +30,6 @@ struct InstanceReport {
   unsigned lanes = 0;    ///< as it is configured
   unsigned held = 0;     ///< so many lanes are its
   milliseconds seen{0};  ///< it said so long ago that it runs
-};
-
-/// What kept a report from reading on, so that what it says of the rows from there on is unknown.
-struct UnreadRow {
-  std::optional<std::string> id;  ///< absent: no single row, or not known which
-  std::string error;              ///< the server's, with its SQLSTATE; or what the row is
-  HaltReason reason = HaltReason::bad_payload;  ///< the lane halts with it once it gets there
-  std::optional<std::uint64_t> rows_before;     ///< of the lane, which go out first
 };
 
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
@@ -104,21 +93,6 @@ struct Actor {
 using ActResult = std::vector<std::string>;
 
 struct RowReport;  // row_report.hpp
-
-/// A place in the order of a table, as people name it: the row that will be delivered next.
-struct RewindPlace {
-  enum class Kind {
-    start,  ///< the table's first row
-    end,    ///< the first row inserted from now on
-    row,    ///< `text`: its id
-    time,   ///< `text`: ISO 8601; the first row created then or later
-  };
-  Kind kind = Kind::start;
-  std::string text;
-};
-/// "start", "end", a time that begins with a date, or a row's id; "id:" and "time:" before it say
-/// which where it could be either.
-[[nodiscard]] RewindPlace place_from(const std::string& text);
 
 /// What a rewind does to one lane.
 struct RewindStep {

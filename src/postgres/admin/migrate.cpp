@@ -6,7 +6,8 @@
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/postgres.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/admin.hpp"
+#include "sql/migrations.hpp"
 
 namespace seriatim::postgres {
 
@@ -19,17 +20,17 @@ constexpr int newest_version() {
 }
 
 std::string note(const sql::Migration& migration) {
-  return fill(sql::note_migration, {{"version", std::to_string(migration.version)},
-                                    {"name", quote_literal(migration.name)}});
+  return fill(sql::admin::note_migration, {{"version", std::to_string(migration.version)},
+                                           {"name", quote_literal(migration.name)}});
 }
 
 std::string text_of(const sql::Migration& migration) {
-  return std::string(sql::migration_path) + std::string(migration.text);
+  return std::string(sql::admin::migration_path) + std::string(migration.text);
 }
 
 int installed_version(Connection& connection) {
-  if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) return 0;
-  return connection.run(sql::schema_version)[0][0].as<int>();
+  if (!connection.run(sql::admin::migration_table_exists)[0][0].as<bool>()) return 0;
+  return connection.run(sql::admin::schema_version)[0][0].as<int>();
 }
 
 void refuse_newer(int version) {
@@ -41,7 +42,7 @@ void refuse_newer(int version) {
 
 /// False when another got there first.
 bool apply(Connection& connection, const sql::Migration& migration) {
-  connection.begin(sql::lock_migrations);
+  connection.begin(sql::admin::lock_migrations);
   if (installed_version(connection) >= migration.version) {
     connection.rollback();
     return false;
@@ -79,7 +80,7 @@ std::vector<std::string> migrate(const std::string& url) {
 }
 
 std::string partition_script(const std::string& step) {
-  return fill(sql::partition_outbox, {{"step", quote_literal(step)}}) + ";\n";
+  return fill(sql::admin::partition_outbox, {{"step", quote_literal(step)}}) + ";\n";
 }
 
 std::vector<std::string> partition_outbox(const std::string& url, const std::string& step) {

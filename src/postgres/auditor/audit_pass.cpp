@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/auditor.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -67,7 +68,7 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
       lane_(lane),
       late_rows_(connection, table, config.order_by, lane) {
   if (config.order_by == OrderBy::id) {
-    began_again_ = statement_for(sql::began_again_by_id, table, lane);
+    began_again_ = statement_for(sql::auditor::began_again_by_id, table, lane);
   }
 }
 
@@ -165,12 +166,12 @@ void AuditPass::begin_walk() {
   auto ours = table_;
   if (lane_.lanes > 1) {
     ours.where = "(" + table_.where + ") AND " +
-                 fill(sql::lane_filter, {{"key", table_.key},
-                                         {"lanes", std::to_string(lane_.lanes)},
-                                         {"lane", std::to_string(lane_.lane)}});
+                 fill(sql::table::lane_filter, {{"key", table_.key},
+                                                {"lanes", std::to_string(lane_.lanes)},
+                                                {"lane", std::to_string(lane_.lane)}});
   }
   for (const auto& row :
-       connection_.run(sql::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
+       connection_.run(sql::auditor::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
     former_.emplace_back(
         connection_, ours, config_.order_by,
         LaneId{lane_.process, row["lane"].as<unsigned>(), row["lanes"].as<unsigned>()});
@@ -199,7 +200,7 @@ void AuditPass::refuse_ids_begun_again(const Position& cursor) {
 
 /// Inside the window ids are needed, whatever their number.
 void AuditPass::seal(const std::optional<Mark>& window_start) {
-  connection_.run(sql::seal_buckets,
+  connection_.run(sql::auditor::seal_buckets,
                   {lane_.process, std::to_string(lane_.lane),
                    std::to_string(config_.audit_window.count()), std::to_string(ids_max),
                    window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,

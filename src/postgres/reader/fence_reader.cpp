@@ -6,7 +6,8 @@
 
 #include "core/crash_point.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -78,7 +79,7 @@ bool take(const HolderRow& row, const Table& table, std::vector<core::Holder>& f
 std::vector<core::Holder> read_lock_holders(Connection& connection, const Table& table) {
   std::vector<core::Holder> found;
   core::crash_point("before", "locks");
-  const auto rows = connection.run_prepared(sql::lock_holders, {table.name, table.oid});
+  const auto rows = connection.run_prepared(sql::reader::lock_holders, {table.name, table.oid});
   core::crash_point("after", "locks");
   for (const auto& row : rows) take(holder_row(row), table, found);
   return found;
@@ -90,10 +91,11 @@ std::vector<core::Holder> read_lock_holders(Connection& connection, const Table&
 ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table,
                                        const std::optional<Statement>& rows) {
   if (!connection.direct()) {
-    const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
+    const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
     return {clock, read_lock_holders(connection, table), std::nullopt};
   }
-  std::vector<Statement> statements{{sql::clock, {}}, {sql::lock_holders, {table.name, table.oid}}};
+  std::vector<Statement> statements{{sql::wire::clock, {}},
+                                    {sql::reader::lock_holders, {table.name, table.oid}}};
   if (rows) statements.push_back(*rows);
   std::function<void(std::size_t)> before;
   if (core::has_crash_points) {
@@ -112,7 +114,8 @@ ClockAndHolders read_clock_and_holders(Connection& connection, const Table& tabl
 }
 
 Writers read_writers(Connection& connection, const Table& table) {
-  static const auto statement = fill(sql::writers, {{"lock_holders", sql::lock_holders}});
+  static const auto statement =
+      fill(sql::reader::writers, {{"lock_holders", sql::reader::lock_holders}});
   Writers found;
   for (const auto& row : connection.run_prepared(statement, {table.name, table.oid})) {
     if (take(holder_row(row), table, found.holders)) found.blockers.push_back(blocker_from(row));

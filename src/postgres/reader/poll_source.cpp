@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -37,7 +38,7 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       config_(std::move(config)),
       reader_(connection_, table_, config_, lane),
       writers_(connection_, table_),
-      newest_by_id_(statement_for(sql::newest_by_id, table_, lane)),
+      newest_by_id_(statement_for(sql::reader::newest_by_id, table_, lane)),
       whole_table_(table_.is_whole_for(lane)) {}
 
 Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
@@ -109,7 +110,7 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
 /// wait two, 5 to 9 % of the time from commit to call (bench/profiles.md).
 ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool more) {
   if (config_.guard == Guard::latency) {
-    return {connection_.run_prepared(sql::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
+    return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
   }
   const auto rows = more || rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
   if (rows) {
@@ -278,7 +279,7 @@ void PollSource::refuse_cursor_ahead(const Position& cursor) {
     throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +
                                                      " stands at id " + cursor.id + ", but " + why);
   };
-  const auto sequence = connection_.run(sql::sequence_value, {table_.name, table_.id_name});
+  const auto sequence = connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
   if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<Mark>() < id) {
     ahead("its sequence goes on after " + sequence[0][0].as<std::string>() +
           ": rows would be inserted behind the cursor");

@@ -5,7 +5,8 @@
 
 #include "postgres/reader/row_records.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -80,8 +81,8 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
       table_(table),
       lane_(lane),
       search_(connection, table, config.order_by, lane),
-      first_row_(statement_for(sql::first_row_by_created_at, table, lane)),
-      unstamped_(statement_for(sql::unstamped_row, table, lane)) {}
+      first_row_(statement_for(sql::table::first_row_by_created_at, table, lane)),
+      unstamped_(statement_for(sql::reader::unstamped_row, table, lane)) {}
 
 RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const {
   return {bound, from_the_start, rows_max, tells_written_ && bound == BatchBound::share};
@@ -367,7 +368,7 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
   if (!bounds) return {};
   try {
     std::vector<Mark> ids;
-    const auto text = statement_for(sql::candidates_by_id, table_, lane_,
+    const auto text = statement_for(sql::reader::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
     const Params params{std::to_string(bounds->first), std::to_string(bounds->second)};
     for (const auto& row :

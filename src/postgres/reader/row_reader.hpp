@@ -29,7 +29,7 @@ struct Range {
 [[nodiscard]] Mark id_of(const Position& position);
 [[nodiscard]] Mark mark_of(const Position& position, OrderBy order);
 
-/// Reads one lane's rows of one table: statements of sql/queries/ in, records out.
+/// Reads one lane's rows of one table: statements in, records out.
 class RowReader {
  public:
   RowReader(Connection& connection, const Table& table, const SourceConfig& config,

@@ -4,7 +4,7 @@
 
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
 
 namespace seriatim::postgres {
 
@@ -17,9 +17,9 @@ constexpr std::uint64_t page_rows = 1'000;
 RowSearch::RowSearch(Connection& connection, const Table& table, OrderBy order, const LaneId& lane)
     : connection_(connection), order_(order) {
   const bool by_id = order == OrderBy::id;
-  rows_after_ =
-      statement_for(by_id ? sql::rows_after_by_id : sql::rows_after_by_created_at, table, lane);
-  count_of_ids_ = statement_for(sql::count_of_ids, table, lane);
+  rows_after_ = statement_for(
+      by_id ? sql::reader::rows_after_by_id : sql::reader::rows_after_by_created_at, table, lane);
+  count_of_ids_ = statement_for(sql::reader::count_of_ids, table, lane);
 }
 
 std::optional<RowSearch::Row> RowSearch::first(const std::optional<Position>& after,

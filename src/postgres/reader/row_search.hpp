@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/admin/admin.hpp"
+#include "postgres/reader/unread_row.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/connection.hpp"

@@ -1,12 +1,9 @@
 // How a lane gets its cursor row, and what speaks against using one that it finds, or misses.
 #include "postgres/store/cursor_repository.hpp"
+#include "postgres/store/start_place.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "postgres/store/start_place.hpp"
-#include "postgres/store/cursor_repository.hpp"
-#include "postgres/store/start_place.hpp"
-#include "postgres/wire/shell_word.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -20,14 +17,14 @@ Claim CursorRepository::claim() {
     const auto known = began();
     const auto began_us = known ? std::optional(std::to_string(*known)) : std::nullopt;
     const auto taken =
-        connection_.run(sql::claim, lane_and({lanes, holder_, lease_text(), backend, began_us}));
+        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began_us}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};
     }
-    const auto rows = connection_.run(sql::why_not_claimed, lane_and({lanes, began_us}));
+    const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began_us}));
     for (const auto& row : rows) refuse_strange(row);
-    const auto seen = connection_.run(sql::look_at_cursor, lane_and({}));
+    const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
       remember(seen[0]);
       return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false, {}};

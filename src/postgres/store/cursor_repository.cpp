@@ -7,7 +7,7 @@
 #include "core/mutant.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -85,18 +85,18 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
       lease_(lease),
       memory_(std::move(memory)),
       keeps_plan_(source.late_rows == OnLateRow::deliver) {
-  if (!table.mark.empty()) mark_rows_ = statement_for(sql::mark_rows, table, lane_);
-  start_ = fill(sql::start_attempt, {{"known", sql::rows_in_doubt}});
-  start_unwaited_ = fill(sql::start_attempt, {{"known", sql::rows_are_durable}});
-  lock_ = fill(sql::lock_cursor, {{"process", "$1"},
+  if (!table.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table, lane_);
+  start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
+  start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
+  lock_ = fill(sql::store::lock_cursor, {{"process", "$1"},
                                   {"lane", "$2"},
                                   {"epoch", "$3"},
                                   {"position_at", "$4"},
                                   {"position_id", "$5"},
                                   {"began", "$6"}});
-  advance_ = fill(sql::advance_cursor, {{"plan", ""}});
-  advance_plan_ = fill(sql::advance_cursor, {{"plan", sql::plan_goes_on}});
-  advance_sure_ = fill(sql::advance_surely, {{"advance", advance_}});
+  advance_ = fill(sql::store::advance_cursor, {{"plan", ""}});
+  advance_plan_ = fill(sql::store::advance_cursor, {{"plan", sql::store::plan_goes_on}});
+  advance_sure_ = fill(sql::store::advance_surely, {{"advance", advance_}});
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -112,20 +112,20 @@ std::string CursorRepository::lease_text() const {
 /// What the cursor's epoch is compared with.
 std::string CursorRepository::expected(std::uint64_t epoch) const {
   if (!core::mutant(core::Mutant::no_epoch)) return std::to_string(epoch);
-  return connection_.run(sql::look_at_cursor, lane_and({}))[0]["epoch"].as<std::string>();
+  return connection_.run(sql::store::look_at_cursor, lane_and({}))[0]["epoch"].as<std::string>();
 }
 
 // --- holding ------------------------------------------------------------------------------------
 
 void CursorRepository::release(std::uint64_t epoch, bool untouched) {
   connection_.rollback();
-  connection_.run(sql::release_lane,
+  connection_.run(sql::store::release_lane,
                   lane_and({expected(epoch), holder_, untouched ? "true" : "false"}));
 }
 
 Cursor CursorRepository::look() {
   connection_.rollback();
-  const auto row = connection_.run(sql::look_at_cursor, lane_and({}));
+  const auto row = connection_.run(sql::store::look_at_cursor, lane_and({}));
   if (row.empty()) {
     throw SessionLost("the cursor row of process \"" + lane_.process + "\" is gone");
   }
@@ -157,7 +157,7 @@ bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_r
 
 bool CursorRepository::asks_what_is_flushed() {
   if (!knows_flushed_) {
-    const auto answer = connection_.attempt(sql::tells_what_is_flushed, {});
+    const auto answer = connection_.attempt(sql::store::tells_what_is_flushed, {});
     const auto* told = std::get_if<pqxx::result>(&answer);
     knows_flushed_ = told != nullptr && (*told)[0][0].as<bool>();
   }
@@ -187,7 +187,7 @@ bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Pos
     return connection_.begin_prepared({lock_, lock_params(epoch, position)});
   }
   return !connection_
-              .begin(fill(sql::lock_cursor, {{"process", quote_literal(lane_.process)},
+              .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
                                              {"lane", std::to_string(lane_.lane)},
                                              {"epoch", expected(epoch)},
                                              {"position_at", literal(at(position))},
@@ -252,7 +252,7 @@ void CursorRepository::prepare_to_take_back() {
   if (std::exchange(may_be_taken_back_, true)) return;
   for (const std::string_view statement :
        {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(advance_),
-        std::string_view(advance_sure_), sql::note_retry, sql::halt_lane}) {
+        std::string_view(advance_sure_), sql::store::note_retry, sql::store::halt_lane}) {
     connection_.prepare(statement);
   }
 }
@@ -377,13 +377,13 @@ bool CursorRepository::change(std::string_view sql, const Params& params) {
 }
 
 bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
-  return change(sql::note_retry,
+  return change(sql::store::note_retry,
                 lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
                           std::to_string(delay.count()), lease_text(), began_text()}));
 }
 
 bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {
-  return change(sql::halt_lane,
+  return change(sql::store::halt_lane,
                 lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
                           to_string(reason), began_text()}));
 }

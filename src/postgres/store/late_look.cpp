@@ -5,7 +5,7 @@
 
 #include "postgres/store/id_list.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -25,7 +25,7 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane,
                             const std::optional<Position>& cursor, milliseconds lookback,
                             const std::optional<Mark>& looked_at) {
   const auto row =
-      connection.run(sql::delivery_window,
+      connection.run(sql::store::delivery_window,
                      {lane.process, std::to_string(lane.lane),
                       looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
                       cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -30,11 +30,13 @@ std::optional<Bound> bound_from(const pqxx::row& row, const char* moment, const 
 LateRows::LateRows(Connection& connection, const Table& table, OrderBy order, const LaneId& lane)
     : connection_(connection), order_(order), lane_(lane) {
   const bool by_id = order == OrderBy::id;
-  late_rows_ =
-      statement_for(by_id ? sql::late_rows_by_id : sql::late_rows_by_created_at, table, lane);
-  late_row_ = statement_for(by_id ? sql::late_row_by_id : sql::late_row_by_created_at, table, lane);
+  late_rows_ = statement_for(
+      by_id ? sql::store::late_rows_by_id : sql::store::late_rows_by_created_at, table, lane);
+  late_row_ = statement_for(by_id ? sql::store::late_row_by_id : sql::store::late_row_by_created_at,
+                            table, lane);
   note_late_rows_ = statement_for(
-      by_id ? sql::note_late_rows_by_id : sql::note_late_rows_by_created_at, table, lane);
+      by_id ? sql::store::note_late_rows_by_id : sql::store::note_late_rows_by_created_at, table,
+      lane);
 }
 
 NotedRange LateRows::range_from(const pqxx::row& row) const {
@@ -50,7 +52,7 @@ NotedRange LateRows::range_from(const pqxx::row& row) const {
 std::optional<NotedRange> LateRows::newest(const Bound& up_to, std::uint64_t rows_about) {
   const bool moment = !up_to.id;
   const auto found = connection_.run(
-      sql::newest_buckets,
+      sql::store::newest_buckets,
       {lane_.process, std::to_string(lane_.lane), moment ? moment_of(up_to) : std::nullopt,
        std::to_string(rows_about), std::to_string(buckets_max), std::to_string(lane_.lanes)});
   if (found.empty()) return std::nullopt;
@@ -63,10 +65,10 @@ std::optional<NotedRange> LateRows::newest(const Bound& up_to, std::uint64_t row
 std::optional<NotedRange> LateRows::next(std::int64_t number, const std::optional<Mark>& before,
                                          std::uint64_t rows_about) {
   const auto found = connection_.run(
-      sql::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),
-                          std::to_string(rows_about), std::to_string(buckets_max),
-                          before ? std::optional(timestamp_text(*before)) : std::nullopt,
-                          std::to_string(lane_.lanes)});
+      sql::store::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),
+                                 std::to_string(rows_about), std::to_string(buckets_max),
+                                 before ? std::optional(timestamp_text(*before)) : std::nullopt,
+                                 std::to_string(lane_.lanes)});
   return found.empty() ? std::nullopt : std::optional(range_from(found[0]));
 }
 
@@ -97,7 +99,8 @@ std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
   std::vector<std::string> ids;
   for (const auto& row : rows) ids.push_back(row["id"].as<std::string>());
   std::set<std::string> delivered;
-  for (const auto& row : connection_.run(sql::delivered_ids, {lane_.process, array_text(ids)})) {
+  for (const auto& row :
+       connection_.run(sql::store::delivered_ids, {lane_.process, array_text(ids)})) {
     delivered.insert(row["id"].as<std::string>());
   }
   std::vector<Position> late;

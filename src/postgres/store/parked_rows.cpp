@@ -5,7 +5,7 @@
 #include "postgres/store/id_list.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -28,7 +28,7 @@ void ParkedRows::load(bool any) {
   any_ = any;
   keys_.clear();
   if (!any) return;
-  for (const auto& row : connection_.run(sql::parked_keys, {lane_.process})) {
+  for (const auto& row : connection_.run(sql::store::parked_keys, {lane_.process})) {
     keys_.insert(text_of(row["key"]));
   }
 }
@@ -36,8 +36,9 @@ void ParkedRows::load(bool any) {
 Round ParkedRows::redrive(const std::optional<Position>& cursor, Begin begin) {
   redriven_.reset();
   if (!any_) return {};
-  const auto row = connection_.run(sql::redrive_window, {lane_.process, std::to_string(lane_.lane),
-                                                         std::to_string(lane_.lanes)});
+  const auto row =
+      connection_.run(sql::store::redrive_window,
+                      {lane_.process, std::to_string(lane_.lane), std::to_string(lane_.lanes)});
   if (row.empty() || row[0]["row_id"].is_null()) return {};
   const auto id = row[0]["row_id"].as<std::string>();
   const auto before = ids_from_json(row[0]["planned_ids"].as<std::string>());
@@ -62,8 +63,8 @@ Round ParkedRows::redrive(const std::optional<Position>& cursor, Begin begin) {
 }
 
 void ParkedRows::put_back(const std::string& id, const std::string& why) {
-  connection_.run(sql::put_back_parked, {lane_.process, std::to_string(lane_.lane), id,
-                                         storable_text(why, Outcome::reason_bytes_max)});
+  connection_.run(sql::store::put_back_parked, {lane_.process, std::to_string(lane_.lane), id,
+                                                storable_text(why, Outcome::reason_bytes_max)});
 }
 
 void ParkedRows::queue(const std::vector<QueuedRow>& rows) {
@@ -76,12 +77,13 @@ void ParkedRows::queue(const std::vector<QueuedRow>& rows) {
     ids.push_back(row.position.id);
     keys.push_back(row.key);
   }
-  connection_.run(sql::queue_rows, {lane_.process, std::to_string(lane_.lane), array_text(times),
-                                    array_text(ids), nullable_array_text(keys)});
+  connection_.run(sql::store::queue_rows,
+                  {lane_.process, std::to_string(lane_.lane), array_text(times), array_text(ids),
+                   nullable_array_text(keys)});
 }
 
 void ParkedRows::take() {
-  const auto taken = connection_.run(sql::take_parked, {lane_.process, *redriven_});
+  const auto taken = connection_.run(sql::store::take_parked, {lane_.process, *redriven_});
   if (taken.empty() || !taken[0]["holds_key"].as<bool>()) return;
   if (!taken[0]["queue_goes_on"].as<bool>()) keys_.erase(text_of(taken[0]["key"]));
 }
@@ -89,7 +91,7 @@ void ParkedRows::take() {
 bool ParkedRows::park(std::uint64_t epoch, const Parking& parking, const Position& to,
                       const std::vector<std::string>& open_ids) {
   const auto parked = connection_.run(
-      sql::park_row,
+      sql::store::park_row,
       {lane_.process, std::to_string(lane_.lane), std::to_string(epoch), parking.row.id,
        timestamp_text(parking.row.created_at_us), parking.key, parking.holds_key ? "true" : "false",
        timestamp_text(to.created_at_us), to.id, std::to_string(parking.attempts),

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "postgres/wire/connection.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -24,15 +24,15 @@ class PostgresRoster final : public RosterSession {
                              ? std::optional(std::to_string(connection_.backend_pid()))
                              : std::nullopt;
     const auto rows = connection_.run_prepared(
-        sql::look_at_roster, {process_, holder_, std::to_string(lanes_), backend,
-                              std::to_string(silence_max.count()), tell ? "true" : "false"});
+        sql::store::look_at_roster, {process_, holder_, std::to_string(lanes_), backend,
+                                     std::to_string(silence_max.count()), tell ? "true" : "false"});
     Roster roster;
     roster.lanes.resize(lanes_);
     for (const auto& row : rows) add(row, roster);
     return roster;
   }
 
-  void leave() override { connection_.run(sql::leave_roster, {process_, holder_}); }
+  void leave() override { connection_.run(sql::store::leave_roster, {process_, holder_}); }
 
  private:
   void add(const pqxx::row& row, Roster& roster) const {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <regex>
 #include <thread>
 
-#include "postgres/admin/check/check.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
+#include "sql/store.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -22,12 +22,11 @@ using std::chrono::microseconds;
 
 constexpr milliseconds ask_interval{20};
 constexpr milliseconds age_rounding{1};
-constexpr milliseconds count_max{2'000};
 
 /// What the ids of rows are drawn along with: in id order a time says where an id lies.
 bool stamped_at_insertion(Connection& connection, const Table& table, const SourceConfig& source) {
   for (const auto& column :
-       connection.run(sql::check_column, {table.oid, fold_identifier(source.created_at)})) {
+       connection.run(sql::store::check_column, {table.oid, fold_identifier(source.created_at)})) {
     if (column["default_expression"].as<std::string>() != "clock_timestamp()") return false;
   }
   return true;
@@ -55,32 +54,16 @@ std::string names(const std::vector<Blocker>& blockers) {
 
 }  // namespace
 
-RewindPlace place_from(const std::string& text) {
-  static const std::regex date(R"(\d{4}-\d{2}-\d{2}([T ].*)?)");
-  if (text == "start") return {RewindPlace::Kind::start, {}};
-  if (text == "end") return {RewindPlace::Kind::end, {}};
-  if (text.rfind("id:", 0) == 0) return {RewindPlace::Kind::row, text.substr(3)};
-  if (text.rfind("time:", 0) == 0) return {RewindPlace::Kind::time, text.substr(5)};
-  const bool is_time = std::regex_match(text, date);
-  return {is_time ? RewindPlace::Kind::time : RewindPlace::Kind::row, text};
-}
-
-RewindPlace start_place_from(const std::string& text) {
-  if (text == "beginning") return {RewindPlace::Kind::start, {}};
-  if (text == "now") return {RewindPlace::Kind::end, {}};
-  return place_from(text);
-}
-
 /// The clock (or the newest id) is read before the writers, as for every fence. A writer of the
 /// first look has no bound in the fence, but its rows are not stamped before its transaction began,
 /// less the margin for small clock steps.
 std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const Table& table) {
   const bool by_id = source_.order_by == OrderBy::id;
-  const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
+  const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
   const microseconds margin = source_.insert_latency;
   Mark f = clock - margin.count();
   if (by_id) {
-    const auto newest = connection.run(statement_for(sql::newest_by_id, table, {}), {});
+    const auto newest = connection.run(statement_for(sql::reader::newest_by_id, table, {}), {});
     f = newest.empty() || newest[0]["id"].is_null() ? 0 : newest[0]["id"].as<Mark>() + 1;
   }
   const auto writers = read_writers(connection, table);
@@ -101,7 +84,7 @@ std::optional<StartFinder::Places> StartFinder::find(Connection& connection, con
   const auto place = start_place_from(source_.start);
   if (place.kind == RewindPlace::Kind::start) return Places(lanes);
   if (place.kind == RewindPlace::Kind::time &&
-      connection.run(sql::is_to_come, {place.text})[0]["to_come"].as<bool>()) {
+      connection.run(sql::store::is_to_come, {place.text})[0]["to_come"].as<bool>()) {
     throw Error("start = \"" + source_.start +
                 "\" is still to come, and rows inserted until then would be delivered; start the "
                 "process after that time, or use \"now\"");
@@ -159,7 +142,7 @@ bool begin_process(Connection& connection, const Beginning& process,
     ids.push_back(place ? std::optional(place->id) : std::nullopt);
   }
   return !connection
-              .run(sql::begin_process,
+              .run(sql::store::begin_process,
                    {process.process, std::to_string(places.size()), nullable_array_text(times),
                     nullable_array_text(ids), identity, act.act, act.who, act.why, process.start})
               .empty();
@@ -167,18 +150,18 @@ bool begin_process(Connection& connection, const Beginning& process,
 
 std::string why_not_new(Connection& connection, const std::string& process) {
   std::string known;
-  if (const auto end = connection.run(sql::ledger_end, {process}); !end.empty()) {
+  if (const auto end = connection.run(sql::store::ledger_end, {process}); !end.empty()) {
     known = "seriatim.ledger notes rows it delivered, up to row " +
             end[0]["to_id"].as<std::string>() + " of " + end[0]["to_at"].as<std::string>();
-  } else if (const auto old = connection.run(sql::former_name, {process}); !old.empty()) {
+  } else if (const auto old = connection.run(sql::store::former_name, {process}); !old.empty()) {
     known = "it took the place of process \"" + old[0]["process_name"].as<std::string>() + '"';
   } else {
     const auto claim =
-        connection.run(sql::latest_act, {process, "claim", std::nullopt, std::nullopt});
+        connection.run(sql::store::latest_act, {process, "claim", std::nullopt, std::nullopt});
     if (claim.empty()) return {};
     known = "seriatim.journal says that it ran at " + claim[0]["at"].as<std::string>();
   }
-  if (!connection.run(sql::check_cursors, {process}).empty()) return {};  // began meanwhile
+  if (!connection.run(sql::store::check_cursors, {process}).empty()) return {};  // began meanwhile
   return "process \"" + process + "\" has no cursor, but " + known +
          ": its rows in seriatim.cursor were deleted or not restored (SOURCE_CHANGED). Restore "
          "them; or let it begin again at `start`: seriatim adopt " +
@@ -198,50 +181,6 @@ std::string row_gone_text(const std::string& process) {
          "seriatim.cursor; or, if the process is to begin again: stop its relays, delete its rows "
          "there, seriatim adopt " +
          shell_word(process) + " --reason TEXT, start them again";
-}
-
-namespace {
-
-std::string begins(const std::string& start) {
-  const auto place = start_place_from(start);
-  switch (place.kind) {
-    case RewindPlace::Kind::start: return "begins with the oldest row";
-    case RewindPlace::Kind::end: return "begins with rows committed from now on";
-    case RewindPlace::Kind::row: return "begins with row " + place.text;
-    case RewindPlace::Kind::time: break;
-  }
-  return "begins with the first row created at or after " + place.text;
-}
-
-std::string rows_text(std::uint64_t rows) {
-  constexpr auto most = LaneReport::lag_records_max;
-  return (rows > most ? "at least " : "") + std::to_string(std::min(rows, most)) +
-         (rows == 1 ? " row goes out first" : " rows go out first");
-}
-
-}  // namespace
-
-std::string first_rows_text(const std::string& url, const Target& target) {
-  const auto& process = target.process.name;
-  const auto& source = target.source;
-  Connection connection(url, {.application = "seriatim/check", .statement_timeout = count_max});
-  if (!connection.run(sql::check_cursors, {process}).empty()) return {};
-  auto text = begins(source.start) + " (start = \"" + source.start + "\")";
-  if (start_place_from(source.start).kind == RewindPlace::Kind::end) return text;
-  const auto table = resolve_table(connection, source);
-  StartFinder finder(source);
-  try {
-    const auto places = finder.find(connection, table, process, 1);
-    WaitingRows waiting(connection, table, source.order_by, {process, 0, 1});
-    text += "; " + rows_text(waiting.count(places->front(), LaneReport::lag_records_max + 1));
-  } catch (const SessionLost& lost) {
-    if (lost.sqlstate() != "57014") throw;  // query_canceled
-    text += "; how many rows go out first could not be counted in " +
-            std::to_string(count_max.count() / 1000) + " s";
-  } catch (const SourceBroken& broken) {  // one of them cannot be read
-    text += "; how many rows go out first is unknown: " + std::string(broken.what());
-  }
-  return text;
 }
 
 }  // namespace seriatim::postgres

@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "core/fence.hpp"
-#include "postgres/admin/admin.hpp"
+#include "postgres/table/rewind_place.hpp"
 #include "postgres/table/table.hpp"
+#include "postgres/table/target.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
-
-/// `start` of a source: "beginning", "now", or a place as `rewind --to` takes it.
-[[nodiscard]] RewindPlace start_place_from(const std::string& text);
 
 /// Finds where a process begins that has no cursor yet.
 ///

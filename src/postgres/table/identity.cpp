@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "seriatim_sql.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -56,15 +56,15 @@ const IdentityChange* find(const std::vector<IdentityChange>& changes, std::stri
 }  // namespace
 
 std::string read_system_identifier(Connection& connection) {
-  return ask(connection, sql::system_identifier).value_or("");
+  return ask(connection, sql::table::system_identifier).value_or("");
 }
 
 std::string read_identity(Connection& connection, const Table& table, const SourceConfig& config) {
   const char* order = config.order_by == OrderBy::id ? "id" : "created_at";
   return connection
-      .run(sql::source_identity,
-           {ask(connection, sql::system_identifier), ask(connection, sql::timeline), table.name,
-            table.oid, order, table.id, table.created_at})[0][0]
+      .run(sql::table::source_identity,
+           {ask(connection, sql::table::system_identifier), ask(connection, sql::table::timeline),
+            table.name, table.oid, order, table.id, table.created_at})[0][0]
       .as<std::string>();
 }
 
@@ -86,7 +86,8 @@ std::vector<IdentityChange> read_identity_changes(Connection& connection,
                                                   std::optional<unsigned> lane) {
   const auto lane_text = lane ? std::optional(std::to_string(*lane)) : std::nullopt;
   std::vector<IdentityChange> changes;
-  for (const auto& row : connection.run(sql::identity_changes, {process, identity, lane_text})) {
+  for (const auto& row :
+       connection.run(sql::table::identity_changes, {process, identity, lane_text})) {
     changes.push_back({row["key"].as<std::string>(), row["noted"].as<std::string>(),
                        row["seen"].as<std::string>()});
   }
@@ -105,7 +106,7 @@ void IdentityGuard::compare(std::uint64_t epoch) {
   seen_ = read_identity(connection_, table_, config_);
   mismatch_ = judge_identity(read_identity_changes(connection_, lane_.process, seen_, lane_.lane));
   if (mismatch_) return;
-  connection_.run(sql::note_identity,
+  connection_.run(sql::table::note_identity,
                   {lane_.process, std::to_string(lane_.lane), std::to_string(epoch), seen_});
 }
 

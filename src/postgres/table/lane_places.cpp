@@ -1,7 +1,7 @@
 #include "postgres/table/lane_places.hpp"
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -31,11 +31,14 @@ LanePlaces::LanePlaces(Connection& connection, const Table& table, OrderBy order
                        const LaneId& lane)
     : connection_(connection), lane_(lane), by_id_(order == OrderBy::id) {
   last_before_ = statement_for(
-      by_id_ ? sql::last_row_before_by_id : sql::last_row_before_by_created_at, table, lane);
-  between_ = statement_for(by_id_ ? sql::rows_between_by_id : sql::rows_between_by_created_at,
-                           table, lane);
-  jump_ = statement_for(by_id_ ? sql::jump_rows_by_id : sql::jump_rows_by_created_at, table, lane);
-  first_id_since_ = statement_for(sql::first_id_since, table, lane);
+      by_id_ ? sql::table::last_row_before_by_id : sql::table::last_row_before_by_created_at, table,
+      lane);
+  between_ = statement_for(
+      by_id_ ? sql::table::rows_between_by_id : sql::table::rows_between_by_created_at, table,
+      lane);
+  jump_ = statement_for(by_id_ ? sql::table::jump_rows_by_id : sql::table::jump_rows_by_created_at,
+                        table, lane);
+  first_id_since_ = statement_for(sql::table::first_id_since, table, lane);
 }
 
 std::optional<Position> LanePlaces::last_before(const Params& place) {
@@ -72,7 +75,7 @@ std::uint64_t LanePlaces::jump(const std::optional<Position>& low, const Positio
 }
 
 Position place_of_row(Connection& connection, const Table& table, const std::string& id) {
-  const auto row = connection.run(statement_for(sql::place_of_row, table, {}), {id});
+  const auto row = connection.run(statement_for(sql::table::place_of_row, table, {}), {id});
   if (!row.empty()) return position_from(row[0]);
   throw Error("there is no row " + id + " in table " + table.name +
               " that this process reads; it may have been pruned or deleted. Nothing was changed");

@@ -1,6 +1,6 @@
 #include "postgres/table/row_statements.hpp"
 
-#include "seriatim_sql.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -16,25 +16,27 @@ bool hides_values(const Table& table, const LaneId& lane) {
 std::string compose(const Table& table, const LaneId& lane, OrderBy order, const RowShape& shape,
                     std::string_view alone) {
   const bool by_id = order == OrderBy::id;
-  const auto form = hides_values(table, lane) ? sql::hidden_value : sql::value;
+  const auto form = hides_values(table, lane) ? sql::table::hidden_value : sql::table::value;
   const auto value = [&](const char* parameter, std::string_view type) {
     return fill(form, {{"parameter", parameter}, {"type", type}});
   };
   const auto after = statement_for(
-      shape.from_the_start ? sql::from_the_start : sql::after_cursor, table, lane,
+      shape.from_the_start ? sql::table::from_the_start : sql::table::after_cursor, table, lane,
       {{"after_at", value("$3", "timestamptz")}, {"after_id", value("$4", table.id_type)}});
-  const auto range = statement_for(by_id ? sql::range_by_id : sql::range_by_created_at, table, lane,
-                                   {{"after_cursor", after},
-                                    {"settled", value("$5", "timestamptz")},
-                                    {"floor", value("$6", "timestamptz")},
-                                    {"first", value("$3", "bigint")},
-                                    {"last", value("$4", "bigint")},
-                                    {"alone", alone},
-                                    {"rows_max", std::to_string(shape.rows_max)}});
-  return fill(shape.bound == BatchBound::share ? sql::rows_within_share : sql::rows_within_bytes,
+  const auto range =
+      statement_for(by_id ? sql::table::range_by_id : sql::table::range_by_created_at, table, lane,
+                    {{"after_cursor", after},
+                     {"settled", value("$5", "timestamptz")},
+                     {"floor", value("$6", "timestamptz")},
+                     {"first", value("$3", "bigint")},
+                     {"last", value("$4", "bigint")},
+                     {"alone", alone},
+                     {"rows_max", std::to_string(shape.rows_max)}});
+  return fill(shape.bound == BatchBound::share ? sql::table::rows_within_share
+                                               : sql::table::rows_within_bytes,
               {{"range", range},
                {"place", by_id ? "place" : "place, tie"},
-               {"written", shape.tells_written ? sql::written_when_read : ""}});
+               {"written", shape.tells_written ? sql::table::written_when_read : ""}});
 }
 
 }  // namespace
@@ -47,13 +49,13 @@ std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
 std::string row_in_range(const Table& table, const LaneId& lane, OrderBy order,
                          bool from_the_start) {
   return compose(table, lane, order, {BatchBound::bytes, from_the_start, 1, false},
-                 statement_for(sql::this_row_alone, table, lane));
+                 statement_for(sql::table::this_row_alone, table, lane));
 }
 
 std::string rows_of_ids(const Table& table, const LaneId& lane, unsigned rows_max) {
-  const auto range =
-      statement_for(sql::range_of_ids, table, lane, {{"rows_max", std::to_string(rows_max)}});
-  return fill(sql::rows_within_bytes, {{"range", range}, {"place", "place"}});
+  const auto range = statement_for(sql::table::range_of_ids, table, lane,
+                                   {{"rows_max", std::to_string(rows_max)}});
+  return fill(sql::table::rows_within_bytes, {{"range", range}, {"place", "place"}});
 }
 
 }  // namespace seriatim::postgres

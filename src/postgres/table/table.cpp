@@ -5,7 +5,7 @@
 #include <map>
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -24,7 +24,7 @@ using Columns = std::map<std::string, std::string>;
 
 Columns columns_of(Connection& connection, const std::string& oid) {
   Columns columns;
-  for (const auto& row : connection.run(sql::table_columns, {oid})) {
+  for (const auto& row : connection.run(sql::table::table_columns, {oid})) {
     columns.emplace(row["name"].as<std::string>(), row["type"].as<std::string>());
   }
   return columns;
@@ -49,9 +49,10 @@ std::string expression(const Columns& columns, const std::string& text) {
 
 /// A policy that hides rows is no error to the server: they would be passed over.
 void resolve_policies(Connection& connection, Table& table) {
-  const auto rows = connection.run(
-      fill(sql::table_policies, {{"policies_let_all_through", sql::policies_let_all_through}}),
-      {table.oid});
+  const auto rows =
+      connection.run(fill(sql::table::table_policies,
+                          {{"policies_let_all_through", sql::table::policies_let_all_through}}),
+                     {table.oid});
   if (rows.empty()) broken("table " + table.name + " was dropped just now");
   const auto& row = rows[0];
   table.policed = row["policed"].as<bool>();
@@ -73,7 +74,7 @@ Columns::const_iterator demand_column(const Columns& columns, const std::string&
 }
 
 void resolve_identity(Connection& connection, const SourceConfig& config, Table& table) {
-  const auto found = connection.run(sql::table_identity, {config.table});
+  const auto found = connection.run(sql::table::table_identity, {config.table});
   if (found.empty()) {
     broken("there is no table " + config.table + ", or this role may not use its schema");
   }
@@ -126,9 +127,9 @@ void leave_out_ignored(const SourceConfig& config, Table& table) {
            " have none: set `event_type` to the column or expression that gives it");
   }
   table.where =
-      fill(sql::where_not_ignored, {{"where", table.where},
-                                    {"event_type", table.event_type},
-                                    {"ignored", quote_literal(array_text(config.ignore))}});
+      fill(sql::table::where_not_ignored, {{"where", table.where},
+                                           {"event_type", table.event_type},
+                                           {"ignored", quote_literal(array_text(config.ignore))}});
 }
 
 void resolve_expressions(const Columns& columns, const SourceConfig& config, Table& table) {
@@ -157,7 +158,7 @@ Table resolve_table(Connection& connection, const SourceConfig& config) {
   resolve_id(columns, config, table);
   resolve_created_at(columns, config, table);
   resolve_expressions(columns, config, table);
-  const auto described = connection.run(statement_for(sql::describe_row, table, {}));
+  const auto described = connection.run(statement_for(sql::table::describe_row, table, {}));
   table.payload_is_binary = described.column_type(0) == bytea_oid;
   return table;
 }
@@ -166,15 +167,16 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                           const Placeholders& more) {
   std::string filter = "true";
   if (lane.lanes > 1) {
-    filter = fill(sql::lane_filter, {{"key", table.key},
-                                     {"lanes", std::to_string(lane.lanes)},
-                                     {"lane", std::to_string(lane.lane)}});
+    filter = fill(sql::table::lane_filter, {{"key", table.key},
+                                            {"lanes", std::to_string(lane.lanes)},
+                                            {"lane", std::to_string(lane.lane)}});
   }
-  const auto payload = fill(table.payload_is_binary ? sql::payload_hex : sql::payload_text,
-                            {{"raw_payload", table.payload}});
+  const auto payload =
+      fill(table.payload_is_binary ? sql::table::payload_hex : sql::table::payload_text,
+           {{"raw_payload", table.payload}});
   const auto headers = table.headers == "NULL"
                            ? table.headers
-                           : fill(sql::header_pairs, {{"raw_headers", table.headers}});
+                           : fill(sql::table::header_pairs, {{"raw_headers", table.headers}});
   const auto table_text = quote_literal(table.name);
   const auto oid = quote_literal(table.oid);
   Placeholders values{{"table", table.name},

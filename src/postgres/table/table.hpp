@@ -41,7 +41,7 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
-/// Puts the table's names, one lane's filter and `more` into a statement from sql/queries/.
+/// Puts the table's names, one lane's filter and `more` into a statement of sql/.
 [[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
                                         const LaneId& lane, const Placeholders& more = {});
 

@@ -1,7 +1,7 @@
 #include "postgres/table/waiting_rows.hpp"
 
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -9,9 +9,11 @@ WaitingRows::WaitingRows(Connection& connection, const Table& table, OrderBy ord
                          const LaneId& lane)
     : connection_(connection), order_(order) {
   const bool by_id = order == OrderBy::id;
-  first_ = statement_for(by_id ? sql::first_row_by_id : sql::first_row_by_created_at, table, lane);
-  count_ = statement_for(by_id ? sql::count_by_id : sql::count_by_created_at, table, lane);
-  exists_ = statement_for(sql::row_exists, table, lane);
+  first_ = statement_for(by_id ? sql::table::first_row_by_id : sql::table::first_row_by_created_at,
+                         table, lane);
+  count_ =
+      statement_for(by_id ? sql::table::count_by_id : sql::table::count_by_created_at, table, lane);
+  exists_ = statement_for(sql::table::row_exists, table, lane);
 }
 
 Params WaitingRows::cursor_and(const std::optional<Position>& after,

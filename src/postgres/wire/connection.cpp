@@ -13,7 +13,7 @@
 #include "postgres/wire/server_error.hpp"
 #include "postgres/wire/silence_watch.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/wire.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 // libpqxx 6 asks a lost connection for its encoding before it takes hold of the result: two
@@ -301,7 +301,7 @@ void Connection::tell_network_bounds() {
   if (user_timeout > 0) silence_max_ = 2 * milliseconds(user_timeout);
   if (!direct_) return;  // the server's end is the pooler's affair
   try {
-    run(sql::session_network,
+    run(sql::wire::session_network,
         {std::to_string(keepalive_idle), std::to_string(tcp_option(TCP_KEEPINTVL)),
          std::to_string(tcp_option(TCP_KEEPCNT)), std::to_string(user_timeout)});
   } catch (const SourceBroken&) {  // not for us to set here: the server's own bounds hold
@@ -320,7 +320,7 @@ void Connection::watch_silence(const std::string& url, const Options& options) {
   watch_->ask([url, pid = std::to_string(backend_pid())] {
     try {
       Connection another(url, {.application = "seriatim looks again", .looks_again = false});
-      return another.run(sql::backend_works, {pid})[0][0].as<bool>();
+      return another.run(sql::wire::backend_works, {pid})[0][0].as<bool>();
     } catch (const SessionLost& lost) {
       // A server that refuses us lives. At connect libpq hands its words on, and no SQLSTATE.
       return !lost.sqlstate().empty() || std::string_view(lost.what()).find("FATAL") != npos;

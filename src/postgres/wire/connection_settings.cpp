@@ -2,7 +2,7 @@
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/open_connection.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -22,7 +22,7 @@ namespace {
 void Connection::apply_settings(const Options& options) {
   const auto ms = [](milliseconds m) { return std::to_string(m.count()); };
   const auto row = run_shielded(
-      fill(sql::session_settings, {{"backend_pid", std::to_string(connection_->backendpid())},
+      fill(sql::wire::session_settings, {{"backend_pid", std::to_string(connection_->backendpid())},
                                    {"application", quote_literal(options.application)},
                                    {"statement_timeout", ms(options.statement_timeout)},
                                    {"lock_timeout", ms(options.lock_timeout)},
@@ -32,7 +32,7 @@ void Connection::apply_settings(const Options& options) {
   }
   direct_ = row["direct"].as<bool>();
   if (!direct_) {
-    begin_ = fill(sql::pooled_begin, {{"server_started", row["server_started"].c_str()},
+    begin_ = fill(sql::wire::pooled_begin, {{"server_started", row["server_started"].c_str()},
                                       {"settings", row["locally"].c_str()},
                                       {"search_path", quote_literal(row["search_path"].c_str())}});
   }

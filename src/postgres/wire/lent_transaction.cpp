@@ -4,7 +4,7 @@
 
 #include "postgres/wire/binary_array.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -39,7 +39,7 @@ void LentTransaction::use() {
 void LentTransaction::mark(std::chrono::milliseconds time_max) {
   use();
   const auto left = std::max<std::int64_t>(1, time_max.count());  // 0 would be no bound
-  connection_.run(fill(sql::mark, {{"time_max_ms", std::to_string(left)}}));
+  connection_.run(fill(sql::wire::mark, {{"time_max_ms", std::to_string(left)}}));
 }
 
 Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
@@ -56,7 +56,7 @@ Transaction::Answer LentTransaction::run_over(const std::string& statement,
 }
 
 void LentTransaction::undo() {
-  connection_.run(sql::undo);
+  connection_.run(sql::wire::undo);
 }
 
 }  // namespace seriatim::postgres

@@ -9,7 +9,7 @@
 #include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/acts.hpp"
 
 namespace seriatim::postgres {
 
@@ -87,7 +87,7 @@ std::string judge_order(Connection& connection, const Table& table, const LaneRo
   });
   if (order == changes.end() || other_table || !at) return "";
   const auto row = connection.run(
-      statement_for(sql::order_changes, table, lane.id),
+      statement_for(sql::acts::order_changes, table, lane.id),
       {timestamp_text(at->created_at_us), at->id, order->noted == "id" ? "true" : "false"})[0];
   if (row["passed_over"].as<int>() > 0) {
     throw Error(lane_name(lane) + ": " + row["passed_over"].as<std::string>() +
@@ -102,7 +102,7 @@ std::string judge_order(Connection& connection, const Table& table, const LaneRo
 
 std::string adopt_lane(Connection& connection, const LaneRow& lane, const std::string& identity,
                        const std::string& words, const Actor& actor) {
-  const auto changed = change(connection, sql::adopt_lane, lane, actor, {identity, words});
+  const auto changed = change(connection, sql::acts::adopt_lane, lane, actor, {identity, words});
   const bool goes_on =
       changed[0]["stood_for_it"].as<bool>() || lane.cursor.state == Cursor::State::running;
   return lane_name(lane) + ": adopted " + words + "; " + (goes_on ? "goes on " : "still stands ") +
@@ -142,7 +142,7 @@ void refuse_own_cursor(Connection& connection, const std::string& process,
   const auto lanes = read_lanes(connection, process);
   if (lanes.empty()) return;
   if (lanes.front().renamed_to == from) {
-    connection.run(sql::forget_retired, {process, from});
+    connection.run(sql::acts::forget_retired, {process, from});
     return;
   }
   refuse_retired(lanes);
@@ -153,7 +153,7 @@ void retire(Connection& connection, const LaneRow& lane, const std::string& to,
             const Actor& actor) {
   const auto& from = lane.id.process;
   connection.run(
-      sql::retire_lane,
+      sql::acts::retire_lane,
       {from, std::to_string(lane.id.lane), to,
        "process \"" + from + "\" was renamed to \"" + to + "\"", stored_who(actor),
        stored_reason(actor),
@@ -180,7 +180,7 @@ ActResult take_over(Connection& connection, const Target& target, const std::str
       throw Error(lane_name(lane) + " of process \"" + from + "\" is held by " + lane.holder +
                   "; nothing was taken over: stop that relay first");
     }
-    change(connection, sql::take_over_lane, lane, actor, {process.name, identity});
+    change(connection, sql::acts::take_over_lane, lane, actor, {process.name, identity});
     retire(connection, lane, process.name, actor);
     result.push_back(lane_name(lane) + ": taken over from " + from + ", stands " + after_row(lane));
   }

@@ -3,13 +3,14 @@
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/acts.hpp"
 
 namespace seriatim::postgres {
 
@@ -112,7 +113,7 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
   // In id order a row without a time takes the cursor's: it decides nothing there.
   const auto& position = lane.cursor.position;
   const auto at = row.created_at_us.value_or(position ? position->created_at_us : 0);
-  const auto changed = change(connection, sql::skip_row, lane, actor,
+  const auto changed = change(connection, sql::acts::skip_row, lane, actor,
                               {timestamp_text(at), row.id, row.id, array_text({row.id})});
   return lane_name(lane) + ": skipped row " + row.id + " (sequence " +
          changed[0]["sequence"].as<std::string>() + ")";
@@ -131,7 +132,7 @@ std::optional<std::string> set_aside_late(Connection& connection, const Target& 
   if (!late) return std::nullopt;
   const auto open_bucket = late_rows.note({*late});
   const auto changed =
-      change(connection, sql::skip_row, lane, actor,
+      change(connection, sql::acts::skip_row, lane, actor,
              {timestamp_text(position->created_at_us), position->id, id, array_text(open_bucket)});
   return lane_name(lane) + ": skipped late row " + id + " (sequence " +
          changed[0]["sequence"].as<std::string>() + ")";
@@ -172,13 +173,13 @@ ActResult pause_lanes(Connection& connection, const Target& target, const Actor&
     return state == Cursor::State::running || state == Cursor::State::retrying;
   };
   return act_on_lanes(connection, target, actor,
-                      {sql::pause_lane, applies, "paused", why_no_pause});
+                      {sql::acts::pause_lane, applies, "paused", why_no_pause});
 }
 
 ActResult resume_lanes(Connection& connection, const Target& target, const Actor& actor) {
   const auto applies = [](Cursor::State state) { return state == Cursor::State::paused; };
   return act_on_lanes(connection, target, actor,
-                      {sql::resume_lane, applies, "resumed", why_no_resume});
+                      {sql::acts::resume_lane, applies, "resumed", why_no_resume});
 }
 
 ActResult retry_lanes(Connection& connection, const Target& target, const Actor& actor) {
@@ -186,7 +187,7 @@ ActResult retry_lanes(Connection& connection, const Target& target, const Actor&
     return state == Cursor::State::halted || state == Cursor::State::retrying;
   };
   return act_on_lanes(connection, target, actor,
-                      {sql::retry_lane, applies, "tries again", why_no_retry});
+                      {sql::acts::retry_lane, applies, "tries again", why_no_retry});
 }
 
 ActResult skip_row(Connection& connection, const Target& target, const std::string& id,

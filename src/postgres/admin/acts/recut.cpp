@@ -9,7 +9,7 @@
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/acts.hpp"
 
 namespace seriatim::postgres {
 
@@ -81,8 +81,9 @@ class Recut {
       if (!barrier_) set_barrier();
       return std::nullopt;
     }
-    connection_.run(sql::recut_lanes, {target_.process.name, std::to_string(lanes_), at(barrier_),
-                                       id(barrier_), stored_who(actor_), stored_reason(actor_)});
+    connection_.run(sql::acts::recut_lanes,
+                    {target_.process.name, std::to_string(lanes_), at(barrier_), id(barrier_),
+                     stored_who(actor_), stored_reason(actor_)});
     connection_.commit();
     return ActResult{"cut from " + std::to_string(lanes.size()) + " into " +
                          std::to_string(lanes_) + " lanes " +
@@ -111,7 +112,7 @@ class Recut {
 
   void stand_at(const Place& place, const std::vector<LaneRow>& lanes) {
     for (const auto& lane : lanes) {
-      change(connection_, sql::set_barrier, lane, actor_, {at(place), id(place)});
+      change(connection_, sql::acts::set_barrier, lane, actor_, {at(place), id(place)});
     }
     connection_.commit();
     barrier_ = place;

@@ -12,7 +12,8 @@
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/acts.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -52,7 +53,7 @@ void wait_until_settled(Connection& connection, const Target& target, const Tabl
   const Mark mark = mark_of(last, order);
   core::Fence fence(mark_min);
   for (const auto deadline = Clock::now() + settle_max;;) {
-    const auto clock = connection.run(sql::clock)[0][0].as<Mark>();
+    const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
     const Mark latency = std::chrono::microseconds(target.source.insert_latency).count();
     const Mark f = order == OrderBy::id ? mark + 1 : clock - latency;
     const auto holders = read_writers(connection, table);
@@ -122,7 +123,7 @@ class Rewind {
       rest = remainder(lane, step);
       forget_parked(lane, step);
     }
-    change(connection_, sql::rewind_lane, lane, actor,
+    change(connection_, sql::acts::rewind_lane, lane, actor,
            {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
             step.forward ? "true" : "false", rest.first_bucket_gone, rest.from_at, rest.from_id,
             rest.ids});
@@ -166,17 +167,19 @@ class Rewind {
     Params params{lane.id.process, std::to_string(lane.id.lane)};
     if (!by_id_) params.push_back(at(to));
     params.push_back(id(to));
-    const auto statement = by_id_ ? sql::pruned_after_by_id : sql::pruned_after_by_created_at;
+    const auto statement =
+        by_id_ ? sql::acts::pruned_after_by_id : sql::acts::pruned_after_by_created_at;
     return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
   }
 
   /// They come again where they stand.
   void forget_parked(const LaneRow& lane, const RewindStep& step) {
-    const auto statement = by_id_ ? sql::forget_parked_by_id : sql::forget_parked_by_created_at;
+    const auto statement =
+        by_id_ ? sql::acts::forget_parked_by_id : sql::acts::forget_parked_by_created_at;
     connection_.run(statement_for(statement, table_, {}),
                     {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to),
                      std::to_string(lane.id.lanes)});
-    connection_.run(sql::promote_heads, {lane.id.process});
+    connection_.run(sql::acts::promote_heads, {lane.id.process});
   }
 
   std::optional<Position> destination(LanePlaces& places) const {
@@ -194,12 +197,13 @@ class Rewind {
     Params cut_params{lane.id.process, std::to_string(lane.id.lane)};
     cut_params.insert(cut_params.end(), place.begin(), place.end());
     const auto cut = connection_.run(
-        statement_for(by_id_ ? sql::ledger_cut_by_id : sql::ledger_cut_by_created_at, table_, {}),
+        statement_for(by_id_ ? sql::acts::ledger_cut_by_id : sql::acts::ledger_cut_by_created_at,
+                      table_, {}),
         cut_params);
-    const auto bucket =
-        cut.empty()
-            ? connection_.run(sql::open_bucket, {lane.id.process, std::to_string(lane.id.lane)})[0]
-            : cut[0];
+    const auto bucket = cut.empty()
+                            ? connection_.run(sql::acts::open_bucket,
+                                              {lane.id.process, std::to_string(lane.id.lane)})[0]
+                            : cut[0];
     Remainder rest;
     if (!cut.empty()) rest.first_bucket_gone = text_of(bucket["number"]);
     if (!step.to) return rest;
@@ -212,7 +216,8 @@ class Rewind {
     rest.from_id = text_of(bucket["from_id"]);
     place.insert(place.begin(), text_of(bucket["ids"]));
     rest.ids = connection_
-                   .run(statement_for(by_id_ ? sql::ids_up_to_by_id : sql::ids_up_to_by_created_at,
+                   .run(statement_for(by_id_ ? sql::acts::ids_up_to_by_id
+                                             : sql::acts::ids_up_to_by_created_at,
                                       table_, {}),
                         place)[0][0]
                    .as<std::string>();
@@ -246,7 +251,8 @@ std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& targe
   const auto planned = rewind.plan(read_lanes(connection, target.process.name));
   rewind.settle(planned, settle_max);
   const auto lanes = lock_lanes(connection, target.process.name);
-  connection.run(sql::lock_retention);  // no row that is counted now is pruned before this is done
+  connection.run(
+      sql::acts::lock_retention);  // no row that is counted now is pruned before this is done
   if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
   std::vector<RewindStep> done;
   for (std::size_t i = 0; i < lanes.size(); ++i) {

@@ -6,7 +6,9 @@
 #include "postgres/admin/check/findings.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/wire/connection.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/admin.hpp"
+#include "sql/check.hpp"
+#include "sql/migrations.hpp"
 
 namespace seriatim::postgres {
 
@@ -16,16 +18,16 @@ constexpr std::chrono::minutes prepared_age_max{10};
 
 /// True where the cursor rows can be read.
 bool check_schema(Connection& connection, Findings& findings) {
-  if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) {
+  if (!connection.run(sql::admin::migration_table_exists)[0][0].as<bool>()) {
     findings.refuse("schema seriatim is not installed in this database", "seriatim init");
     return false;
   }
-  const auto missing = connection.run(sql::check_rights);
+  const auto missing = connection.run(sql::check::rights);
   for (const auto& row : missing) {
     findings.refuse("a right is missing in schema seriatim", row["statement"].c_str());
   }
   if (!missing.empty()) return false;
-  const auto version = connection.run(sql::schema_version)[0][0].as<int>();
+  const auto version = connection.run(sql::admin::schema_version)[0][0].as<int>();
   constexpr int known = sql::migrations.back().version;
   if (version == known) {
     findings.ok("schema seriatim: version " + std::to_string(version));

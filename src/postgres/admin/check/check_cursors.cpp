@@ -4,7 +4,8 @@
 #include "postgres/admin/check/check_table.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -27,7 +28,7 @@ std::optional<std::int64_t> last_id_drawn(TableCheck& check, const pqxx::row& se
   if (sequence["may_look"].as<bool>()) return sequence["last_value"].as<std::int64_t>();
   const auto id = quote_identifier(check.column_name(check.target.source.id));
   const auto newest =
-      check.connection.run(fill(sql::check_id_span, {{"table", check.name}, {"id", id}}))[0][0];
+      check.connection.run(fill(sql::check::id_span, {{"table", check.name}, {"id", id}}))[0][0];
   if (newest.is_null()) return std::nullopt;
   return newest.as<std::int64_t>();
 }
@@ -63,7 +64,7 @@ void refuse_ahead(TableCheck& check, const pqxx::row& sequence, const std::strin
 
 void check_end_by_id(TableCheck& check, const pqxx::result& cursors) {
   const auto sequences = check.connection.run(
-      sql::check_sequence, {check.oid, check.column_name(check.target.source.id)});
+      sql::check::sequence, {check.oid, check.column_name(check.target.source.id)});
   if (sequences.size() != 1) return;
   const auto last = last_id_drawn(check, sequences[0]);
   for (const auto& row : cursors) {
@@ -90,7 +91,7 @@ void check_end_by_time(TableCheck& check, const pqxx::result& cursors) {
 
 void check_cursors(TableCheck& check) {
   const auto& process = check.target.process;
-  const auto cursors = check.connection.run(sql::check_cursors, {process.name});
+  const auto cursors = check.connection.run(sql::store::check_cursors, {process.name});
   if (!cursors.empty() && cursors[0]["retired"].as<bool>()) {
     check.findings.refuse(std::string(cursors[0]["detail"].c_str()) + " (CONFIG_CHANGED)", "");
     return;

@@ -5,7 +5,7 @@
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
 
 namespace seriatim::postgres {
 
@@ -45,9 +45,9 @@ bool check_expression(TableCheck& check, const Setting& setting) {
   if (configured.empty()) return true;
   try {
     const auto table = resolve_alone(check, setting);
-    check.connection.run(fill(sql::check_expression, {{"table", table.name},
-                                                      {"expression", table.*setting.resolved},
-                                                      {"type", setting.type}}),
+    check.connection.run(fill(sql::check::expression, {{"table", table.name},
+                                                       {"expression", table.*setting.resolved},
+                                                       {"type", setting.type}}),
                          {"0"});
     return true;
   } catch (const SourceBroken& e) {

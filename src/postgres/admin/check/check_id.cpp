@@ -1,6 +1,6 @@
 // What draws ids: in id order the order rests on it.
 #include "postgres/admin/check/check_table.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
 
 namespace seriatim::postgres {
 
@@ -34,7 +34,7 @@ bool draws_from_sequence(const ColumnFacts& id) {
 
 void check_sequence(TableCheck& check, const std::vector<ColumnFacts>& ids) {
   const auto& id = ids.front();
-  const auto rows = check.connection.run(sql::check_sequence,
+  const auto rows = check.connection.run(sql::check::sequence,
                                          {check.oid, check.column_name(check.target.source.id)});
   if (!is_integer(id.type) || rows.size() != 1 || !draws_from_sequence(id)) {
     check.findings.refuse(id.full_name() +
@@ -70,7 +70,7 @@ void check_sequence(TableCheck& check, const std::vector<ColumnFacts>& ids) {
 
 bool id_order_is_possible(TableCheck& check) {
   const auto id = read_column(check, check.target.source.id).front();
-  const auto rows = check.connection.run(sql::check_sequence,
+  const auto rows = check.connection.run(sql::check::sequence,
                                          {check.oid, check.column_name(check.target.source.id)});
   return is_integer(id.type) && rows.size() == 1 && draws_from_sequence(id) &&
          rows[0]["cache"].as<int>() == 1 && rows[0]["increment"].as<int>() == 1 &&

@@ -5,7 +5,8 @@
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -39,8 +40,9 @@ void check_mismatch(TableCheck& check, const std::string& identity) {
 /// A process without a cursor begins with the oldest row: wrong, if it only got another name.
 void check_orphans(TableCheck& check, const std::vector<std::string>& configured) {
   const auto& process = check.target.process.name;
-  if (!check.connection.run(sql::check_cursors, {process}).empty()) return;
-  for (const auto& row : check.connection.run(sql::orphans, {check.oid, array_text(configured)})) {
+  if (!check.connection.run(sql::store::check_cursors, {process}).empty()) return;
+  for (const auto& row :
+       check.connection.run(sql::check::orphans, {check.oid, array_text(configured)})) {
     const std::string former = row["process_name"].c_str();
     check.findings.refuse(
         "process " + process + " has no cursor, and process " + former +

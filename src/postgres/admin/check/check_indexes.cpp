@@ -6,7 +6,7 @@
 #include "postgres/admin/check/check_table.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
 
 namespace seriatim::postgres {
 
@@ -106,9 +106,10 @@ void check_order_index(TableCheck& check, const ColumnFacts& id, const ColumnFac
 }
 
 bool index_knows_lane(TableCheck& check, const Table& table, const LaneId& lane) {
-  check.connection.begin(sql::avoid_scans);
+  check.connection.begin(sql::check::avoid_scans);
   std::string plan;
-  for (const auto& line : check.connection.run(statement_for(sql::explain_lane, table, lane))) {
+  for (const auto& line :
+       check.connection.run(statement_for(sql::check::explain_lane, table, lane))) {
     plan += line[0].as<std::string>();
   }
   check.connection.rollback();
@@ -137,11 +138,11 @@ void check_lane_index(TableCheck& check, const std::string& columns) {
     check.findings.warn(
         "no index knows the lane of a row: each of the " + lanes +
             " lanes reads, and passes over, the rows of all others (docs/indexes.md)",
-        fill(sql::lane_index, {{"concurrently", check.partitioned ? "" : "CONCURRENTLY "},
-                               {"table", check.name},
-                               {"key", without_alias(table.key)},
-                               {"lanes", lanes},
-                               {"columns", columns}}));
+        fill(sql::check::lane_index, {{"concurrently", check.partitioned ? "" : "CONCURRENTLY "},
+                                      {"table", check.name},
+                                      {"key", without_alias(table.key)},
+                                      {"lanes", lanes},
+                                      {"columns", columns}}));
   } catch (const SourceBroken&) {  // told by the other checks
     check.connection.rollback();
   }
@@ -153,7 +154,7 @@ void check_indexes(TableCheck& check) {
   const auto id = read_column(check, check.target.source.id).front();
   const auto time = read_column(check, check.target.source.created_at).front();
   if (!id.is_there || !time.is_there) return;
-  const auto result = check.connection.run(sql::check_indexes,
+  const auto result = check.connection.run(sql::check::indexes,
                                            {check.oid, check.column_name(check.target.source.id),
                                             check.column_name(check.target.source.created_at)});
   const std::vector<pqxx::row> indexes(result.begin(), result.end());

@@ -5,7 +5,8 @@
 
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -21,12 +22,12 @@ class Prepared {
  public:
   Prepared(Connection& connection, std::string gid)
       : connection_(connection), gid_(std::move(gid)) {
-    connection_.run(fill(sql::probe_prepare, {{"gid", quote_literal(gid_)}}));
+    connection_.run(fill(sql::check::probe_prepare, {{"gid", quote_literal(gid_)}}));
     connection_.rollback();  // it is no longer this session's transaction
   }
   ~Prepared() {
     try {
-      connection_.run(fill(sql::probe_forget, {{"gid", quote_literal(gid_)}}));
+      connection_.run(fill(sql::check::probe_forget, {{"gid", quote_literal(gid_)}}));
     } catch (const std::exception&) {  // forget_leftover_probes() of the next check
     }
   }
@@ -45,7 +46,7 @@ bool any_blocker(Connection& eye, const Table& table, F&& is_it) {
 }
 
 Table cursor_table(Connection& connection) {
-  const auto row = connection.run(sql::table_identity, {"seriatim.cursor"})[0];
+  const auto row = connection.run(sql::table::table_identity, {"seriatim.cursor"})[0];
   Table table;
   table.oid = row["oid"].as<std::string>();
   table.name = row["name"].as<std::string>();
@@ -77,7 +78,8 @@ std::optional<ProbeFacts> probe_locks(Connection& eye, Connection& other, const 
                                       bool prepare) {
   ProbeFacts facts{table.name, false, std::nullopt};
   try {
-    const auto pid = other.begin(fill(sql::probe_lock, {{"table", table.name}}))[0][0].as<int>();
+    const auto pid =
+        other.begin(fill(sql::check::probe_lock, {{"table", table.name}}))[0][0].as<int>();
     facts.lock_seen =
         any_blocker(eye, table, [&](const Blocker& blocker) { return blocker.pid == pid; });
   } catch (const SessionLost& lost) {
@@ -91,9 +93,10 @@ std::optional<ProbeFacts> probe_locks(Connection& eye, Connection& other, const 
 }
 
 void forget_leftover_probes(Connection& connection, std::chrono::minutes age) {
-  for (const auto& row : connection.run(sql::probe_leftovers, {std::to_string(age.count())})) {
+  for (const auto& row :
+       connection.run(sql::check::probe_leftovers, {std::to_string(age.count())})) {
     const auto gid = quote_literal(row["gid"].as<std::string>());
-    connection.run(fill(sql::probe_forget, {{"gid", gid}}));
+    connection.run(fill(sql::check::probe_forget, {{"gid", gid}}));
   }
 }
 
@@ -123,7 +126,7 @@ void check_fence(Connection& connection, const std::string& url, const Table& ta
     return;
   }
   Connection other(url, {.application = "seriatim/check"});
-  const auto means = connection.run(sql::probe_means, {table.oid})[0];
+  const auto means = connection.run(sql::check::probe_means, {table.oid})[0];
   const bool prepare = means["may_prepare"].as<bool>();
   if (prepare) forget_leftover_probes(connection, leftover_age);
   if (means["may_lock"].as<bool>()) {

@@ -2,7 +2,8 @@
 #include "postgres/admin/check/check_table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -61,11 +62,11 @@ void check_inheritance(TableCheck& check, const pqxx::row& row) {
 bool find(TableCheck& check) {
   const auto& configured = check.target.source.table;
   try {
-    const auto rows = check.connection.run(sql::table_identity, {configured});
+    const auto rows = check.connection.run(sql::table::table_identity, {configured});
     if (!rows.empty()) {
       check.oid = rows[0]["oid"].c_str();
       check.name = rows[0]["name"].c_str();
-      for (const auto& row : check.connection.run(sql::table_columns, {check.oid})) {
+      for (const auto& row : check.connection.run(sql::table::table_columns, {check.oid})) {
         check.columns.emplace(row["name"].c_str());
       }
       return true;
@@ -84,7 +85,8 @@ bool find(TableCheck& check) {
 bool check_relation(TableCheck& check) {
   if (!find(check)) return false;
   const auto rows = check.connection.run(
-      fill(sql::check_relations, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      fill(sql::check::relations,
+           {{"policies_let_all_through", sql::table::policies_let_all_through}}),
       {check.oid});
   const auto& root = rows[0];
   check.partitioned = std::string(root["kind"].c_str()) == "p";

@@ -6,7 +6,8 @@
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -15,7 +16,8 @@ namespace {
 /// Nothing where the relation is not there, is not ours to read, or is of another shape.
 pqxx::result look_into(TableCheck& check, const std::string& relation, std::string_view sql) {
   try {
-    if (!check.connection.run(sql::may_read_relation, {relation})[0][0].as<bool>()) return {};
+    if (!check.connection.run(sql::check::may_read_relation, {relation})[0][0].as<bool>())
+      return {};
     return check.connection.run(sql, {check.oid});
   } catch (const SourceBroken&) {
     return {};
@@ -37,14 +39,14 @@ std::string oldest_unread(TableCheck& check) {
     return "which rows were not read yet could not be seen";
   }
   if (!oldest) return "every row is read now";
-  const auto now = check.connection.run(sql::clock)[0][0].as<std::int64_t>();
+  const auto now = check.connection.run(sql::wire::clock)[0][0].as<std::int64_t>();
   const auto minutes = std::max<std::int64_t>(0, (now - *oldest) / 60'000'000);
   return "the oldest row not read yet is " + std::to_string(minutes) + " min old";
 }
 
 /// Where our own partitions were not created in time rows go to the default one.
 void check_partitions(TableCheck& check) {
-  const auto rows = look_into(check, "seriatim.partitioning", sql::check_partitions);
+  const auto rows = look_into(check, "seriatim.partitioning", sql::check::partitions);
   if (rows.empty()) return;
   const auto ahead = rows[0]["created_ahead"].as<int>();
   if (ahead == 0) {
@@ -70,11 +72,11 @@ void check_partitions(TableCheck& check) {
 void check_retention(TableCheck& check) {
   check_partitions(check);
   std::vector<std::string> cutters;
-  for (const auto& row : look_into(check, "partman.part_config", sql::check_partman)) {
+  for (const auto& row : look_into(check, "partman.part_config", sql::check::partman)) {
     cutters.push_back("pg_partman takes partitions older than " +
                       std::string(row["retention"].c_str()) + " from " + check.name);
   }
-  for (const auto& row : look_into(check, "cron.job", sql::check_cron)) {
+  for (const auto& row : look_into(check, "cron.job", sql::check::cron)) {
     cutters.push_back("job " + std::string(row["jobid"].c_str()) + " of pg_cron (" +
                       row["schedule"].c_str() + ") takes rows from " + check.name);
   }

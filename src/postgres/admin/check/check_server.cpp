@@ -3,7 +3,8 @@
 #include <array>
 #include <cstdlib>
 
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -17,7 +18,7 @@ milliseconds clock_ahead(Connection& connection) {
   using std::chrono::microseconds;
   using std::chrono::system_clock;
   const auto asked = system_clock::now();
-  const auto theirs = connection.run(sql::clock)[0][0].as<std::int64_t>();
+  const auto theirs = connection.run(sql::wire::clock)[0][0].as<std::int64_t>();
   const auto middle = asked + (system_clock::now() - asked) / 2;
   return std::chrono::duration_cast<milliseconds>(microseconds(theirs) - middle.time_since_epoch());
 }
@@ -66,7 +67,7 @@ void judge_role(const ServerFacts& server, Findings& findings) {
 }  // namespace
 
 ServerFacts read_server(Connection& connection) {
-  const auto row = connection.run(sql::check_server)[0];
+  const auto row = connection.run(sql::check::server)[0];
   ServerFacts facts;
   facts.pooled = !connection.direct();
   facts.version = row["version"].c_str();
@@ -131,7 +132,7 @@ void judge_way(const ServerFacts& server, const ProcessConfig& process, bool lis
 
 void check_prepared_transactions(Connection& connection, std::chrono::minutes age_max,
                                  Findings& findings) {
-  for (const auto& row : connection.run(sql::check_prepared, {std::to_string(age_max.count())})) {
+  for (const auto& row : connection.run(sql::check::prepared, {std::to_string(age_max.count())})) {
     findings.warn("transaction " + std::string(row["gid_literal"].c_str()) + " of " +
                       row["owner"].c_str() + " has been prepared for " +
                       std::to_string(row["age_seconds"].as<std::int64_t>() / 60) +

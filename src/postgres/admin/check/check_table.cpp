@@ -1,12 +1,12 @@
 #include "postgres/admin/check/check_table.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
 std::vector<ColumnFacts> read_column(const TableCheck& check, const std::string& configured_name) {
   std::vector<ColumnFacts> columns;
   const auto name = check.column_name(configured_name);
-  for (const auto& row : check.connection.run(sql::check_column, {check.oid, name})) {
+  for (const auto& row : check.connection.run(sql::store::check_column, {check.oid, name})) {
     ColumnFacts facts;
     facts.relation = row["relation"].c_str();
     facts.name = row["column_name"].c_str();

@@ -7,7 +7,8 @@
 #include "postgres/admin/check/findings.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/check.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -38,7 +39,7 @@ SetupRecheck::SetupRecheck(Connection& connection, const Table& table, Target ta
 
 pqxx::row SetupRecheck::ask() {
   return connection_.run(
-      fill(sql::setup_digest, {{"policies_let_all_through", sql::policies_let_all_through}}),
+      fill(sql::check::setup_digest, {{"policies_let_all_through", sql::table::policies_let_all_through}}),
       {table_.oid, table_.id_name, table_.created_at_name})[0];
 }
 

@@ -11,7 +11,9 @@
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/prune.hpp"
+#include "sql/table.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -54,16 +56,16 @@ class Pruner {
           " is not in this configuration: nothing from its cursors on is deleted, but what is "
           "deleted is not noted in its ledger, and its audit will tell it as deleted");
     }
-    delete_ = fill(sql::prune_rows, {{"table", table_.name},
-                                     {"id", table_.id},
-                                     {"id_type", table_.id_type},
-                                     {"created_at", table_.created_at},
-                                     {"below", readers_.below()},
-                                     {"free", readers_.free()}});
+    delete_ = fill(sql::prune::rows, {{"table", table_.name},
+                                      {"id", table_.id},
+                                      {"id_type", table_.id_type},
+                                      {"created_at", table_.created_at},
+                                      {"below", readers_.below()},
+                                      {"free", readers_.free()}});
   }
 
   PruneReport run() {
-    const auto clock = connection_.run(sql::clock)[0][0].as<std::int64_t>();
+    const auto clock = connection_.run(sql::wire::clock)[0][0].as<std::int64_t>();
     report_.older_than_us = clock - microseconds(choice_.older_than).count();
     if (!choice_.dry_run) begin();
     if (partitioned() && !partitions()) return finish();
@@ -88,7 +90,7 @@ class Pruner {
   }
 
   bool partitioned() {
-    return connection_.run(sql::prune_rights, {table_.oid})[0]["partitioned"].as<bool>();
+    return connection_.run(sql::prune::rights, {table_.oid})[0]["partitioned"].as<bool>();
   }
 
   bool partitions() {
@@ -111,7 +113,7 @@ class Pruner {
   }
 
   void begin() {
-    const auto rights = connection_.run(sql::prune_rights, {table_.oid})[0];
+    const auto rights = connection_.run(sql::prune::rights, {table_.oid})[0];
     if (!rights["may_delete"].as<bool>()) {
       const std::string role = rights["role"].c_str();
       throw Error("role " + role + " may not delete from " + table_.name +
@@ -119,7 +121,7 @@ class Pruner {
     }
     for (const auto& reader : readers_.all()) {
       if (reader.configured == nullptr) continue;
-      connection_.run(sql::prune_close_buckets,
+      connection_.run(sql::prune::close_buckets,
                       {reader.process, timestamp_text(report_.older_than_us)});
     }
   }
@@ -192,7 +194,7 @@ class Pruner {
   std::optional<std::uint64_t> delete_rows(Rows first, Rows last) {
     const auto params = parameters(first, last);
     try {
-      connection_.begin(sql::hold_retention);
+      connection_.begin(sql::prune::hold_retention);
       core::crash_point("before prune");
       const auto answer = connection_.attempt(delete_, params);
       if (const auto* refusal = std::get_if<Connection::Refusal>(&answer)) {
@@ -213,12 +215,12 @@ class Pruner {
   }
 
   void note(const std::string& act, std::optional<std::uint64_t> rows) {
-    const auto detail = connection_.run(sql::prune_detail,
+    const auto detail = connection_.run(sql::prune::detail,
                                         {table_.name, timestamp_text(report_.older_than_us),
                                          rows ? std::optional(std::to_string(*rows)) : std::nullopt,
                                          array_text(report_.partitions)})[0][0];
-    connection_.run(sql::prune_journal, {array_text(report_.readers), act, stored_who(actor_),
-                                         stored_reason(actor_), detail.as<std::string>()});
+    connection_.run(sql::prune::journal, {array_text(report_.readers), act, stored_who(actor_),
+                                          stored_reason(actor_), detail.as<std::string>()});
   }
 
   Connection& connection_;
@@ -241,7 +243,7 @@ std::vector<const ConfiguredReader*> chosen(Connection& connection,
                                             const PruneChoice& choice) {
   std::optional<std::string> oid;
   if (choice.table) {
-    const auto found = connection.run(sql::table_identity, {*choice.table});
+    const auto found = connection.run(sql::table::table_identity, {*choice.table});
     if (found.empty()) throw Error("there is no table " + *choice.table + " in this database");
     oid = found[0]["oid"].as<std::string>();
   }

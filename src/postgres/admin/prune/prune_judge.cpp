@@ -6,7 +6,9 @@
 
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/prune.hpp"
+#include "sql/reports.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -41,14 +43,14 @@ PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneRe
       order_by_(order_by),
       choice_(choice),
       report_(report),
-      candidates_(with_conditions(order_by == OrderBy::id ? sql::prune_candidates_by_id
-                                                          : sql::prune_candidates_by_created_at,
+      candidates_(with_conditions(order_by == OrderBy::id ? sql::prune::candidates_by_id
+                                                          : sql::prune::candidates_by_created_at,
                                   table, readers)) {}
 
 PruneSegment PruneJudge::look(const std::optional<Position>& after) {
   PruneSegment segment;
   Candidates candidates;
-  connection_.begin(sql::begin_audit);
+  connection_.begin(sql::reports::begin_audit);
   read(after, segment, candidates);
   for (const auto& reader : readers_.all()) {
     if (!candidates.empty() && reader.configured != nullptr) ask(reader, candidates);
@@ -109,7 +111,7 @@ pqxx::result PruneJudge::places(const Reader& reader, const Candidates& candidat
   const auto text = [&](std::int64_t place) {
     return by_id ? std::to_string(place) : timestamp_text(place);
   };
-  const auto statement = by_id ? sql::prune_places_by_id : sql::prune_places_by_created_at;
+  const auto statement = by_id ? sql::prune::places_by_id : sql::prune::places_by_created_at;
   return connection_.run(statement_for(statement, reader.configured->table, {}),
                          {reader.process, array_text(ids), text(first), text(last)});
 }
@@ -154,7 +156,7 @@ void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
                             const std::vector<std::string>& unnoted) {
   std::set<std::string> delivered;
   for (const auto& row :
-       connection_.run(sql::delivered_ids, {reader.process, array_text(unnoted)})) {
+       connection_.run(sql::store::delivered_ids, {reader.process, array_text(unnoted)})) {
     delivered.insert(row["id"].as<std::string>());
   }
   for (const auto& id : unnoted) {
@@ -170,7 +172,7 @@ void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
 bool PruneJudge::sealed_fits(const Reader& reader, const std::string& lane,
                              const std::string& number) {
   const auto statement =
-      reader.order_by == OrderBy::id ? sql::prune_sealed_by_id : sql::prune_sealed_by_created_at;
+      reader.order_by == OrderBy::id ? sql::prune::sealed_by_id : sql::prune::sealed_by_created_at;
   const auto found = connection_.run(statement_for(statement, reader.configured->table, {}),
                                      {reader.process, lane, number});
   if (found.empty()) return false;

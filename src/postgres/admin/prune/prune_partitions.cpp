@@ -5,7 +5,9 @@
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/admin.hpp"
+#include "sql/check.hpp"
+#include "sql/prune.hpp"
 
 namespace seriatim::postgres {
 
@@ -33,9 +35,9 @@ PrunePartitions::PrunePartitions(Connection& connection, const Table& table,
 
 bool PrunePartitions::run() {
   const auto newest =
-      connection_.run(fill(sql::check_id_span, {{"id", table_.id}, {"table", table_.name}}))[0][0];
+      connection_.run(fill(sql::check::id_span, {{"id", table_.id}, {"table", table_.name}}))[0][0];
   const auto partitions = connection_.run(
-      sql::prune_partitions,
+      sql::prune::partitions,
       {table_.oid, table_.id_name, fold_identifier(table_.created_at),
        timestamp_text(report_.older_than_us),
        table_.integer_id() && !newest.is_null() ? std::optional(newest.as<std::string>())
@@ -123,14 +125,14 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
                 " (SQLSTATE " + refusal->sqlstate + "); nothing was done to it");
   };
   try {
-    connection_.begin(sql::hold_retention);
-    if (!attempt(fill(sql::prune_lock_partition, {{"partition", partition.name}})))
+    connection_.begin(sql::prune::hold_retention);
+    if (!attempt(fill(sql::prune::lock_partition, {{"partition", partition.name}})))
       return Try::locked;
     const auto state =
-        connection_.run(fill(sql::prune_partition_state, {{"partition", partition.name},
-                                                          {"id", table_.id},
-                                                          {"below", readers_.below()},
-                                                          {"free", readers_.free()}}))[0];
+        connection_.run(fill(sql::prune::partition_state, {{"partition", partition.name},
+                                                           {"id", table_.id},
+                                                           {"below", readers_.below()},
+                                                           {"free", readers_.free()}}))[0];
     if (state["rows"].as<std::uint64_t>() != contents.rows ||
         state["hash"].as<std::int64_t>() != contents.hash || !state["free"].as<bool>()) {
       connection_.rollback();
@@ -138,7 +140,7 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
     }
     note(contents);
     const auto statement =
-        fill(choice_.detach ? sql::prune_detach_partition : sql::prune_drop_partition,
+        fill(choice_.detach ? sql::prune::detach_partition : sql::prune::drop_partition,
              {{"table", table_.name}, {"partition", partition.name}});
     if (!attempt(statement)) return Try::locked;
     core::crash_point("during drop");
@@ -160,20 +162,20 @@ void PrunePartitions::note(const Contents& contents) {
     rows.push_back(std::to_string(sum.first));
     hashes.push_back(std::to_string(sum.second));
   }
-  connection_.run(sql::prune_note_buckets,
+  connection_.run(sql::prune::note_buckets,
                   {array_text(processes), array_text(lanes), array_text(numbers), array_text(rows),
                    array_text(hashes)});
 }
 
 std::string PrunePartitions::in_the_way(const Partition& partition) {
-  const auto rows = connection_.run(sql::prune_in_the_way, {table_.oid, partition.oid});
+  const auto rows = connection_.run(sql::prune::in_the_way, {table_.oid, partition.oid});
   if (rows.empty()) return "others' locks were in the way each time it was tried";
   return "pid " + std::string(rows[0]["pid"].c_str()) + " (" + rows[0]["application_name"].c_str() +
          ") has been using the table for " + std::string(rows[0]["seconds"].c_str()) + " s";
 }
 
 std::vector<std::string> create_partitions(Connection& connection) {
-  const auto row = connection.run(sql::may_create_partitions)[0];
+  const auto row = connection.run(sql::prune::may_create_partitions)[0];
   if (!row["planned"].as<bool>()) return {};
   if (!row["may_create"].as<bool>()) {
     throw Error(
@@ -181,7 +183,7 @@ std::vector<std::string> create_partitions(Connection& connection) {
         "EXECUTE ON FUNCTION seriatim.create_partitions() TO it");
   }
   std::vector<std::string> names;
-  for (const auto& created : connection.run(sql::create_partitions)) {
+  for (const auto& created : connection.run(sql::prune::create_partitions)) {
     names.push_back("seriatim." + created["name"].as<std::string>());
   }
   return names;
@@ -191,6 +193,6 @@ std::vector<std::string> create_partitions(Connection& connection) {
 
 std::vector<std::string> seriatim::postgres::create_partitions(const std::string& url) {
   Connection connection(url, {.application = "seriatim/partitions"});
-  if (!connection.run(sql::migration_table_exists)[0][0].as<bool>()) return {};
+  if (!connection.run(sql::admin::migration_table_exists)[0][0].as<bool>()) return {};
   return create_partitions(connection);
 }

@@ -4,7 +4,7 @@
 
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/prune.hpp"
 
 namespace seriatim::postgres {
 
@@ -63,7 +63,7 @@ PruneReaders::PruneReaders(Connection& connection, const Table& table,
     names.push_back(one.target->process.name);
     oids.push_back(one.table.oid);
   }
-  const auto rows = connection.run(sql::prune_readers,
+  const auto rows = connection.run(sql::prune::readers,
                                    {table.oid, table.name, array_text(names), array_text(oids)});
   for (const auto& row : rows) {
     refuse_doubtful(row);
@@ -152,7 +152,7 @@ void PruneReaders::make_conditions(const Table& table) {
   for (const auto& reader : readers_) {
     const auto by_id = reader.order_by == OrderBy::id;
     if (!below_.empty()) below_ += "\nAND ";
-    below_ += fill(by_id ? sql::prune_below_by_id : sql::prune_below_by_created_at,
+    below_ += fill(by_id ? sql::prune::below_by_id : sql::prune::below_by_created_at,
                    {{"process", quote_literal(reader.process)},
                     {"id", reader.id},
                     {"id_type", reader.id_type},
@@ -160,7 +160,7 @@ void PruneReaders::make_conditions(const Table& table) {
                     {"lookback", std::to_string(reader.lookback.count())}});
   }
   free_ =
-      fill(sql::prune_free, {{"processes", quote_literal(array_text(names()))}, {"id", table.id}});
+      fill(sql::prune::free, {{"processes", quote_literal(array_text(names()))}, {"id", table.id}});
 }
 
 }  // namespace seriatim::postgres

@@ -8,7 +8,7 @@
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -39,8 +39,9 @@ class LaneAuditor {
               bool former)
       : connection_(connection), target_(target), table_(table), lane_(lane.id) {
     const bool by_id = target.source.order_by == OrderBy::id;
-    buckets_ = statement_for(by_id ? sql::audit_buckets_by_id : sql::audit_buckets_by_created_at,
-                             table, lane.id);
+    buckets_ = statement_for(
+        by_id ? sql::reports::audit_buckets_by_id : sql::reports::audit_buckets_by_created_at,
+        table, lane.id);
     audit_.lane = lane.id.lane;
     audit_.former = former;
     audit_.position = lane.cursor.position;
@@ -90,13 +91,14 @@ class LaneAuditor {
       audit_.set_aside = 0;  // told with the lanes there are
       return;
     }
-    const auto row = connection_.run(sql::audit_lane, params({}))[0];
+    const auto row = connection_.run(sql::reports::audit_lane, params({}))[0];
     audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
     audit_.parked = row["parked"].as<std::uint64_t>();
     redriven_ = row["redriven"].as<std::uint64_t>();
     audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
     if (!row["may_read_journal"].as<bool>()) return;
-    audit_.set_aside = connection_.run(sql::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
+    audit_.set_aside =
+        connection_.run(sql::reports::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
   }
 
   void take(const pqxx::row& row, bool every_bucket) {
@@ -133,8 +135,9 @@ class LaneAuditor {
     if (end_of_last_ == std::nullopt && audit_.former && audit_.bucket_count == 0) return true;
     if (!bucket.from) return false;
     return connection_
-        .run(sql::was_barrier, {lane_.process, std::to_string(bucket.lanes),
-                                timestamp_text(bucket.from->created_at_us), bucket.from->id})[0][0]
+        .run(sql::reports::was_barrier,
+             {lane_.process, std::to_string(bucket.lanes),
+              timestamp_text(bucket.from->created_at_us), bucket.from->id})[0][0]
         .as<bool>();
   }
 
@@ -233,7 +236,7 @@ class LaneAuditor {
 
 std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target, bool every_bucket,
                                    const std::function<void(std::uint64_t)>& progress) {
-  connection.begin(sql::begin_audit);
+  connection.begin(sql::reports::begin_audit);
   const auto table = resolve_table(connection, target.source);
   const auto lanes = read_lanes(connection, target.process.name);
   if (lanes.empty()) {
@@ -246,8 +249,9 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
     audits.push_back(
         LaneAuditor(connection, target, table, lane, false).run(every_bucket, progress));
   }
-  for (const auto& row : connection.run(
-           sql::lanes_gone, {target.process.name, std::to_string(lanes.front().id.lanes)})) {
+  for (const auto& row :
+       connection.run(sql::reports::lanes_gone,
+                      {target.process.name, std::to_string(lanes.front().id.lanes)})) {
     LaneRow gone;
     gone.id = {target.process.name, row["lane"].as<unsigned>(), 0};
     audits.push_back(

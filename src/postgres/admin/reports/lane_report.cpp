@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/fence.hpp"
-#include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
@@ -15,7 +15,9 @@
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reports.hpp"
+#include "sql/store.hpp"
+#include "sql/wire.hpp"
 
 namespace seriatim::postgres {
 
@@ -168,7 +170,7 @@ class Reporter {
                                                  barrier.position, target_.source.order_by);
     try {
       const auto set = connection_.run(
-          sql::latest_act,
+          sql::store::latest_act,
           {report.lane.process, "barrier", std::to_string(report.lane.lane), std::nullopt});
       if (set.empty()) return;
       barrier.since = set[0]["at"].as<std::string>();
@@ -178,13 +180,14 @@ class Reporter {
   }
 
   std::optional<milliseconds> call_in_hand(const LaneId& lane) {
-    const auto row = connection_.run(sql::call_in_hand, {lane.process, std::to_string(lane.lane)});
+    const auto row =
+        connection_.run(sql::reports::call_in_hand, {lane.process, std::to_string(lane.lane)});
     if (row.empty()) return std::nullopt;
     return milliseconds{std::max<std::int64_t>(0, row[0]["called_ms"].as<std::int64_t>())};
   }
 
   milliseconds age_of(const Row& row) {
-    const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
+    const auto now = connection_.run(sql::wire::clock)[0][0].as<std::int64_t>();
     const auto age = now - row.created_at_us.value_or(now);
     return milliseconds{std::max<std::int64_t>(0, age / 1000)};
   }
@@ -212,7 +215,7 @@ class Reporter {
 
   /// Nobody writes, and still the row waits: its time is yet to come.
   void look_at_clock(LaneReport& report, const Row& first) {
-    const auto now = connection_.run(sql::clock)[0][0].as<std::int64_t>();
+    const auto now = connection_.run(sql::wire::clock)[0][0].as<std::int64_t>();
     if (!first.created_at_us || *first.created_at_us <= now) return;
     report.lane.state = LaneState::fenced;
     report.lane.row_id = report.next_id;
@@ -297,7 +300,7 @@ std::optional<std::vector<InstanceReport>> list_instances(Connection& connection
                                                           const std::string& process) {
   std::vector<InstanceReport> instances;
   try {
-    for (const auto& row : connection.run(sql::list_instances, {process})) {
+    for (const auto& row : connection.run(sql::reports::list_instances, {process})) {
       instances.push_back({row["holder"].as<std::string>(), row["lanes"].as<unsigned>(),
                            row["held"].as<unsigned>(),
                            milliseconds{row["seen_ms"].as<std::int64_t>()}});

@@ -6,7 +6,7 @@
 
 #include "postgres/store/cursor_repository.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -41,8 +41,8 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
 bool holder_waits(Connection& connection, const std::string& process) {
   const auto end = Clock::now() + on_the_way_max;
   do {
-    connection.run(sql::look_at_activity_anew);
-    const auto holders = connection.run(sql::holders_that_wait, {process})[0];
+    connection.run(sql::reports::look_at_activity_anew);
+    const auto holders = connection.run(sql::reports::holders_that_wait, {process})[0];
     if (holders["waits"].as<bool>()) return true;
     if (!holders["busy"].as<bool>()) return false;
     std::this_thread::sleep_for(milliseconds{2});
@@ -52,7 +52,9 @@ bool holder_waits(Connection& connection, const std::string& process) {
 
 /// Waits for what the holder had to do. Asking at once may get the row before it has woken up.
 void let_go_before(Connection& connection, const std::string& process) {
-  const auto version = [&] { return connection.run(sql::cursor_versions, {process})[0][0]; };
+  const auto version = [&] {
+    return connection.run(sql::reports::cursor_versions, {process})[0][0];
+  };
   const auto before = version().as<std::string>("");
   connection.rollback();
   const auto end = Clock::now() + on_the_way_max;
@@ -63,7 +65,7 @@ void let_go_before(Connection& connection, const std::string& process) {
 
 [[noreturn]] void refuse_unknown(Connection& connection, const std::string& process) {
   std::string known;
-  for (const auto& row : connection.run(sql::process_names)) {
+  for (const auto& row : connection.run(sql::reports::process_names)) {
     known += (known.empty() ? "" : ", ") + row[0].as<std::string>();
   }
   throw Error("process \"" + process + "\" has no cursor in this database, so it never ran; " +
@@ -73,7 +75,7 @@ void let_go_before(Connection& connection, const std::string& process) {
 }  // namespace
 
 std::vector<LaneRow> read_lanes(Connection& connection, const std::string& process) {
-  return lanes_from(process, connection.run(of_process(sql::lane_rows, process)));
+  return lanes_from(process, connection.run(of_process(sql::reports::lane_rows, process)));
 }
 
 void refuse_retired(const std::vector<LaneRow>& lanes) {
@@ -88,7 +90,7 @@ std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& proce
   try {
     for (int turn = 1;; ++turn) {
       const auto asked = Clock::now();
-      connection.begin(of_process(sql::lock_lanes, process));
+      connection.begin(of_process(sql::reports::lock_lanes, process));
       const bool waited = Clock::now() - asked >= waited_least;
       auto lanes = read_lanes(connection, process);
       if (lanes.empty()) refuse_unknown(connection, process);

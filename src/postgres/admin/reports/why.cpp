@@ -4,12 +4,14 @@
 #include <charconv>
 #include <utility>
 
-#include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
+#include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/reader.hpp"
+#include "sql/reports.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -51,7 +53,7 @@ class Inquiry {
  private:
   std::string canonical(const std::string& id) {
     try {
-      return connection_.run(statement_for(sql::canonical_id, table_, {}), {id})[0][0]
+      return connection_.run(statement_for(sql::reports::canonical_id, table_, {}), {id})[0][0]
           .as<std::string>();
     } catch (const SourceBroken&) {
       throw Error("\"" + id + "\" is no id of table " + table_.name + ": its ids are of type " +
@@ -68,7 +70,7 @@ class Inquiry {
   // --- the row itself ---------------------------------------------------------------------------
 
   bool find() {
-    const auto found = run(sql::find_row, {report_.id});
+    const auto found = run(sql::reports::find_row, {report_.id});
     if (found.empty()) return false;
     report_.in_table = true;
     report_.same_id = found[0]["same_id"].as<std::uint64_t>();
@@ -83,7 +85,7 @@ class Inquiry {
   bool judge() {
     const auto lanes = std::to_string(lanes_.front().id.lanes);
     try {
-      const auto row = run(sql::judge_row, {report_.id, lanes});
+      const auto row = run(sql::reports::judge_row, {report_.id, lanes});
       if (row.empty()) return false;  // deleted a moment ago
       if (!row[0]["matches"].is_null()) report_.matches = row[0]["matches"].as<bool>();
       look_whether_ignored(row[0]["event_type"].as<std::string>(""));
@@ -146,8 +148,9 @@ class Inquiry {
     const auto id = cursor ? std::optional(cursor->id) : std::nullopt;
     const auto ask = [&](std::uint64_t count_max) {
       const auto counted = std::to_string(count_max);
-      return by_id() ? run(sql::row_place_by_id, {id, report_.id, counted}, lane_id_)
-                     : run(sql::row_place_by_created_at, {at, id, report_.id, counted}, lane_id_);
+      return by_id() ? run(sql::reports::row_place_by_id, {id, report_.id, counted}, lane_id_)
+                     : run(sql::reports::row_place_by_created_at, {at, id, report_.id, counted},
+                           lane_id_);
     };
     try {
       const auto found = ask(LaneReport::lag_records_max);
@@ -176,8 +179,9 @@ class Inquiry {
   }
 
   bool is_audited() {
-    const auto found = run(by_id() ? sql::row_audited_by_id : sql::row_audited_by_created_at,
-                           {report_.process, std::to_string(lane_id_.lane), report_.id});
+    const auto found =
+        run(by_id() ? sql::reports::row_audited_by_id : sql::reports::row_audited_by_created_at,
+            {report_.process, std::to_string(lane_id_.lane), report_.id});
     return !found.empty() && found[0]["audited"].as<bool>();
   }
 
@@ -203,7 +207,7 @@ class Inquiry {
 
   /// Delivered or set aside, whatever has become of the row since.
   bool look_whether_noted() {
-    const auto found = connection_.run(sql::find_noted, {report_.process, report_.id});
+    const auto found = connection_.run(sql::reports::find_noted, {report_.process, report_.id});
     if (found.empty()) return false;
     report_.noted =
         RowReport::Noted{found[0]["lane"].as<unsigned>(), found[0]["bucket"].as<std::string>(""),
@@ -237,7 +241,8 @@ class Inquiry {
   void look_at_numbers() {
     const auto id = number_in(report_.id);
     if (!id || !table_.integer_id()) return;
-    const auto sequence = connection_.run(sql::sequence_value, {table_.name, table_.id_name});
+    const auto sequence =
+        connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
     if (!sequence.empty() && !sequence[0][0].is_null()) {
       report_.last_drawn = sequence[0][0].as<std::string>();
       report_.never_drawn = sequence[0][0].as<Mark>() < *id;
@@ -271,7 +276,7 @@ class Inquiry {
   std::optional<RowReport::Act> act(const std::string& kind, std::optional<std::string> lane,
                                     std::optional<std::string> row) {
     try {
-      const auto found = connection_.run(sql::latest_act,
+      const auto found = connection_.run(sql::store::latest_act,
                                          {report_.process, kind, std::move(lane), std::move(row)});
       if (found.empty()) return std::nullopt;
       const auto text = [&](const char* name) { return found[0][name].as<std::string>(""); };

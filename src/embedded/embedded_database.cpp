@@ -1,4 +1,4 @@
-#include "app/embedded_database.hpp"
+#include "embedded/embedded_database.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,10 +10,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "postgres/embedded_server.hpp"
+#include "embedded/embedded_server.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::app {
+namespace seriatim::embedded {
 
 namespace fs = std::filesystem;
 
@@ -116,16 +116,16 @@ void EmbeddedDatabase::keep(int answer) const {
     FileLock users(folder_ / "users.lock");  // let go last: who then comes finds no keeper
     FileLock alive(folder_ / "keeper.lock");
     alive.own();
-    postgres::EmbeddedServer server({folder_ / "server", {}, {}});
+    EmbeddedServer server({folder_ / "server", {}, {}});
     std::ofstream(folder_ / "url") << server.url() << '\n' << std::flush;
     (void)!::write(answer, server.url().data(), server.url().size());
     ::close(answer);
     users.own();
-    server.stop(postgres::EmbeddedServer::Stop::fast);
+    server.stop(EmbeddedServer::Stop::fast);
   } catch (const std::exception& failed) {
     (void)!::write(answer, failed.what(), std::strlen(failed.what()));
   }
   ::_exit(0);
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::embedded

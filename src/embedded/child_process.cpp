@@ -1,4 +1,4 @@
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -14,7 +14,7 @@
 
 #include "seriatim/error.hpp"
 
-namespace seriatim::postgres {
+namespace seriatim::embedded {
 
 std::optional<Account> server_account() {
   if (geteuid() != 0) return std::nullopt;
@@ -78,4 +78,4 @@ std::optional<int> wait_for(pid_t pid, std::chrono::milliseconds at_most) {
   }
 }
 
-}  // namespace seriatim::postgres
+}  // namespace seriatim::embedded

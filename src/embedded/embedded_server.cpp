@@ -1,4 +1,4 @@
-#include "postgres/embedded_server.hpp"
+#include "embedded/embedded_server.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,10 +15,10 @@
 #include <sstream>
 #include <thread>
 
-#include "postgres/child_process.hpp"
+#include "embedded/child_process.hpp"
 #include "seriatim/error.hpp"
 
-namespace seriatim::postgres {
+namespace seriatim::embedded {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -251,4 +251,4 @@ std::filesystem::path EmbeddedServer::log_file() const {
   return impl_->log();
 }
 
-}  // namespace seriatim::postgres
+}  // namespace seriatim::embedded

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace seriatim::postgres {
+namespace seriatim::embedded {
 
 /// The account a program of PostgreSQL runs as.
 struct Account {
@@ -27,4 +27,4 @@ struct Account {
 /// Waits for the program's end: its wait status, or nothing when the time was over first.
 [[nodiscard]] std::optional<int> wait_for(pid_t pid, std::chrono::milliseconds at_most);
 
-}  // namespace seriatim::postgres
+}  // namespace seriatim::embedded

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace seriatim::postgres {
+namespace seriatim::embedded {
 
 /// A private PostgreSQL in a folder of its own, on a free loopback port: `url = "embedded"`, the
 /// demo and the tests. Started by the constructor, stopped (fast) by the destructor.
@@ -43,4 +43,4 @@ class EmbeddedServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace seriatim::postgres
+}  // namespace seriatim::embedded

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-namespace seriatim::app {
+namespace seriatim::embedded {
 
 /// The private PostgreSQL behind `url = "embedded"`: one a folder, shared by every command that
 /// runs at the same time, gone with the last of them.
@@ -36,4 +36,4 @@ class EmbeddedDatabase {
   std::string url_;
 };
 
-}  // namespace seriatim::app
+}  // namespace seriatim::embedded
