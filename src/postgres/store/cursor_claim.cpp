@@ -16,8 +16,8 @@ Claim CursorRepository::claim() {
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto known = began();
     const auto began_us = known ? std::optional(std::to_string(*known)) : std::nullopt;
-    const auto taken =
-        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began_us}));
+    const auto taken = connection_.run(sql::store::claim,
+                                       lane_and({lanes, holder_, lease_text(), backend, began_us}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};

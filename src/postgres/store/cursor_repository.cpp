@@ -89,11 +89,11 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
   lock_ = fill(sql::store::lock_cursor, {{"process", "$1"},
-                                  {"lane", "$2"},
-                                  {"epoch", "$3"},
-                                  {"position_at", "$4"},
-                                  {"position_id", "$5"},
-                                  {"began", "$6"}});
+                                         {"lane", "$2"},
+                                         {"epoch", "$3"},
+                                         {"position_at", "$4"},
+                                         {"position_id", "$5"},
+                                         {"began", "$6"}});
   advance_ = fill(sql::store::advance_cursor, {{"plan", ""}});
   advance_plan_ = fill(sql::store::advance_cursor, {{"plan", sql::store::plan_goes_on}});
   advance_sure_ = fill(sql::store::advance_surely, {{"advance", advance_}});
@@ -188,11 +188,11 @@ bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Pos
   }
   return !connection_
               .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                             {"lane", std::to_string(lane_.lane)},
-                                             {"epoch", expected(epoch)},
-                                             {"position_at", literal(at(position))},
-                                             {"position_id", literal(id(position))},
-                                             {"began", literal(began_text())}}))
+                                                    {"lane", std::to_string(lane_.lane)},
+                                                    {"epoch", expected(epoch)},
+                                                    {"position_at", literal(at(position))},
+                                                    {"position_id", literal(id(position))},
+                                                    {"began", literal(began_text())}}))
               .empty();
 }
 

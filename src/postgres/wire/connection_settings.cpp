@@ -21,20 +21,21 @@ namespace {
 
 void Connection::apply_settings(const Options& options) {
   const auto ms = [](milliseconds m) { return std::to_string(m.count()); };
-  const auto row = run_shielded(
-      fill(sql::wire::session_settings, {{"backend_pid", std::to_string(connection_->backendpid())},
-                                   {"application", quote_literal(options.application)},
-                                   {"statement_timeout", ms(options.statement_timeout)},
-                                   {"lock_timeout", ms(options.lock_timeout)},
-                                   {"idle_timeout", ms(options.idle_in_transaction_timeout)}}))[0];
+  const auto row = run_shielded(fill(
+      sql::wire::session_settings, {{"backend_pid", std::to_string(connection_->backendpid())},
+                                    {"application", quote_literal(options.application)},
+                                    {"statement_timeout", ms(options.statement_timeout)},
+                                    {"lock_timeout", ms(options.lock_timeout)},
+                                    {"idle_timeout", ms(options.idle_in_transaction_timeout)}}))[0];
   if (row["replication_role"].as<std::string>("origin") != "origin") {
     refuse_replication_role(row["role"].c_str());
   }
   direct_ = row["direct"].as<bool>();
   if (!direct_) {
-    begin_ = fill(sql::wire::pooled_begin, {{"server_started", row["server_started"].c_str()},
-                                      {"settings", row["locally"].c_str()},
-                                      {"search_path", quote_literal(row["search_path"].c_str())}});
+    begin_ =
+        fill(sql::wire::pooled_begin, {{"server_started", row["server_started"].c_str()},
+                                       {"settings", row["locally"].c_str()},
+                                       {"search_path", quote_literal(row["search_path"].c_str())}});
   }
 }
 

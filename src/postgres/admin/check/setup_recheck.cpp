@@ -38,9 +38,9 @@ SetupRecheck::SetupRecheck(Connection& connection, const Table& table, Target ta
 }
 
 pqxx::row SetupRecheck::ask() {
-  return connection_.run(
-      fill(sql::check::setup_digest, {{"policies_let_all_through", sql::table::policies_let_all_through}}),
-      {table_.oid, table_.id_name, table_.created_at_name})[0];
+  return connection_.run(fill(sql::check::setup_digest,
+                              {{"policies_let_all_through", sql::table::policies_let_all_through}}),
+                         {table_.oid, table_.id_name, table_.created_at_name})[0];
 }
 
 void SetupRecheck::refuse_unsound() {
