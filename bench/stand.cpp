@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/proxy/fault_proxy.hpp"
 #include "support/http_receiver.hpp"
-#include "torture/proxy/fault_proxy.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
 #ifdef SERIATIM_LAB
-#include "bench/bench.hpp"
+#include "lab/bench/bench.hpp"
 #endif
 
 namespace seriatim::app {

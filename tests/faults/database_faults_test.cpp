@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "lab/proxy/fault_proxy.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/temporary_folder.hpp"
-#include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;

@@ -1,4 +1,4 @@
-#include "bench/bench.hpp"
+#include "lab/bench/bench.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "app/demo/demo.hpp"
+#include "lab/demo/demo.hpp"
 
 #include "app/verbs/verbs.hpp"
 

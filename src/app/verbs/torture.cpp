@@ -1,4 +1,4 @@
-#include "torture/torture.hpp"
+#include "lab/torture/torture.hpp"
 
 #include <unistd.h>
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stop_token>
+#include <string>
+
+#include "lab/bench/relay_spec.hpp"
+
+namespace seriatim::bench {
+
+/// Thrown where a stop was asked.
+struct Interrupted {};
+
+/// The relay under test as a process of its own. Killed by the destructor; in a process group of
+/// its own, so a Ctrl-C at the terminal is not for it.
+///
+/// Errors: Error with what the relay complained of, or where nothing was heard for too long.
+class RelayChild {
+ public:
+  RelayChild(const std::filesystem::path& program, const RelaySpec& spec, std::stop_token stop);
+  ~RelayChild();
+  RelayChild(const RelayChild&) = delete;
+  RelayChild& operator=(const RelayChild&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  struct Delivered {
+    std::uint64_t rows = 0;     ///< in all
+    std::uint64_t counted = 0;  ///< after the first commit
+    std::int64_t took_ns = 0;   ///< for those
+  };
+  /// Every lane has nothing to do.
+  void await_idle();
+  Delivered await_delivered();
+  /// Ends it: when each row (by id) was handed over, of an "arrivals" handler.
+  std::map<std::int64_t, std::int64_t> finish();
+
+ private:
+  void start(const std::filesystem::path& program);
+  [[nodiscard]] std::string next_line();
+  [[nodiscard]] std::string line_with(const std::string& key);
+
+  std::stop_token stop_;
+  pid_t pid_ = 0;
+  int to_ = -1;
+  int from_ = -1;
+  std::string heard_;
+};
+
+}  // namespace seriatim::bench

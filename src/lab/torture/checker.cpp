@@ -1,0 +1,285 @@
+#include "lab/torture/checker.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+namespace seriatim::torture {
+
+namespace {
+
+constexpr std::size_t shown_max = 10;
+
+struct Rank {
+  std::size_t place = 0;
+  std::uint64_t body = 0;
+  const std::string* key = nullptr;
+};
+using Ranks = std::unordered_map<std::int64_t, Rank>;
+
+Ranks ranks_of(const std::vector<CommittedRow>& committed) {
+  Ranks ranks;
+  ranks.reserve(committed.size());
+  for (std::size_t i = 0; i < committed.size(); ++i) {
+    ranks.emplace(committed[i].id, Rank{i, committed[i].body, &committed[i].key});
+  }
+  return ranks;
+}
+
+std::string at_sequence(const Call& call) {
+  return std::to_string(call.id) + " (sequence " + std::to_string(call.sequence) + ", epoch " +
+         std::to_string(call.epoch) + ", attempt " + std::to_string(call.attempt) + ')';
+}
+
+/// One lane's calls, in the order they began, against the promises.
+class LaneJudge {
+ public:
+  LaneJudge(const Evidence& evidence, const Ranks& ranks, unsigned lane, Verdict& verdict)
+      : evidence_(evidence), ranks_(ranks), verdict_(verdict) {
+    const auto claims = evidence.claims.find(lane);
+    if (claims != evidence.claims.end()) claims_ = claims->second;
+  }
+
+  void see(const Call& call) {
+    judge_epoch(call);
+    judge_overlap(call);
+    judge_overtaking(call);
+    if (call.accepted) accept(call);
+    previous_ = call;
+  }
+
+  void end(unsigned lane) {
+    if (repeated_ > evidence_.repeats_allowed) {
+      verdict_.repeated_beyond_bound.push_back("lane " + std::to_string(lane) + ": " +
+                                               std::to_string(repeated_) + ", faults allow " +
+                                               std::to_string(evidence_.repeats_allowed));
+    }
+    judge_ledger(lane);
+    const auto cursor = evidence_.cursors.find(lane);
+    if (cursor == evidence_.cursors.end() || cursor->second.sequence != sequence_ ||
+        cursor->second.position_id != last_first_) {
+      verdict_.cursor_wrong.push_back(
+          "lane " + std::to_string(lane) + ": last delivered " + std::to_string(last_first_) +
+          " as sequence " + std::to_string(sequence_) + ", the cursor names " +
+          (cursor == evidence_.cursors.end() ? "nothing"
+                                             : std::to_string(cursor->second.position_id) + " as " +
+                                                   std::to_string(cursor->second.sequence)));
+    }
+  }
+
+ private:
+  /// A holder that was replaced may have one call in hand: it comes late, once an epoch.
+  void judge_epoch(const Call& call) {
+    const auto claimed = std::any_of(claims_.begin(), claims_.end(),
+                                     [&](const Claim& claim) { return claim.epoch == call.epoch; });
+    if (!claimed) verdict_.unclaimed_epochs.push_back(at_sequence(call));
+    for (; next_claim_ < claims_.size() && claims_[next_claim_].at < call.begun; ++next_claim_) {
+      newest_epoch_ = std::max(newest_epoch_, claims_[next_claim_].epoch);
+    }
+    if (call.epoch < newest_epoch_) {
+      const bool first = late_epochs_.insert(call.epoch).second;
+      if (first && evidence_.zombies_allowed) {
+        verdict_.late_calls += 1;
+      } else {
+        verdict_.stale_epochs.push_back(at_sequence(call));
+      }
+    }
+    newest_epoch_ = std::max(newest_epoch_, call.epoch);
+  }
+
+  /// One holder has one call in hand. It may give one up and try the same row again.
+  void judge_overlap(const Call& call) {
+    if (!previous_ || call.begun >= previous_->ended) return;
+    const bool same_holder = call.epoch == previous_->epoch;
+    const bool given_up = call.id == previous_->id && call.attempt > previous_->attempt;
+    const bool taken_over = !same_holder && evidence_.zombies_allowed;
+    const bool stray = evidence_.strays_allowed && first_.contains(call.id);
+    if (taken_over || stray || (same_holder && given_up)) return;
+    verdict_.overlapping.push_back(at_sequence(call) + " during " + at_sequence(*previous_));
+  }
+
+  void judge_overtaking(const Call& call) {
+    if (open_ && call.id != open_->id) {
+      const auto mine = ranks_.find(call.id);
+      const auto other = ranks_.find(open_->id);
+      if (mine != ranks_.end() && other != ranks_.end() &&
+          mine->second.place > other->second.place) {
+        verdict_.overtaken.push_back(std::to_string(open_->id) + " by " + at_sequence(call));
+      }
+    }
+    if (call.accepted) {
+      if (open_ && open_->id == call.id) open_.reset();
+    } else if (!first_.contains(call.id)) {
+      open_ = call;
+    }
+  }
+
+  void accept(const Call& call) {
+    const auto [seen, is_first] = first_.try_emplace(call.id, call);
+    if (!is_first) {
+      repeated_ += 1;
+      verdict_.repeated += 1;
+      const bool same = seen->second.sequence == call.sequence && seen->second.body == call.body &&
+                        seen->second.previous_id == call.previous_id;
+      if (!same) verdict_.inconsistent.push_back(at_sequence(call));
+      return;
+    }
+    verdict_.delivered += 1;
+    judge_first(call);
+    sequence_ = call.sequence;
+    last_first_ = call.id;
+  }
+
+  void judge_ledger(unsigned lane) {
+    if (evidence_.ledger.empty()) return;
+    std::set<std::int64_t> noted;
+    const auto ids = evidence_.ledger.find(lane);
+    if (ids != evidence_.ledger.end()) {
+      for (const auto id : ids->second) {
+        const bool once = noted.insert(id).second;
+        if (once && first_.contains(id)) continue;
+        verdict_.ledger_wrong.push_back(std::to_string(id) +
+                                        (once ? " noted, not delivered" : " noted twice"));
+      }
+    }
+    for (const auto& [id, call] : first_) {
+      if (!noted.contains(id)) verdict_.ledger_wrong.push_back(at_sequence(call) + " not noted");
+    }
+  }
+
+  void judge_first(const Call& call) {
+    const bool chained =
+        first_.size() == 1 ? call.previous_id == -1 : call.previous_id == last_first_;
+    if (call.sequence != sequence_ + 1 || !chained) {
+      verdict_.sequence_holes.push_back(at_sequence(call) + " after " + std::to_string(sequence_));
+    }
+    const auto rank = ranks_.find(call.id);
+    if (rank == ranks_.end()) {
+      verdict_.phantoms.push_back(at_sequence(call));
+      return;
+    }
+    if (rank->second.body != call.body) verdict_.altered.push_back(at_sequence(call));
+    if (rank->second.place < next_place_) verdict_.reordered.push_back(at_sequence(call));
+    next_place_ = std::max(next_place_, rank->second.place + 1);
+  }
+
+  const Evidence& evidence_;
+  const Ranks& ranks_;
+  Verdict& verdict_;
+  std::vector<Claim> claims_;
+  std::size_t next_claim_ = 0;
+  std::set<std::uint64_t> late_epochs_;
+  std::unordered_map<std::int64_t, Call> first_;
+  std::optional<Call> previous_;
+  std::optional<Call> open_;        ///< called, not yet accepted
+  std::uint64_t newest_epoch_ = 0;  ///< that was given out, or called under, before this call
+  std::uint64_t sequence_ = 0;
+  std::int64_t last_first_ = 0;
+  std::size_t next_place_ = 0;
+  std::size_t repeated_ = 0;
+};
+
+/// A row belongs to one lane, and so do all rows of its key.
+void judge_lanes(const Evidence& evidence, const Ranks& ranks, Verdict& verdict) {
+  std::unordered_map<std::int64_t, unsigned> lane_of_row;
+  std::map<std::string, unsigned> lane_of_key;
+  for (const auto& call : evidence.calls) {
+    const auto row = lane_of_row.emplace(call.id, call.lane).first;
+    bool same = row->second == call.lane;
+    const auto rank = ranks.find(call.id);
+    if (evidence.one_lane_a_key && rank != ranks.end()) {
+      same = same && lane_of_key.emplace(*rank->second.key, call.lane).first->second == call.lane;
+    }
+    if (!same) {
+      verdict.inconsistent.push_back(at_sequence(call) + " in lane " + std::to_string(call.lane));
+    }
+  }
+}
+
+void judge_rest(const Evidence& evidence, Verdict& verdict) {
+  std::set<std::int64_t> accepted;
+  for (const auto& call : evidence.calls) {
+    if (call.accepted) accepted.insert(call.id);
+  }
+  for (const auto& row : evidence.committed) {
+    if (!accepted.contains(row.id)) verdict.lost.push_back(std::to_string(row.id));
+  }
+  verdict.cursor_back = evidence.steps_back;
+  verdict.cursor_stolen = evidence.steps_by_strangers;
+  for (const auto& [lane, claims] : evidence.claims) {
+    for (std::size_t i = 1; i < claims.size(); ++i) {
+      if (claims[i].epoch > claims[i - 1].epoch) continue;
+      verdict.unclaimed_epochs.push_back("lane " + std::to_string(lane) + ": epoch " +
+                                         std::to_string(claims[i].epoch) + " given out after " +
+                                         std::to_string(claims[i - 1].epoch));
+    }
+  }
+  for (const auto& [lane, cursor] : evidence.cursors) {
+    if (cursor.state == "halted") {
+      verdict.cursor_wrong.push_back("lane " + std::to_string(lane) + " halted: " + cursor.detail);
+    }
+  }
+}
+
+}  // namespace
+
+Verdict judge(const Evidence& evidence) {
+  Verdict verdict;
+  verdict.committed = evidence.committed.size();
+  const auto ranks = ranks_of(evidence.committed);
+  std::map<unsigned, LaneJudge> lanes;
+  for (const auto& [lane, cursor] : evidence.cursors) {
+    lanes.try_emplace(lane, evidence, ranks, lane, verdict);
+  }
+  for (const auto& call : evidence.calls) {
+    lanes.try_emplace(call.lane, evidence, ranks, call.lane, verdict).first->second.see(call);
+  }
+  for (auto& [lane, judge] : lanes) judge.end(lane);
+  judge_lanes(evidence, ranks, verdict);
+  judge_rest(evidence, verdict);
+  return verdict;
+}
+
+std::vector<std::pair<std::string, const std::vector<std::string>*>> Verdict::kinds() const {
+  return {{"lost", &lost},
+          {"phantoms", &phantoms},
+          {"altered", &altered},
+          {"reordered", &reordered},
+          {"inconsistent", &inconsistent},
+          {"repeated_beyond_bound", &repeated_beyond_bound},
+          {"overtaken", &overtaken},
+          {"sequence_holes", &sequence_holes},
+          {"overlapping", &overlapping},
+          {"stale_epochs", &stale_epochs},
+          {"unclaimed_epochs", &unclaimed_epochs},
+          {"cursor_back", &cursor_back},
+          {"cursor_stolen", &cursor_stolen},
+          {"cursor_wrong", &cursor_wrong},
+          {"ledger_wrong", &ledger_wrong}};
+}
+
+bool Verdict::clean() const {
+  const auto all = kinds();
+  return std::all_of(all.begin(), all.end(), [](const auto& kind) { return kind.second->empty(); });
+}
+
+std::string Verdict::violations() const {
+  std::string text;
+  for (const auto& [name, found] : kinds()) {
+    if (found->empty()) continue;
+    text += name + ' ' + std::to_string(found->size());
+    for (std::size_t i = 0; i < found->size() && i < shown_max; ++i) {
+      text += (i == 0 ? ": " : ", ") + (*found)[i];
+    }
+    text += found->size() > shown_max ? ", …\n" : "\n";
+  }
+  return text;
+}
+
+std::uint64_t hash_of(std::string_view bytes) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211ULL;
+  return hash;
+}
+
+}  // namespace seriatim::torture
