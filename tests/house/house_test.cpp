@@ -200,10 +200,14 @@ TEST_SUITE("the house") {
     CHECK(lines(trespasses("src/lab/proxy", {"lab/proxy/", "boost/", "linux/"})) == "");
   }
 
+  TEST_CASE("the judge knows what was seen, and nothing of how rows are delivered") {
+    CHECK(lines(trespasses("src/lab/judge", {"lab/judge/"})) == "");
+  }
+
   TEST_CASE("the torture kit shares no code with the relay it judges") {
     CHECK(lines(trespasses("src/lab/torture",
                            {"seriatim/position.hpp", "seriatim/error.hpp", "lab/torture/",
-                            "lab/proxy/", "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
+                            "lab/judge/", "lab/proxy/", "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {

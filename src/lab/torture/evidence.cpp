@@ -19,21 +19,20 @@ std::int64_t number_of(const std::optional<std::string>& text) {
   return text && !text->empty() ? std::stoll(*text) : 0;
 }
 
-std::vector<CommittedRow> committed_rows(Session& session, const Stage& stage,
-                                         const Stream& stream) {
-  std::vector<CommittedRow> rows;
+std::vector<lab::Row> committed_rows(Session& session, const Stage& stage, const Stream& stream) {
+  std::vector<lab::Row> rows;
   const auto statement = stage.on(sql::torture::committed_rows, stream.table);
   for (std::int64_t after = -1;;) {
     const auto page = session.run(statement, {stream.table, std::to_string(after)});
     if (page.empty()) break;
     for (const auto& row : page) {
-      rows.push_back({number_of(row.at(0)), number_of(row.at(1)), hash_of(row.at(3).value_or("")),
-                      row.at(2).value_or("")});
+      rows.push_back(
+          {number_of(row.at(0)), number_of(row.at(1)), hash_of(row.at(3).value_or("")), row.at(2)});
     }
     after = rows.back().id;
   }
   if (stream.order_by == OrderBy::created_at) {
-    std::sort(rows.begin(), rows.end(), [](const CommittedRow& a, const CommittedRow& b) {
+    std::sort(rows.begin(), rows.end(), [](const lab::Row& a, const lab::Row& b) {
       return std::tie(a.created_at_us, a.id) < std::tie(b.created_at_us, b.id);
     });
   }
@@ -66,8 +65,8 @@ void add_odd_steps(Session& session, const Stage& stage, Evidence& evidence) {
   if (!stage.facts().watches_cursors) return;
   for (const auto& row : session.run(stage.on(sql::torture::odd_steps, "plain"))) {
     if (row.at(0) != evidence.stream) continue;
-    auto& kind = row.at(2) == "t" ? evidence.steps_back : evidence.steps_by_strangers;
-    kind.push_back("lane " + row.at(1).value_or("") + ": " + row.at(3).value_or(""));
+    evidence.odd_moves.push_back(
+        {row.at(2) == "t", "lane " + row.at(1).value_or("") + ": " + row.at(3).value_or("")});
   }
 }
 

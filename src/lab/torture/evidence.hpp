@@ -4,7 +4,9 @@
 
 namespace seriatim::torture {
 
-/// Everything the checker is to know of stream `number`, asked of the database and the receiver
+using lab::Evidence;
+
+/// Everything the judge is to know of stream `number`, asked of the database and the receiver
 /// when all has stopped.
 [[nodiscard]] Evidence gather_evidence(const Settings& settings, const Stage& stage,
                                        const Receiver& receiver, const Faults& faults,

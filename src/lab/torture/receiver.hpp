@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "lab/torture/checker.hpp"
+#include "lab/judge/evidence.hpp"
 
 namespace seriatim::torture {
+
+using lab::Call;
+using lab::hash_of;
 
 /// The webhook receiver of a run: an HTTP server on a free loopback port that notes every call and
 /// answers 200 mostly, 500 now and then, and sometimes not at all. Path "/N" is stream N.

@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "lab/torture/checker.hpp"
+#include "lab/judge/judge.hpp"
 #include "seriatim/position.hpp"
 
 namespace seriatim::torture {
+
+using lab::Verdict;
 
 /// A run: concurrent writers at their worst and relays under faults against a real server, judged
 /// by what a receiver of our own saw and what is committed.

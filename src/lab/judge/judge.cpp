@@ -1,10 +1,13 @@
-#include "lab/torture/checker.hpp"
+#include "lab/judge/judge.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
-namespace seriatim::torture {
+#include "lab/judge/rules.hpp"
+
+namespace seriatim::lab {
 
 namespace {
 
@@ -13,11 +16,11 @@ constexpr std::size_t shown_max = 10;
 struct Rank {
   std::size_t place = 0;
   std::uint64_t body = 0;
-  const std::string* key = nullptr;
+  const std::optional<std::string>* key = nullptr;
 };
 using Ranks = std::unordered_map<std::int64_t, Rank>;
 
-Ranks ranks_of(const std::vector<CommittedRow>& committed) {
+Ranks ranks_of(const std::vector<Row>& committed) {
   Ranks ranks;
   ranks.reserve(committed.size());
   for (std::size_t i = 0; i < committed.size(); ++i) {
@@ -31,71 +34,74 @@ std::string at_sequence(const Call& call) {
          std::to_string(call.epoch) + ", attempt " + std::to_string(call.attempt) + ')';
 }
 
-/// One lane's calls, in the order they began, against the promises.
+using Calls = std::vector<Call>;
+
+/// One lane's calls against the promises.
 class LaneJudge {
  public:
-  LaneJudge(const Evidence& evidence, const Ranks& ranks, unsigned lane, Verdict& verdict)
-      : evidence_(evidence), ranks_(ranks), verdict_(verdict) {
+  LaneJudge(const Evidence& evidence, const Ranks& ranks, unsigned lane, const Calls& calls,
+            Verdict& verdict)
+      : evidence_(evidence), ranks_(ranks), verdict_(verdict), lane_(lane), calls_(calls) {
+    for (const auto& call : calls) calls_of_[call.id].push_back(&call);
     const auto claims = evidence.claims.find(lane);
     if (claims != evidence.claims.end()) claims_ = claims->second;
   }
 
-  void see(const Call& call) {
-    judge_epoch(call);
-    judge_overlap(call);
-    judge_overtaking(call);
-    if (call.accepted) accept(call);
-    previous_ = call;
-  }
-
-  void end(unsigned lane) {
-    if (repeated_ > evidence_.repeats_allowed) {
-      verdict_.repeated_beyond_bound.push_back("lane " + std::to_string(lane) + ": " +
-                                               std::to_string(repeated_) + ", faults allow " +
-                                               std::to_string(evidence_.repeats_allowed));
+  void judge() {
+    judge_holders();
+    judge_overlaps(
+        calls_, [this](const Call& other, const Call& call) { return may_overlap(other, call); },
+        [this](const Call& other, const Call& call) {
+          verdict_.overlapping.push_back(at_sequence(call) + " during " + at_sequence(other));
+        });
+    for (const auto& call : calls_) {
+      judge_overtaking(call);
+      if (call.accepted) accept(call);
     }
-    judge_ledger(lane);
-    const auto cursor = evidence_.cursors.find(lane);
-    if (cursor == evidence_.cursors.end() || cursor->second.sequence != sequence_ ||
-        cursor->second.position_id != last_first_) {
-      verdict_.cursor_wrong.push_back(
-          "lane " + std::to_string(lane) + ": last delivered " + std::to_string(last_first_) +
-          " as sequence " + std::to_string(sequence_) + ", the cursor names " +
-          (cursor == evidence_.cursors.end() ? "nothing"
-                                             : std::to_string(cursor->second.position_id) + " as " +
-                                                   std::to_string(cursor->second.sequence)));
-    }
+    judge_bound();
+    judge_ledger();
+    judge_cursor();
   }
 
  private:
-  /// A holder that was replaced may have one call in hand: it comes late, once an epoch.
-  void judge_epoch(const Call& call) {
-    const auto claimed = std::any_of(claims_.begin(), claims_.end(),
-                                     [&](const Claim& claim) { return claim.epoch == call.epoch; });
-    if (!claimed) verdict_.unclaimed_epochs.push_back(at_sequence(call));
-    for (; next_claim_ < claims_.size() && claims_[next_claim_].at < call.begun; ++next_claim_) {
-      newest_epoch_ = std::max(newest_epoch_, claims_[next_claim_].epoch);
-    }
-    if (call.epoch < newest_epoch_) {
-      const bool first = late_epochs_.insert(call.epoch).second;
-      if (first && evidence_.zombies_allowed) {
-        verdict_.late_calls += 1;
-      } else {
-        verdict_.stale_epochs.push_back(at_sequence(call));
+  void judge_holders() {
+    for (const auto& call : calls_) {
+      if (std::none_of(claims_.begin(), claims_.end(),
+                       [&](const Claim& claim) { return claim.epoch == call.epoch; })) {
+        verdict_.unclaimed_epochs.push_back(at_sequence(call));
       }
     }
-    newest_epoch_ = std::max(newest_epoch_, call.epoch);
+    judge_claims(claims_, [this](const Claim& claim, const Claim& before) {
+      verdict_.unclaimed_epochs.push_back(of_lane() + "epoch " + std::to_string(claim.epoch) +
+                                          " given out after " + std::to_string(before.epoch));
+    });
+    judge_epochs(
+        calls_, claims_, [this](const Call& call) { return may_come_late(call); },
+        [this](const Call& call) { verdict_.stale_epochs.push_back(at_sequence(call)); });
   }
 
-  /// One holder has one call in hand. It may give one up and try the same row again.
-  void judge_overlap(const Call& call) {
-    if (!previous_ || call.begun >= previous_->ended) return;
-    const bool same_holder = call.epoch == previous_->epoch;
-    const bool given_up = call.id == previous_->id && call.attempt > previous_->attempt;
-    const bool taken_over = !same_holder && evidence_.zombies_allowed;
-    const bool stray = evidence_.strays_allowed && first_.contains(call.id);
-    if (taken_over || stray || (same_holder && given_up)) return;
-    verdict_.overlapping.push_back(at_sequence(call) + " during " + at_sequence(*previous_));
+  /// A holder that was replaced may have one call in flight, which comes late.
+  bool may_come_late(const Call& call) {
+    const bool may = late_epochs_.insert(call.epoch).second && evidence_.zombies_allowed;
+    verdict_.late_calls += may;
+    return may;
+  }
+
+  /// A holder has one call in flight. It may give the call up and try the same row again.
+  bool may_overlap(const Call& other, const Call& call) const {
+    if (other.epoch != call.epoch && evidence_.zombies_allowed) return true;
+    if (evidence_.strays_allowed && is_stray(call)) return true;
+    const auto& tries = calls_of_.at(other.id);
+    return std::any_of(tries.begin(), tries.end(), [&](const Call* again) {
+      return again > &other && again <= &call && again->epoch == other.epoch &&
+             again->attempt > other.attempt;
+    });
+  }
+
+  bool is_stray(const Call& call) const {
+    const auto& tries = calls_of_.at(call.id);
+    return std::any_of(tries.begin(), tries.end(),
+                       [&](const Call* before) { return before < &call && before->accepted; });
   }
 
   void judge_overtaking(const Call& call) {
@@ -130,10 +136,32 @@ class LaneJudge {
     last_first_ = call.id;
   }
 
-  void judge_ledger(unsigned lane) {
+  void judge_bound() {
+    if (repeated_ <= evidence_.repeats_allowed) return;
+    verdict_.repeated_beyond_bound.push_back(of_lane() + std::to_string(repeated_) +
+                                             ", faults allow " +
+                                             std::to_string(evidence_.repeats_allowed));
+  }
+
+  void judge_cursor() {
+    const auto found = evidence_.cursors.find(lane_);
+    const bool is_there = found != evidence_.cursors.end();
+    const auto cursor = is_there ? found->second : FinalCursor{};
+    if (!is_there || cursor.sequence != sequence_ || cursor.position_id != last_first_) {
+      verdict_.cursor_wrong.push_back(of_lane() + "last delivered " + std::to_string(last_first_) +
+                                      " as sequence " + std::to_string(sequence_) +
+                                      ", the cursor names " + std::to_string(cursor.position_id) +
+                                      " as " + std::to_string(cursor.sequence));
+    }
+    if (cursor.state == "halted") {
+      verdict_.cursor_wrong.push_back(of_lane() + "halted: " + cursor.detail);
+    }
+  }
+
+  void judge_ledger() {
     if (evidence_.ledger.empty()) return;
     std::set<std::int64_t> noted;
-    const auto ids = evidence_.ledger.find(lane);
+    const auto ids = evidence_.ledger.find(lane_);
     if (ids != evidence_.ledger.end()) {
       for (const auto id : ids->second) {
         const bool once = noted.insert(id).second;
@@ -163,16 +191,18 @@ class LaneJudge {
     next_place_ = std::max(next_place_, rank->second.place + 1);
   }
 
+  std::string of_lane() const { return "lane " + std::to_string(lane_) + ": "; }
+
   const Evidence& evidence_;
   const Ranks& ranks_;
   Verdict& verdict_;
+  const unsigned lane_;
+  const Calls& calls_;
+  std::unordered_map<std::int64_t, std::vector<const Call*>> calls_of_;
   std::vector<Claim> claims_;
-  std::size_t next_claim_ = 0;
   std::set<std::uint64_t> late_epochs_;
   std::unordered_map<std::int64_t, Call> first_;
-  std::optional<Call> previous_;
-  std::optional<Call> open_;        ///< called, not yet accepted
-  std::uint64_t newest_epoch_ = 0;  ///< that was given out, or called under, before this call
+  std::optional<Call> open_;  ///< called, not yet accepted
   std::uint64_t sequence_ = 0;
   std::int64_t last_first_ = 0;
   std::size_t next_place_ = 0;
@@ -182,7 +212,7 @@ class LaneJudge {
 /// A row belongs to one lane, and so do all rows of its key.
 void judge_lanes(const Evidence& evidence, const Ranks& ranks, Verdict& verdict) {
   std::unordered_map<std::int64_t, unsigned> lane_of_row;
-  std::map<std::string, unsigned> lane_of_key;
+  std::map<std::optional<std::string>, unsigned> lane_of_key;
   for (const auto& call : evidence.calls) {
     const auto row = lane_of_row.emplace(call.id, call.lane).first;
     bool same = row->second == call.lane;
@@ -204,20 +234,8 @@ void judge_rest(const Evidence& evidence, Verdict& verdict) {
   for (const auto& row : evidence.committed) {
     if (!accepted.contains(row.id)) verdict.lost.push_back(std::to_string(row.id));
   }
-  verdict.cursor_back = evidence.steps_back;
-  verdict.cursor_stolen = evidence.steps_by_strangers;
-  for (const auto& [lane, claims] : evidence.claims) {
-    for (std::size_t i = 1; i < claims.size(); ++i) {
-      if (claims[i].epoch > claims[i - 1].epoch) continue;
-      verdict.unclaimed_epochs.push_back("lane " + std::to_string(lane) + ": epoch " +
-                                         std::to_string(claims[i].epoch) + " given out after " +
-                                         std::to_string(claims[i - 1].epoch));
-    }
-  }
-  for (const auto& [lane, cursor] : evidence.cursors) {
-    if (cursor.state == "halted") {
-      verdict.cursor_wrong.push_back("lane " + std::to_string(lane) + " halted: " + cursor.detail);
-    }
+  for (const auto& [back, what] : evidence.odd_moves) {
+    (back ? verdict.cursor_back : verdict.cursor_stolen).push_back(what);
   }
 }
 
@@ -227,14 +245,13 @@ Verdict judge(const Evidence& evidence) {
   Verdict verdict;
   verdict.committed = evidence.committed.size();
   const auto ranks = ranks_of(evidence.committed);
-  std::map<unsigned, LaneJudge> lanes;
-  for (const auto& [lane, cursor] : evidence.cursors) {
-    lanes.try_emplace(lane, evidence, ranks, lane, verdict);
+  std::map<unsigned, Calls> lanes;
+  for (const auto& [lane, cursor] : evidence.cursors) lanes[lane];
+  for (const auto& [lane, claims] : evidence.claims) lanes[lane];
+  for (const auto& call : evidence.calls) lanes[call.lane].push_back(call);
+  for (const auto& [lane, calls] : lanes) {
+    LaneJudge(evidence, ranks, lane, calls, verdict).judge();
   }
-  for (const auto& call : evidence.calls) {
-    lanes.try_emplace(call.lane, evidence, ranks, call.lane, verdict).first->second.see(call);
-  }
-  for (auto& [lane, judge] : lanes) judge.end(lane);
   judge_lanes(evidence, ranks, verdict);
   judge_rest(evidence, verdict);
   return verdict;
@@ -282,4 +299,4 @@ std::uint64_t hash_of(std::string_view bytes) {
   return hash;
 }
 
-}  // namespace seriatim::torture
+}  // namespace seriatim::lab
