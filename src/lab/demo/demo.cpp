@@ -91,7 +91,7 @@ class Demo {
   int run() {
     prepare();
     RelayChild relay({"run", "--config", config_.string()}, log_);
-    bookings_->start(4);
+    bookings_->start();
     const auto began = Clock::now();
     watch_until(began + options_.length * 3 / 10, relay);
     const auto bad = poison(relay);
