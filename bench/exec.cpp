@@ -1,5 +1,5 @@
 // The exec handler beside bare pipes to the same program, which does nothing but answer; the lines
-// are made beforehand: build/PRESET/exec_bench. Figures: handlers/exec/README.md.
+// are made beforehand: bench/run --only handlers. Figures: handlers/exec/README.md.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>

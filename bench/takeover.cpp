@@ -1,5 +1,5 @@
 // How long until another relay makes the next call, for every way a holder can be lost, with the
-// default configuration: build/PRESET/takeover_bench -s. Figures: docs/operations.md.
+// default configuration: bench/run --only takeover. Figures: docs/operations.md.
 #include <doctest/doctest.h>
 #include <signal.h>
 

@@ -195,6 +195,15 @@ class RunTest(unittest.TestCase):
         self.assertIn(", peers", done.stderr)
         self.assertEqual(Figures(self.docs).steps(), [])
 
+    def test_the_list_names_each_step_and_study_with_a_line_about_it(self):
+        done = self.run_bench("--list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        about = dict(line.split(None, 1) for line in done.stdout.splitlines())
+        self.assertEqual(about["null"], "seriatim bench null --rows 1000000 --repeats 5")
+        for name in ("peers", "soak", "model", "limits", "takeover", "handlers"):
+            self.assertIn(" ", about[name])
+        self.assertEqual(Figures(self.docs).steps(), [])
+
 
 if __name__ == "__main__":
     unittest.main()
