@@ -119,7 +119,7 @@ class Stand(Child):
 
 
 class Relay(Child):
-    def __init__(self, program, config, log=subprocess.DEVNULL):
+    def __init__(self, program, config, log=None):
         super().__init__([program, "run", "--config", config], stdout=subprocess.DEVNULL, stderr=log)
 
 
