@@ -27,7 +27,9 @@ add_library(seriatim_warnings INTERFACE)
 target_compile_options(seriatim_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   -Wno-missing-field-initializers)  # a designated initializer leaves the others as they are declared
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(seriatim_warnings INTERFACE -Wno-gnu-statement-expression)  # macros of librdkafka
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own <string> and <optional> at -O2 (GCC bugs 105329, 105562).
   target_compile_options(seriatim_warnings INTERFACE
     -Wno-restrict -Wno-maybe-uninitialized)

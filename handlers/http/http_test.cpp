@@ -96,7 +96,8 @@ TEST_CASE("the class table of the HTTP contract") {
       {502, Kind::retry_later}, {503, Kind::retry_later}, {504, Kind::retry_later},
       {599, Kind::retry_later}, {600, Kind::retry_later}, {999, Kind::retry_later}};
   for (const auto& [status, kind] : table) {
-    CAPTURE(status);
+    const auto& shown = status;
+    CAPTURE(shown);
     receiver.push(Reply::with_status(status));
     CHECK(deliver(handler, make_record("{}")).kind == kind);
   }

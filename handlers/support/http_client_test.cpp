@@ -446,7 +446,8 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
   config.ca_file = ca.path();
   config.lookup = [](const std::string&, auto) { return std::vector<std::string>{"127.0.0.1"}; };
   for (const auto& [reason, certificate] : bad) {
-    CAPTURE(reason);
+    const auto& shown = reason;
+    CAPTURE(shown);
     HttpReceiver receiver({.certificate = certificate.certificate, .key = certificate.key});
     HttpClient client(config);
     const auto result = post(client, receiver.url());

@@ -72,7 +72,8 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
        "--restart-server needs --restart-command"},
   };
   for (const auto& [arguments, told] : cases) {
-    CAPTURE(told);
+    const auto& shown = told;
+    CAPTURE(shown);
     const auto ended = command(arguments);
     CHECK(ended.code == 2);
     CHECK(ended.out.empty());

@@ -17,7 +17,6 @@ using seriatim::testing::TestDatabase;
 
 namespace {
 
-const Params none;
 const char* const insert = "INSERT INTO t SELECT 10 / $1::int";
 const char* const found = "SELECT 1 WHERE $1::int = 1";
 

@@ -81,7 +81,8 @@ void judge(const std::vector<Record>& records, int rows) {
   }
   CHECK(times.size() == static_cast<std::size_t>(rows));
   for (const auto& [id, count] : times) {
-    CAPTURE(id);
+    const auto& shown = id;
+    CAPTURE(shown);
     CHECK(count == 1);
   }
 }
