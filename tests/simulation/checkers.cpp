@@ -109,7 +109,8 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 /// one astray came before it and went out, or is or will be set aside. A holder that was replaced
 /// before it called numbered its row when it took the lock.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
-  const auto [from, to] = std::minmax({call_of(attempt).epoch, call_of(later).epoch});
+  const auto from = std::min(call_of(attempt).epoch, call_of(later).epoch);
+  const auto to = std::max(call_of(attempt).epoch, call_of(later).epoch);
   const bool replaced = call_of(later).epoch < call_of(attempt).epoch;
   const auto since = replaced ? lock_before(call_of(later)) : attempt.begin;
   const auto until = replaced ? attempt.begin : later.begin;

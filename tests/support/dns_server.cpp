@@ -28,7 +28,7 @@ constexpr unsigned type_a = 1;
 constexpr unsigned type_aaaa = 28;
 
 unsigned number(const std::string& bytes, std::size_t at) {
-  return static_cast<unsigned char>(bytes[at]) << 8 | static_cast<unsigned char>(bytes[at + 1]);
+  return static_cast<unsigned char>(bytes[at]) * 256U + static_cast<unsigned char>(bytes[at + 1]);
 }
 std::string number(unsigned value) {
   return {static_cast<char>(value >> 8), static_cast<char>(value)};

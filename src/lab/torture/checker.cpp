@@ -278,7 +278,7 @@ std::string Verdict::violations() const {
 
 std::uint64_t hash_of(std::string_view bytes) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211ULL;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
   return hash;
 }
 

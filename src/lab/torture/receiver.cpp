@@ -161,15 +161,15 @@ class Receiver::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (stream >= owner_.logs.size()) return;
     stream_number_ = stream;
     plan_ = owner_.draw();
-    bool held = false;
+    bool waits = false;
     {
       const std::scoped_lock guard(owner_.mutex);
-      held = owner_.holding;
+      waits = owner_.holding;
       if (owner_.refusing) plan_.answer = Answer::refuse;
     }
-    if (held) plan_ = {};
+    if (waits) plan_ = {};
     number_ = owner_.begin(stream, call_from(request), plan_);
-    if (held) {
+    if (waits) {
       owner_.release.async_wait([self = shared_from_this()](beast::error_code) { self->end(); });
     } else if (plan_.takes.count() > 0) {
       timer_.expires_after(plan_.takes);

@@ -53,7 +53,8 @@ void check_only(const Verdict& verdict, const std::string& kind, std::size_t cou
   CAPTURE(verdict.violations());
   CHECK_FALSE(verdict.clean());
   for (const auto& [name, found] : verdict.kinds()) {
-    CAPTURE(name);
+    const auto& shown = name;
+    CAPTURE(shown);
     CHECK(found->size() == (name == kind ? count : 0));
   }
 }
