@@ -215,11 +215,15 @@ TEST_SUITE("the house") {
     CHECK(lines(trespasses("src/lab/judge", {"lab/judge/"})) == "");
   }
 
+  TEST_CASE("writers know how applications write, and nothing of how rows are delivered") {
+    CHECK(lines(trespasses("src/lab/writers", {"lab/writers/", "pqxx/", "sql/writers.hpp"})) == "");
+  }
+
   TEST_CASE("the torture kit shares no code with the relay it judges") {
     CHECK(lines(trespasses("src/lab/torture",
                            {"seriatim/position.hpp", "seriatim/error.hpp", "lab/torture/",
-                            "lab/process/", "lab/http/", "lab/judge/", "lab/proxy/", "pqxx/",
-                            "boost/", "linux/", "sql/torture.hpp"})) == "");
+                            "lab/process/", "lab/http/", "lab/judge/", "lab/proxy/", "lab/writers/",
+                            "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {

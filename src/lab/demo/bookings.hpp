@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "lab/writers/busy.hpp"
 
 namespace seriatim::app {
 
@@ -12,32 +12,24 @@ namespace seriatim::app {
 class Bookings {
  public:
   /// Creates table `bookings`; nobody books yet.
-  explicit Bookings(std::string url);
-  ~Bookings() { request_stop(); }
-  Bookings(const Bookings&) = delete;
-  Bookings& operator=(const Bookings&) = delete;
+  explicit Bookings(const std::string& url);
 
-  void start(unsigned writers);
+  void start() { writers_.start(); }
   /// Waits for the transactions in hand. Throws what stopped a writer, if anything did.
-  void stop();
+  void stop() { writers_.stop(); }
 
   /// One booking with this number, committed at once; answers its id.
   std::string book(const std::string& phone);
   void correct_phone(const std::string& id, const std::string& phone);
 
   /// Committed bookings in the declared order.
-  [[nodiscard]] std::vector<std::string> committed_ids() const;
-  [[nodiscard]] unsigned rolled_back() const { return rolled_back_; }
+  [[nodiscard]] std::vector<std::string> committed_ids();
+  [[nodiscard]] std::uint64_t rolled_back() const { return tally_.rolled_back; }
 
  private:
-  void write(const std::stop_token& stop, unsigned seed);
-  /// To all of them before one is waited for.
-  void request_stop();
-
-  std::string url_;
-  std::atomic<unsigned> rolled_back_ = 0;
-  std::atomic<bool> broken_ = false;
-  std::vector<std::jthread> writers_;
+  lab::Session session_;
+  lab::Tally tally_;
+  lab::Writers writers_;
 };
 
 }  // namespace seriatim::app

@@ -86,7 +86,7 @@ class Demo {
   int run() {
     prepare();
     lab::Process relay(seriatim({"run", "--config", config_.string()}), into(log_));
-    bookings_->start(4);
+    bookings_->start();
     const auto began = Clock::now();
     watch_until(began + options_.length * 3 / 10, relay);
     const auto bad = poison(relay);

@@ -6,9 +6,11 @@
 #include <string>
 
 #include "lab/proxy/fault_proxy.hpp"
-#include "lab/torture/session.hpp"
+#include "lab/writers/session.hpp"
 
 namespace seriatim::torture {
+
+using lab::Session;
 
 /// Bad weather on both of the relays' ways: to the database and to the receiver. The producers and
 /// the checker go straight.

@@ -1,7 +1,6 @@
 #include "lab/torture/producers.hpp"
 
 #include <chrono>
-#include <functional>
 
 #include "lab/torture/receiver.hpp"
 #include "lab/torture/writer.hpp"
@@ -29,46 +28,30 @@ std::uint64_t dice_of(const std::string& gid) {
 }  // namespace
 
 Producers::Producers(const Stage& stage, const Options& options)
-    : stage_(stage), options_(options) {}
+    : stage_(stage),
+      options_(options),
+      rows_of_(options.writers),
+      writers_({.count = options.writers,
+                .open =
+                    [this](unsigned number, std::uint64_t round) {
+                      return std::make_unique<Writer>(*this, number, round, rows_of_[number]);
+                    },
+                .reconnects = true,
+                .may_begin = [this] { return !paused_ && !throttled_; }}) {}
 
 Producers::~Producers() = default;
 
 void Producers::start() {
-  for (unsigned i = 0; i < options_.writers; ++i) {
-    threads_.emplace_back([this, i](const std::stop_token& stop) { write(stop, i); });
-  }
+  writers_.start();
   if (!options_.two_phase) return;
-  threads_.emplace_back([this](const std::stop_token& stop) { end_prepared(stop); });
+  finisher_ = std::jthread([this](const std::stop_token& stop) { end_prepared(stop); });
 }
 
 void Producers::stop() {
   paused_ = false;
-  for (auto& thread : threads_) thread.request_stop();
-  threads_.clear();
+  finisher_ = {};
+  writers_.stop();
   end_all_prepared();
-}
-
-void Producers::write(const std::stop_token& stop, unsigned number) {
-  std::uint64_t rows = 0;
-  for (std::uint64_t round = 0; !stop.stop_requested(); ++round) {
-    try {
-      Writer writer(*this, number, round, rows);
-      while (!stop.stop_requested()) {
-        while ((paused_ || throttled_) && !stop.stop_requested()) std::this_thread::sleep_for(5ms);
-        active_ += 1;
-        try {
-          writer.transact();
-        } catch (const SqlFailed&) {
-          active_ -= 1;
-          throw;
-        }
-        active_ -= 1;
-        writer.rest();
-      }
-    } catch (const SqlFailed&) {  // terminated, or the server is away
-      std::this_thread::sleep_for(reconnect_interval);
-    }
-  }
 }
 
 // --- prepared transactions ----------------------------------------------------------------------

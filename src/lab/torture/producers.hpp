@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/torture/stage.hpp"
+#include "lab/writers/writers.hpp"
 
 namespace seriatim::torture {
 
@@ -46,7 +47,7 @@ class Producers {
   /// Also those whose time has not come.
   void end_all_prepared();
   /// Nobody is inside a transaction.
-  [[nodiscard]] bool quiet() const { return active_ == 0; }
+  [[nodiscard]] bool quiet() const { return writers_.quiet(); }
   /// Inserts one row into each table by a commit that does not wait for the disk.
   void slip_in_rows();
 
@@ -58,7 +59,6 @@ class Producers {
 
  private:
   friend class Writer;
-  void write(const std::stop_token& stop, unsigned number);
   void end_prepared(const std::stop_token& stop);
   bool end_prepared_once(Session& session, bool all);
   void note_rows(const std::string& table, std::uint64_t rows);
@@ -69,14 +69,15 @@ class Producers {
   const Options options_;
   std::atomic<bool> throttled_ = false;
   std::atomic<bool> paused_ = false;
-  std::atomic<unsigned> active_ = 0;
   std::atomic<std::uint64_t> plain_rows_ = 0;
   std::atomic<std::uint64_t> parts_rows_ = 0;
   std::atomic<std::uint64_t> slipped_ = 0;
   mutable std::mutex mutex_;
   CommitTimes commit_times_;
   std::map<std::string, std::uint64_t> shapes_;
-  std::vector<std::jthread> threads_;
+  std::vector<std::uint64_t> rows_of_;  ///< that each writer ever inserted
+  std::jthread finisher_;
+  lab::Writers writers_;
 };
 
 }  // namespace seriatim::torture

@@ -4,10 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "lab/torture/session.hpp"
+#include "lab/writers/session.hpp"
 #include "seriatim/position.hpp"
 
 namespace seriatim::torture {
+
+using lab::fill;
+using lab::Session;
+using lab::SqlFailed;
 
 /// One process of the relays under test: a table read in one order.
 struct Stream {

@@ -60,13 +60,11 @@ void Writer::transact() {
   for (const auto& shape : shapes) {
     if (ticket < shape.weight) {
       producers_.note_shape(shape.name);
-      return (this->*shape.transaction)();
+      (this->*shape.transaction)();
+      break;
     }
     ticket -= shape.weight;
   }
-}
-
-void Writer::rest() {
   sleep_ms(draw(20));
 }
 
@@ -165,7 +163,7 @@ void Writer::copied() {
            payload()};
   }
   begin();
-  session_.copy(stage_.qualified(table_), rows);
+  session_.copy(stage_.qualified(table_), {"writer", "shelf", "key", "payload"}, rows);
   stay_open();
   session_.run("COMMIT");
   producers_.note_rows(table_, rows.size());

@@ -10,14 +10,13 @@
 namespace seriatim::torture {
 
 /// One writer's connection, its dice, and the shapes of transaction it knows.
-class Writer {
+class Writer : public lab::Writer {
  public:
   /// `rows` counts what this writer ever inserted: its tokens do not repeat over connections.
   Writer(Producers& producers, unsigned number, std::uint64_t round, std::uint64_t& rows);
 
-  /// One transaction of a shape drawn by weight. Throws SqlFailed.
-  void transact();
-  void rest();
+  /// Of a shape drawn by weight. Throws SqlFailed.
+  void transact() override;
 
  private:
   struct Shape;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <tuple>
 
+#include "lab/writers/busy.hpp"
 #include "postgres/admin/admin.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/in_process_relay.hpp"
@@ -35,48 +36,23 @@ const std::string uuid_v7 =
     "(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || "
     "substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid";
 
-/// One writer: transactions that begin up to 2 s before they insert, clocks 5 s off, rollbacks.
-class Writer {
- public:
-  Writer(const TestDatabase& database, std::uint64_t seed)
-      : session_(database.connect("writer")), random_(seed) {}
-
-  void run(Clock::time_point end) {
-    while (Clock::now() < end) {
-      switch (draw(40)) {
-        case 0:
-        case 1: slow(); break;
-        case 2:
-        case 3:
-        case 4:
-        case 5: off_clock(); break;
-        default: session_.run("INSERT INTO t DEFAULT VALUES");
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(draw(20)));
-    }
-  }
-
- private:
-  int draw(int below) { return std::uniform_int_distribution<int>(0, below - 1)(random_); }
-
-  void slow() {
-    session_.run("BEGIN; SELECT now()");
-    std::this_thread::sleep_for(std::chrono::milliseconds(draw(2'000)));
-    session_.run("INSERT INTO t DEFAULT VALUES");
-    if (draw(3) == 0) session_.run("SAVEPOINT s; INSERT INTO t DEFAULT VALUES; ROLLBACK TO s");
-    session_.run("INSERT INTO t DEFAULT VALUES");
-    session_.run(draw(10) == 0 ? "ROLLBACK" : "COMMIT");
-  }
-
-  void off_clock() {
-    const auto off = std::to_string(draw(10'000) - 5'000);
-    session_.run("INSERT INTO t (created_at) VALUES (clock_timestamp() + " + off +
-                 " * interval '1 ms')");
-  }
-
-  SqlSession session_;
-  std::mt19937_64 random_;
-};
+/// Transactions that begin up to 2 s before they insert, clocks 5 s off, rollbacks.
+std::vector<lab::Shape> habits() {
+  const std::string insert = "INSERT INTO t DEFAULT VALUES";
+  const lab::Pause rest{20ms};
+  return {{.insert = insert, .rest = rest, .weight = 34},
+          {.insert = "INSERT INTO t (created_at) VALUES"
+                     " (clock_timestamp() + (random() * 10 - 5) * interval '1 s')",
+           .rest = rest,
+           .weight = 4},
+          {.insert = insert,
+           .inserts = 2,
+           .savepoint = 0.33,
+           .rollback = 0.1,
+           .before = {2'000ms},
+           .rest = rest,
+           .weight = 2}};
+}
 
 /// A receiver with a memory: every call, and what it answered.
 class Receiver {
@@ -180,19 +156,17 @@ TEST_SUITE("torture") {
     };
     auto relay = open();
     std::size_t kills = 0;
-    {
-      const auto end = Clock::now() + writing;
-      std::vector<std::jthread> threads;
-      for (unsigned n = 0; n < writers; ++n) {
-        threads.emplace_back([&, n] { Writer(database, seed() + n).run(end); });
-      }
-      while (Clock::now() < end) {
-        std::this_thread::sleep_for(300ms);
-        if (!kills_wanted) continue;
-        kills += kill_backends(database);
-        if (kills % 4 == 0) relay = open();  // the old one is stopped once the new one is there
-      }
+    lab::Tally tally;
+    lab::Writers producers(
+        {.count = writers, .open = lab::Busy{database.url(), habits(), tally, seed()}});
+    producers.start();
+    for (const auto end = Clock::now() + writing; Clock::now() < end;) {
+      std::this_thread::sleep_for(300ms);
+      if (!kills_wanted) continue;
+      kills += kill_backends(database);
+      if (kills % 4 == 0) relay = open();  // the old one is stopped once the new one is there
     }
+    producers.stop();
     // Rows of clocks ahead ripen within 5 s.
     CHECK_MESSAGE(database.becomes_true("SELECT c.sequence >= (SELECT count(*) FROM t) FROM "
                                         "seriatim.cursor AS c",
@@ -209,6 +183,7 @@ TEST_SUITE("torture") {
             verdict.repeats, ", kills ", kills);
     CHECK(lost == 0);
     CHECK(verdict.ids.size() == committed.size());
+    CHECK(tally.rows == committed.size());
     CHECK(verdict.late > 0);
     CHECK(verdict.repeats <= kills);
     CHECK(verdict.overtaken == 0);

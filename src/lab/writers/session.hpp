@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace seriatim::torture {
+namespace seriatim::lab {
 
 /// What the server or the connection said. The session may be lost: begin a new one.
 class SqlFailed : public std::runtime_error {
@@ -18,8 +18,8 @@ class SqlFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A connection of the torture kit's own: nothing of the relay's way to the database is used to
-/// judge the relay. Never silently reopened.
+/// A connection of the laboratory's own: nothing of the relay's way to the database is used to try
+/// or judge the relay. Never silently reopened.
 ///
 /// Threads: one. Errors: SqlFailed.
 class Session {
@@ -37,8 +37,8 @@ class Session {
   std::vector<Row> run(std::string_view sql, const Params& params = {});
   /// The first column of the first row as a number; 0 for NULL or no row.
   std::int64_t number(std::string_view sql, const Params& params = {});
-  /// COPY of columns (writer, shelf, key, payload), in the open transaction.
-  void copy(const std::string& table, const std::vector<Params>& rows);
+  /// COPY of four columns, in the open transaction.
+  void copy(const std::string& table, const Params& columns, const std::vector<Params>& rows);
 
   [[nodiscard]] std::string quoted(std::string_view text) const;
   /// Where the server is, for a proxy before it.
@@ -55,4 +55,4 @@ class Session {
     std::string_view sql,
     std::initializer_list<std::pair<std::string_view, std::string_view>> values);
 
-}  // namespace seriatim::torture
+}  // namespace seriatim::lab

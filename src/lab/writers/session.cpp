@@ -1,12 +1,12 @@
-#include "lab/torture/session.hpp"
+#include "lab/writers/session.hpp"
 
 #include <charconv>
 #include <pqxx/pqxx>
 #include <pqxx/stream_to>
 
-#include "sql/torture.hpp"
+#include "sql/writers.hpp"
 
-namespace seriatim::torture {
+namespace seriatim::lab {
 
 struct Session::Impl {
   explicit Impl(const std::string& url) : connection(url) {
@@ -49,7 +49,7 @@ Session::Session(const std::string& url, const std::string& application, bool du
     impl_ = std::make_unique<Impl>(url);
     return 0;
   });
-  run(sql::torture::session, {application, durable ? "on" : "off"});
+  run(sql::writers::session, {application, durable ? "on" : "off"});
 }
 
 Session::~Session() = default;
@@ -75,15 +75,16 @@ std::int64_t Session::number(std::string_view sql, const Params& params) {
   return value;
 }
 
-void Session::copy(const std::string& table, const std::vector<Params>& rows) {
+void Session::copy(const std::string& table, const Params& columns,
+                   const std::vector<Params>& rows) {
   translated([&] {
     pqxx::nontransaction work(impl_->connection);
 #if PQXX_VERSION_MAJOR >= 7
-    auto stream = pqxx::stream_to::raw_table(work, table, "writer, shelf, key, payload");
+    auto stream = pqxx::stream_to::raw_table(
+        work, table, pqxx::separated_list(", ", columns.begin(), columns.end()));
     for (const auto& row : rows) stream.write_values(row[0], row[1], row[2], row[3]);
 #else
-    pqxx::stream_to stream(work, table,
-                           std::vector<std::string>{"writer", "shelf", "key", "payload"});
+    pqxx::stream_to stream(work, table, columns);
     for (const auto& row : rows) {
       stream << std::make_tuple(row.at(0), row.at(1), row.at(2), row.at(3));
     }
@@ -119,4 +120,4 @@ std::string fill(std::string_view sql,
   return text;
 }
 
-}  // namespace seriatim::torture
+}  // namespace seriatim::lab
