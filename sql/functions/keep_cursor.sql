@@ -22,11 +22,6 @@ BEGIN
             USING ERRCODE = 'check_violation',
                   HINT = 'Use the acts of seriatim (pause, skip, rewind, lanes) instead of writing it by hand.';
     END IF;
-    -- All rows of a process say when it began, also one restored by hand or made by a program of before.
-    IF TG_OP = 'INSERT' THEN
-        NEW.created_at := coalesce((SELECT c.created_at FROM seriatim.cursor AS c
-                                    WHERE c.process_name = NEW.process_name LIMIT 1), NEW.created_at);
-    END IF;
     -- A full bucket becomes a row of the ledger in the transaction that fills it; not by an operator's act,
     -- which may go back: all of them raise the epoch.
     IF NEW.epoch = OLD.epoch AND cardinality(NEW.bucket_ids) >= 64 THEN

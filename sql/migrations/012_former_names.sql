@@ -21,5 +21,3 @@ SELECT name, lane, lanes, max(at) OVER (PARTITION BY name), 'retired', renamed_t
               ': set name = "', renamed_to, '" in the configuration; or take it back: ',
               'seriatim adopt ''', name, ''' --from ''', renamed_to, '''')
 FROM unused;
-
--- include functions/keep_cursor.sql

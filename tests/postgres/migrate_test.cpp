@@ -79,17 +79,6 @@ TEST_CASE("updated_at of a cursor row follows every change") {
   CHECK(database.value("SELECT updated_at > created_at FROM seriatim.cursor") == "t");
 }
 
-TEST_CASE("a cursor row made by hand began when the other rows of its process did") {
-  TestDatabase database;
-  database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('p', 0, 2)");
-  database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('p', 1, 2)");
-  database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('q', 0, 1)");
-  CHECK(database.value("SELECT string_agg(began::text, ' ' ORDER BY process_name) FROM (SELECT "
-                       "process_name, count(DISTINCT created_at) AS began FROM seriatim.cursor "
-                       "GROUP BY process_name) AS p") == "1 1");
-  CHECK(database.value("SELECT count(DISTINCT created_at) FROM seriatim.cursor") == "2");
-}
-
 TEST_CASE("a cursor row that no act would write is refused, and says how to go on") {
   TestDatabase database;
   database.run(
