@@ -5,7 +5,7 @@
 function(seriatim_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 600)  # a loaded machine takes thrice as long
+    set(TEST_TIMEOUT 600)  # a loaded machine takes three times as long as a quiet one
   endif()
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests

@@ -78,8 +78,8 @@ class AnswerReader::Impl {
     }
   }
 
-  /// In good order, by the receiver: what it said it has said, so a part of an answer will be one
-  /// the next time too.
+  /// The receiver closed the connection in good order. If it does so within an answer, the next
+  /// request is likely to get the same, so the answer counts as unreadable.
   void closed() {
     if (ended_) return;
     if (!answered_ && buffer_.size() == 0) return end("connection closed");

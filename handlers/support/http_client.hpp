@@ -44,7 +44,8 @@ struct HttpFailure {
     not_sent,  ///< the receiver cannot have the whole request
     refused,   ///< the target or its certificate is not acceptable: nothing was sent
     lost,      ///< the request was sent, the answer is missing or cut off by an error
-    /// The request was sent, and what came is no answer of HTTP: the same will come again.
+    /// The request was sent. The answer is not HTTP, or the receiver closed within it: the next
+    /// request is likely to get the same.
     unreadable,
   };
   Kind kind = Kind::not_sent;

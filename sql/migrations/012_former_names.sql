@@ -1,5 +1,6 @@
--- Names that were given up before renamed processes left rows behind: the journal knows them. Without this a
--- relay with an old configuration would be told that its cursor was deleted, and how to begin again.
+-- Retires the former names of processes that an older version renamed. That version left no cursor row under
+-- the old name, but the journal has the act. Without such a row, a relay with an old configuration is refused as
+-- if its cursor had been deleted, and the advice it gets would deliver every row again.
 WITH renamed AS (  -- the last time each name was given up
     SELECT DISTINCT ON (j.detail->>'from', j.lane)
            j.detail->>'from' AS name, j.lane, j.process_name AS renamed_to, j.at, j.who, j.why
@@ -19,5 +20,5 @@ SELECT name, lane, lanes, max(at) OVER (PARTITION BY name), 'retired', renamed_t
        concat('process "', name, '" was renamed to "', renamed_to, '" at ',
               to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), ' by ', who, ' (' || why || ')',
               ': set name = "', renamed_to, '" in the configuration; or take it back: ',
-              'seriatim adopt ''', name, ''' --from ''', renamed_to, '''')
+              'seriatim adopt ''', replace(name, '''', '''\'''''), ''' --from ''', replace(renamed_to, '''', '''\'''''), '''')
 FROM unused;

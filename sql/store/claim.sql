@@ -16,7 +16,7 @@ WITH lane AS (
       AND NOT EXISTS (SELECT FROM seriatim.cursor AS o
                       WHERE o.process_name = $1
                         AND (o.lanes <> $3::integer OR o.renamed_to IS NOT NULL))
-      AND ($7::bigint IS NULL OR (extract(epoch FROM c.created_at) * 1000000)::bigint = $7::bigint)
+      AND ($7::timestamptz IS NULL OR c.created_at = $7::timestamptz)
       AND (c.holder IS NULL
            OR c.holder = $4
            OR c.lease_until < clock_timestamp()

@@ -5,6 +5,6 @@ SELECT c.lanes, c.renamed_to IS NOT NULL AS retired, c.detail,
 FROM seriatim.cursor AS c
 WHERE c.process_name = $1
 ORDER BY c.renamed_to IS NOT NULL OR c.lanes <> $3::integer
-             OR coalesce((extract(epoch FROM c.created_at) * 1000000)::bigint <> $4::bigint, false) DESC,
+             OR coalesce(c.created_at <> $4::timestamptz, false) DESC,
          c.lane = $2::integer DESC
 LIMIT 1

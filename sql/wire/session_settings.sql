@@ -57,7 +57,8 @@ WITH way AS (
 SELECT NOT pooled AS direct,
        extract(epoch FROM pg_postmaster_start_time())::text AS server_started,
        quote_ident(current_user) AS role,
-       -- The role's or the database's; what another client of a pooler left is pooled_begin.sql's to see
+       -- reset_val is the setting of the role or the database. pooled_begin.sql checks what another client of a
+       -- pooler left.
        (SELECT reset_val FROM pg_show_all_settings() WHERE name = 'session_replication_role') AS replication_role,
        search_path,
        set_config('search_path', search_path, pooled),

@@ -194,7 +194,7 @@ TEST_SUITE("PgBouncer") {
     CHECK(postgres::Admin(outbox.url()).status(target).at(0).lag_records == 0);
   }
 
-  TEST_CASE("a role or database whose sessions run no triggers is refused behind a pooler too") {
+  TEST_CASE("session_replication_role of the database is refused behind a pooler too") {
     Outbox outbox(one_backend());
     outbox.database.run("ALTER DATABASE " + outbox.database.name() +
                         " SET session_replication_role = replica");

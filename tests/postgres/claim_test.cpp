@@ -47,8 +47,7 @@ TEST_CASE("a cursor made anew by somebody else is refused by a look too, at the 
   CHECK_THROWS_WITH_AS(first.session->look(), doctest::Contains("was made anew"), SourceBroken);
 }
 
-TEST_CASE(
-    "the holder of a cursor that was made anew counts, locks and notes nothing in the new one") {
+TEST_CASE("a former holder writes nothing to a cursor that was made anew") {
   Outbox database;
   database.append();
   TestLane first(database, {}, "first");
@@ -73,6 +72,17 @@ TEST_CASE(
   CHECK(database.value("SELECT c::text FROM seriatim.cursor AS c") == as_it_was);
   CHECK(second.session->start(epoch));
   CHECK(second.session->lock(epoch, std::nullopt));
+}
+
+TEST_CASE("the row of one lane that was inserted by hand is refused by its former holder") {
+  Outbox database;
+  TestLane lane(database, {}, "relay", {"process", 1, 2});
+  REQUIRE(lane.claim());
+  database.run(
+      "DELETE FROM seriatim.cursor WHERE lane = 1;"
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('process', 1, 2)");
+  CHECK_THROWS_WITH_AS(lane.claim(), doctest::Contains("was made anew"), SourceBroken);
+  CHECK_THROWS_WITH_AS(lane.session->look(), doctest::Contains("was made anew"), SourceBroken);
 }
 
 TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {

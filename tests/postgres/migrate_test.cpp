@@ -51,25 +51,29 @@ TEST_CASE("a schema newer than the program is refused") {
                        Error);
 }
 
-TEST_CASE("names given up before renamed processes left rows behind are retired by an upgrade") {
+TEST_CASE("an upgrade retires the former names of processes that an older version renamed") {
   TestDatabase database;
   database.run(
       "INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('c', 0, 2), ('c', 1, 2),"
       "  ('again', 0, 1), ('kept', 0, 1);"
       "INSERT INTO seriatim.journal (process_name, lane, act, who, why, detail)"
       " SELECT v.name, lane, 'adopt', 'eve', v.why, jsonb_build_object('from', v.former)"
-      " FROM (VALUES ('b', 'a', 'ticket 1'), ('c', 'b', NULL), ('kept', 'again', NULL),"
+      " FROM (VALUES ('b', 'a', 'ticket 1'), ('c', 'b', NULL), ('c', 'o''b', NULL), ('kept', "
+      "'again', NULL),"
       "       ('lost', 'older', NULL)) AS v (name, former, why), generate_series(0, 1) AS lane;"
       "DELETE FROM seriatim.migration WHERE version > 11");
   REQUIRE(postgres::migrate(database.url()).size() == 1);
   CHECK(database.value("SELECT string_agg(concat(process_name, lane, '/', lanes, ' ', renamed_to),"
                        " ', ' ORDER BY process_name, lane)"
                        " FROM seriatim.cursor WHERE state = 'retired'") ==
-        "a0/2 b, a1/2 b, b0/2 c, b1/2 c");
+        "a0/2 b, a1/2 b, b0/2 c, b1/2 c, o'b0/2 c, o'b1/2 c");
   CHECK(database.value("SELECT regexp_replace(detail, ' at [0-9: -]+Z ', ' ') FROM seriatim.cursor"
                        " WHERE process_name = 'a' AND lane = 0") ==
         "process \"a\" was renamed to \"b\" by eve (ticket 1): set name = \"b\" in the "
         "configuration; or take it back: seriatim adopt 'a' --from 'b'");
+  CHECK(database.value("SELECT substring(detail FROM 'seriatim adopt .*') FROM seriatim.cursor"
+                       " WHERE process_name = 'o''b' AND lane = 0") ==
+        R"(seriatim adopt 'o'\''b' --from 'c')");
 }
 
 TEST_CASE("updated_at of a cursor row follows every change") {

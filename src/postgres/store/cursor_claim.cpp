@@ -14,34 +14,29 @@ Claim CursorRepository::claim() {
       connection_.direct() ? std::optional(std::to_string(connection_.backend_pid()))
                            : std::nullopt;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto known = began();
-    const auto began_us = known ? std::optional(std::to_string(*known)) : std::nullopt;
-    const auto taken = connection_.run(sql::store::claim,
-                                       lane_and({lanes, holder_, lease_text(), backend, began_us}));
+    const auto began = began_text();
+    const auto taken =
+        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};
     }
-    const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began_us}));
+    const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);
     const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
       remember(seen[0]);
       return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false, {}};
     }
-    if (!rows.empty() || known) refuse_gone();
+    if (!rows.empty() || began) refuse_gone();
     if (const auto waits_for = create()) return {false, {}, {}, false, *waits_for};
   }
   throw SessionLost("the cursor row of process \"" + lane_.process + "\" vanished while claiming");
 }
 
-std::optional<std::int64_t> CursorRepository::began() const {
-  return memory_->began(lane_.process);
-}
-
 std::optional<std::string> CursorRepository::began_text() const {
-  const auto us = began();
-  return us ? std::optional(timestamp_text(*us)) : std::nullopt;
+  const auto began = memory_->began(lane_.process);
+  return began ? std::optional(timestamp_text(*began)) : std::nullopt;
 }
 
 /// What the process waits for before it can begin; nothing: it has begun, by us or by another.
@@ -85,15 +80,15 @@ void CursorRepository::refuse_strange(const pqxx::row& row) const {
 }
 
 void CursorRepository::refuse_reborn(const pqxx::row& row) const {
-  const auto known = began();
-  if (known && *known != row["began_us"].as<std::int64_t>()) {
+  const auto began = memory_->began(lane_.process);
+  if (began && *began != row["began_us"].as<std::int64_t>()) {
     throw SourceBroken(
         HaltReason::source_changed,
         "the cursor of process \"" + lane_.process +
             "\" was made anew while this relay ran, so nobody knows which rows were "
             "delivered; nothing is sent. If it is to begin again, restart this relay. Else restore "
             "its rows in seriatim.cursor as they were, created_at too: " +
-            timestamp_text(*known));
+            timestamp_text(*began));
   }
 }
 

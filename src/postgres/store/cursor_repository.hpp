@@ -109,7 +109,7 @@ class CursorRepository {
                                    const std::optional<Position>& position) const;
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
   bool change(std::string_view sql, const Params& params);
-  [[nodiscard]] std::optional<std::int64_t> began() const;
+  /// When the process began, as a timestamp; absent before the first claim.
   [[nodiscard]] std::optional<std::string> began_text() const;
   std::optional<std::string> create();
   void refuse_strange(const pqxx::row& row) const;
