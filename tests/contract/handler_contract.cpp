@@ -121,9 +121,26 @@ void a_server_that_is_down_is_waited_for(Stage& stage) {
   check_complete(*stage.broker, lane.rows(), 0);
 }
 
-/// Runs `trouble` when a part of the rows is there, again and again, while a thread delivers.
-void deliver_in_trouble(Stage& stage, HandlerLane& lane, std::size_t times,
-                        const std::function<void()>& trouble) {
+/// What happens to a server, and how it ends.
+struct Trouble {
+  void (BrokerUnderTest::*begin)();
+  void (BrokerUnderTest::*end)();
+};
+
+/// Holds nothing back any longer, also if a check has failed: the thread that delivers can end.
+struct AllowAll {
+  HandlerLane& lane;
+  ~AllowAll() { lane.allow(lane.rows().size()); }
+};
+
+/// The server is in trouble when a part of the rows is there, again and again, while a thread
+/// delivers. Rows are held back until the trouble has begun, so that at least one call meets it.
+void deliver_in_trouble(Stage& stage, HandlerLane& lane, const Trouble& trouble) {
+  constexpr std::size_t times = 3;
+  const auto part = [&](std::size_t halves) {
+    return lane.rows().size() * std::min(halves, 2 * times + 2) / (2 * times + 2);
+  };
+  lane.allow(part(3));
   std::jthread delivery([&] {
     try {
       lane.deliver_all(1s);
@@ -132,11 +149,16 @@ void deliver_in_trouble(Stage& stage, HandlerLane& lane, std::size_t times,
     } catch (...) {       // a REQUIRE that failed has said so
     }
   });
+  const AllowAll at_end{lane};
   for (std::size_t i = 1; i <= times; ++i) {
-    const auto rows = lane.rows().size() * i / (times + 1);
     wait_until(
-        "some rows are there", [&] { return lane.confirmed() >= rows; }, patience);
-    trouble();
+        "some rows are there", [&] { return lane.confirmed() >= part(2 * i); }, patience);
+    const auto failures = lane.failures();
+    (stage.broker.get()->*trouble.begin)();
+    lane.allow(part(2 * i + 3));
+    wait_until(
+        "a call fails", [&] { return lane.failures() > failures; }, patience);
+    (stage.broker.get()->*trouble.end)();
   }
   delivery.join();
   CHECK(lane.confirmed() == lane.rows().size());
@@ -146,14 +168,7 @@ void deliver_in_trouble(Stage& stage, HandlerLane& lane, std::size_t times,
 
 void a_killed_server_loses_nothing(Stage& stage) {
   auto lane = stage.lane(make_rows(30'000), 1'000);
-  const auto kill = [&] {
-    const auto failures = lane.failures();
-    stage.broker->kill();
-    wait_until(
-        "a call fails", [&] { return lane.failures() > failures; }, patience);
-    stage.broker->start();
-  };
-  deliver_in_trouble(stage, lane, 3, kill);
+  deliver_in_trouble(stage, lane, {&BrokerUnderTest::kill, &BrokerUnderTest::start});
 }
 
 void a_frozen_server_does_not_hold_a_call(Stage& stage) {
@@ -173,14 +188,7 @@ void a_frozen_server_does_not_hold_a_call(Stage& stage) {
 
 void a_slow_server_keeps_the_order(Stage& stage) {
   auto lane = stage.lane(make_rows(20'000), 1'000);
-  const auto stumble = [&] {
-    const auto failures = lane.failures();
-    stage.broker->freeze();
-    wait_until(
-        "a call ends by its deadline", [&] { return lane.failures() > failures; }, patience);
-    stage.broker->thaw();
-  };
-  deliver_in_trouble(stage, lane, 3, stumble);
+  deliver_in_trouble(stage, lane, {&BrokerUnderTest::freeze, &BrokerUnderTest::thaw});
 }
 
 void a_stop_ends_the_batch_early(Stage& stage) {

@@ -64,9 +64,10 @@ std::vector<Record> make_rows(std::size_t count) {
 }
 
 BatchOutcome HandlerLane::call(milliseconds limit, const std::stop_token& stop) {
+  allowed_.wait(confirmed());
   const auto deadline = Clock::now() + limit;
-  const auto batch =
-      std::span(rows_).subspan(confirmed(), std::min(batch_rows_, rows_.size() - confirmed()));
+  const auto rows = std::min<std::size_t>(allowed_, rows_.size()) - confirmed();
+  const auto batch = std::span(rows_).subspan(confirmed(), std::min(batch_rows_, rows));
   auto outcome = handler_->handle(batch, {deadline, deadline, stop});
   REQUIRE(outcome.done <= batch.size());
   REQUIRE((outcome.done < batch.size() || !outcome.next));
@@ -74,6 +75,11 @@ BatchOutcome HandlerLane::call(milliseconds limit, const std::stop_token& stop) 
   confirmed_ += outcome.done;
   if (outcome.next) failures_ += 1;
   return outcome;
+}
+
+void HandlerLane::allow(std::size_t rows) {
+  allowed_ = rows;
+  allowed_.notify_all();
 }
 
 std::optional<Outcome> HandlerLane::deliver_until_failure() {

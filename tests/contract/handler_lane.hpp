@@ -27,7 +27,10 @@ class HandlerLane {
 
   HandlerLane(std::unique_ptr<Handler> handler, std::vector<Record> rows,
               std::size_t batch_rows = 100)
-      : handler_(std::move(handler)), rows_(std::move(rows)), batch_rows_(batch_rows) {}
+      : handler_(std::move(handler)),
+        rows_(std::move(rows)),
+        batch_rows_(batch_rows),
+        allowed_(rows_.size()) {}
 
   /// One call for the next batch.
   BatchOutcome call(milliseconds limit = milliseconds{10'000}, const std::stop_token& stop = {});
@@ -36,6 +39,8 @@ class HandlerLane {
   /// Calls until all is confirmed; false at poison. A call after one that failed gets more time
   /// than it. Throws where no row is confirmed for minutes.
   bool deliver_all(milliseconds limit_of_a_call = milliseconds{2'000});
+  /// Rows after these wait in `call` until a later `allow` (from any thread) names more.
+  void allow(std::size_t rows);
   /// An operator skips the row that failed; its number is used up.
   void set_aside() { rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(confirmed())); }
 
@@ -50,6 +55,7 @@ class HandlerLane {
   std::size_t batch_rows_;
   std::atomic<std::size_t> confirmed_{0};
   std::atomic<std::size_t> failures_{0};
+  std::atomic<std::size_t> allowed_;
 };
 
 }  // namespace seriatim::testing
