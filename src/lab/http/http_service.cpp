@@ -1,112 +1,133 @@
 #include "lab/http/http_service.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <strings.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <thread>
 
-#include "lab/http/wire.hpp"
+#include "lab/http/answer.hpp"
 
 namespace seriatim::lab {
 
 namespace {
 
-using Headers = std::vector<std::pair<std::string, std::string>>;
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Parser = http::request_parser<http::string_body>;
 
-constexpr std::string_view blank_line = "\r\n\r\n";
-
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
-const std::string* find_header(const Headers& headers, std::string_view name) {
-  for (const auto& [key, value] : headers) {
-    if (same_name(key, name)) return &value;
+std::optional<asio::ssl::context> tls_context(const HttpServiceConfig& config) {
+  if (config.certificate.empty()) return std::nullopt;
+  asio::ssl::context context(asio::ssl::context::tls_server);
+  if (config.tls_version_max != 0) {
+    // Old versions are signed with SHA-1, which level 1 and above refuse.
+    SSL_CTX_set_security_level(context.native_handle(), 0);
+    SSL_CTX_set_min_proto_version(context.native_handle(), config.tls_version_max);
+    SSL_CTX_set_max_proto_version(context.native_handle(), config.tls_version_max);
   }
-  return nullptr;
+  context.use_certificate(asio::buffer(config.certificate), asio::ssl::context::pem);
+  context.use_private_key(asio::buffer(config.key), asio::ssl::context::pem);
+  return context;
 }
 
-std::string_view take_until(std::string_view& text, std::string_view end) {
-  const auto at = std::min(text.find(end), text.size());
-  const auto taken = text.substr(0, at);
-  text.remove_prefix(std::min(at + end.size(), text.size()));
-  return taken;
-}
+/// The service's end of one connection, plain or TLS, blocking. A stream for Asio and Beast.
+class Wire {
+ public:
+  Wire(tcp::socket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
+    if (tls != nullptr) tls_.emplace(socket_, *tls);
+  }
 
-/// The next line of a head, as name and value.
-std::pair<std::string_view, std::string_view> take_field(std::string_view& head) {
-  auto value = take_until(head, "\r\n");
-  const auto name = take_until(value, ":");
-  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-  return {name, value};
-}
+  /// False if the TLS handshake failed.
+  [[nodiscard]] bool accept() {
+    error_code error;
+    if (tls_) tls_->handshake(asio::ssl::stream_base::server, error);
+    return !error;
+  }
 
-ReceivedRequest parse_head(std::string_view head) {
-  ReceivedRequest request;
-  auto line = take_until(head, "\r\n");
-  request.method = take_until(line, " ");
-  request.target = take_until(line, " ");
-  request.version = line;
-  while (!head.empty()) request.headers.emplace_back(take_field(head));
-  return request;
-}
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers, error_code& error) {
+    return tls_ ? tls_->read_some(buffers, error) : socket_.read_some(buffers, error);
+  }
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers) {
+    return tls_ ? tls_->read_some(buffers) : socket_.read_some(buffers);
+  }
+  template <class Buffers>
+  std::size_t write_some(const Buffers& buffers, error_code& error) {
+    return tls_ ? tls_->write_some(buffers, error) : socket_.write_some(buffers, error);
+  }
+  template <class Buffers>
+  std::size_t write_some(const Buffers& buffers) {
+    return tls_ ? tls_->write_some(buffers) : socket_.write_some(buffers);
+  }
 
-/// Where a request ends, and whether its connection ends with it.
-struct Frame {
-  std::size_t body_bytes = 0;
-  bool is_last = false;
+  [[nodiscard]] bool write(std::string_view bytes) {
+    error_code error;
+    asio::write(*this, asio::buffer(bytes), error);
+    return !error;
+  }
+  /// Two writes (over TLS: two records) in one segment.
+  [[nodiscard]] bool write_together(std::string_view first, std::string_view second) {
+    cork(1);
+    const bool written = write(first) && write(second);
+    cork(0);
+    return written;
+  }
+
+  /// FIN, our side only; over TLS after the peer has heard so.
+  void finish() {
+    error_code ignored;
+    if (tls_) tls_->shutdown(ignored);
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  }
+  /// The next close sends RST.
+  void reset_on_close() {
+    error_code ignored;
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  }
+
+  /// True when the time went by; false when the peer (or `shutdown` by another thread) ended first.
+  [[nodiscard]] bool wait(std::chrono::milliseconds time) {
+    pollfd end{socket_.native_handle(), POLLRDHUP, 0};
+    return ::poll(&end, 1, static_cast<int>(time.count())) == 0;
+  }
+  /// Until the peer is gone.
+  void wait_for_end() { (void)wait(std::chrono::milliseconds(-1)); }
+
+ private:
+  void cork(int on) {
+    ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+  }
+
+  tcp::socket socket_;
+  std::optional<asio::ssl::stream<tcp::socket&>> tls_;
 };
 
-Frame frame_of(std::string_view head) {
-  Frame frame;
-  take_until(head, "\r\n");
-  while (!head.empty()) {
-    const auto [name, value] = take_field(head);
-    if (same_name(name, "content-length")) {
-      std::from_chars(value.data(), value.data() + value.size(), frame.body_bytes);
-    } else if (same_name(name, "connection")) {
-      frame.is_last = value == "close";
-    }
-  }
-  return frame;
-}
-
-std::string chunked(std::string_view body) {
-  std::string out;
-  while (!body.empty()) {
-    const auto piece = body.substr(0, 7);
-    out += std::to_string(piece.size());
-    out += "\r\n";
-    out += piece;
-    out += "\r\n";
-    body.remove_prefix(piece.size());
-  }
-  return out + "0\r\n\r\n";
-}
-
-std::string answer_text(const Reply& reply) {
-  if (!reply.raw.empty()) return reply.raw;
-  std::string out = "HTTP/1.1 " + std::to_string(reply.status) + " Said\r\n";
-  for (const auto& [name, value] : reply.headers) out += name + ": " + value + "\r\n";
-  if (reply.chunked) return out + "Transfer-Encoding: chunked\r\n\r\n" + chunked(reply.body);
-  const bool framed = find_header(reply.headers, "content-length") != nullptr ||
-                      find_header(reply.headers, "transfer-encoding") != nullptr;
-  if (!framed && reply.status != 204 && reply.status != 304) {
-    out += "Content-Length: " + std::to_string(reply.body.size() + reply.filler_bytes) + "\r\n";
-  }
-  return out + "\r\n" + reply.body;
+ReceivedRequest request_from(Parser& parser) {
+  auto& heard = parser.get();
+  ReceivedRequest request;
+  request.method = heard.method_string();
+  request.target = heard.target();
+  request.version = heard.version() == 10 ? "HTTP/1.0" : "HTTP/1.1";
+  for (const auto& field : heard) request.headers.emplace_back(field.name_string(), field.value());
+  request.body = std::move(heard.body());
+  return request;
 }
 
 bool trickle(Wire& wire, std::string_view text, std::chrono::milliseconds interval) {
@@ -136,47 +157,13 @@ bool write_answer(Wire& wire, const Reply& reply) {
   return written && write_filler(wire, reply);
 }
 
-Fd listen_on_loopback(bool ipv6, unsigned short port) {
-  Fd fd(::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_addr = in6addr_loopback;
-  v6.sin6_port = htons(port);
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  v4.sin_port = htons(port);
-  const auto* address =
-      ipv6 ? reinterpret_cast<const sockaddr*>(&v6) : reinterpret_cast<const sockaddr*>(&v4);
-  const auto size = static_cast<socklen_t>(ipv6 ? sizeof v6 : sizeof v4);
-  if (::bind(fd.get(), address, size) != 0 || ::listen(fd.get(), 512) != 0) {
-    throw std::runtime_error("the HTTP service cannot listen on loopback");
-  }
-  return fd;
-}
-
-unsigned short port_of(const Fd& listener) {
-  sockaddr_in6 address{};
-  socklen_t size = sizeof address;
-  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin6_port);  // sin_port stands at the same place
-}
-
-// SSL_write cannot ask for MSG_NOSIGNAL.
-void block_sigpipe() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
 }  // namespace
 
 std::optional<std::string> ReceivedRequest::header(std::string_view name) const {
-  const auto* value = find_header(headers, name);
-  return value ? std::optional(*value) : std::nullopt;
+  for (const auto& [key, value] : headers) {
+    if (boost::beast::iequals(key, name)) return value;
+  }
+  return std::nullopt;
 }
 
 Reply Reply::with_status(int status, std::string body) {
@@ -196,11 +183,9 @@ class HttpService::Impl {
  public:
   explicit Impl(HttpServiceConfig config)
       : config_(std::move(config)),
-        tls_(config_.certificate.empty()
-                 ? TlsContext(nullptr, SSL_CTX_free)
-                 : make_tls_context(config_.certificate, config_.key, config_.tls_version_max)),
-        listener_(listen_on_loopback(config_.ipv6, config_.port)),
-        port_(port_of(listener_)),
+        tls_(tls_context(config_)),
+        listener_(context_, loopback(config_)),
+        port_(listener_.local_endpoint().port()),
         acceptor_([this] { accept_all(); }) {}
 
   ~Impl() {
@@ -208,17 +193,17 @@ class HttpService::Impl {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    ::shutdown(listener_.get(), SHUT_RDWR);
+    ::shutdown(listener_.native_handle(), SHUT_RDWR);
     acceptor_.join();
     close_connections();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_.empty(); });
   }
 
-  // The receiver's own members forward to these; `mutex_` guards all of it.
+  // The service's own members forward to these; `mutex_` guards all of it.
   void close_connections() {
     const std::lock_guard lock(mutex_);
-    for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
+    for (const auto& [number, socket] : open_) ::shutdown(socket, SHUT_RDWR);
   }
 
   bool wait_until(const std::function<bool()>& fact, std::chrono::milliseconds timeout) const {
@@ -227,8 +212,9 @@ class HttpService::Impl {
   }
 
   const HttpServiceConfig config_;
-  const TlsContext tls_;
-  const Fd listener_;
+  std::optional<asio::ssl::context> tls_;
+  asio::io_context context_;  ///< never run: every call blocks its own thread
+  tcp::acceptor listener_;
   const unsigned short port_;
 
   mutable std::mutex mutex_;
@@ -236,17 +222,17 @@ class HttpService::Impl {
   std::deque<Reply> queue_;
   Responder responder_ = [](const ReceivedRequest&) { return Reply{}; };
   std::vector<ReceivedRequest> requests_;
-  std::set<int> open_;
+  std::map<std::size_t, int> open_;  ///< number of a connection → its socket
   std::size_t accepted_ = 0;
   bool stopping_ = false;
   std::atomic<bool> scripted_ = false;  ///< no: all requests get the same answer, unread
 
  private:
+  static tcp::endpoint loopback(const HttpServiceConfig& config);
   void accept_all();
-  void serve(Fd socket, std::size_t number);
+  void serve(tcp::socket socket, std::size_t number);
   void talk(Wire& wire, std::size_t number);
-  bool serve_request(Wire& wire, std::string& buffer, std::size_t number);
-  bool read_more(Wire& wire, std::string& buffer) const;
+  bool serve_request(Wire& wire, boost::beast::flat_buffer& buffer, std::size_t number);
   bool carry_out(Wire& wire, const Reply& reply);
   void record(const ReceivedRequest& request);
   std::optional<Reply> next_queued();
@@ -256,17 +242,21 @@ class HttpService::Impl {
   std::thread acceptor_;
 };
 
+tcp::endpoint HttpService::Impl::loopback(const HttpServiceConfig& config) {
+  if (config.ipv6) return {asio::ip::address_v6::loopback(), config.port};
+  return {asio::ip::address_v4::loopback(), config.port};
+}
+
 void HttpService::Impl::accept_all() {
-  block_sigpipe();
   for (;;) {
-    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    error_code error;
+    auto socket = listener_.accept(error);
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
-    if (socket.get() < 0 || open_.size() >= config_.connections_max) continue;
-    const int on = 1;
-    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    open_.insert(socket.get());
+    if (error || open_.size() >= config_.connections_max) continue;
+    socket.set_option(tcp::no_delay(true), error);
     const auto number = ++accepted_;
+    open_.emplace(number, socket.native_handle());
     std::thread([this, number, s = std::move(socket)]() mutable {
       serve(std::move(s), number);
     }).detach();
@@ -274,51 +264,45 @@ void HttpService::Impl::accept_all() {
   }
 }
 
-void HttpService::Impl::serve(Fd socket, std::size_t number) {
-  Wire wire(std::move(socket), tls_.get());
-  talk(wire, number);
-  // Nothing of the receiver is touched after this: its destructor waits for it only.
+void HttpService::Impl::serve(tcp::socket socket, std::size_t number) {
+  std::optional<Wire> wire(std::in_place, std::move(socket), tls_ ? &*tls_ : nullptr);
+  talk(*wire, number);
+  // Nothing of the service is touched after this: its destructor waits for it only.
   const std::lock_guard lock(mutex_);
-  open_.erase(wire.fd());
+  wire.reset();
+  open_.erase(number);
   changed_.notify_all();
 }
 
 void HttpService::Impl::talk(Wire& wire, std::size_t number) {
   if (refuse_next_unread()) return wire.reset_on_close();
   if (!wire.accept()) return;
-  std::string buffer;
+  boost::beast::flat_buffer buffer;
   while (serve_request(wire, buffer, number)) {
   }
 }
 
-bool HttpService::Impl::read_more(Wire& wire, std::string& buffer) const {
-  return buffer.size() < config_.request_bytes_max && wire.read_more(buffer);
-}
-
-bool HttpService::Impl::serve_request(Wire& wire, std::string& buffer, std::size_t number) {
-  auto head_end = buffer.find(blank_line);
-  for (; head_end == std::string::npos; head_end = buffer.find(blank_line)) {
-    if (!read_more(wire, buffer)) return false;
-  }
-  const auto frame = frame_of({buffer.data(), head_end});
-  const auto body_begin = head_end + blank_line.size();
+bool HttpService::Impl::serve_request(Wire& wire, boost::beast::flat_buffer& buffer,
+                                      std::size_t number) {
+  Parser parser;
+  parser.header_limit(1048576);
+  parser.body_limit(config_.request_bytes_max);
+  error_code error;
+  http::read_header(wire, buffer, parser, error);
+  if (error) return false;
   const auto queued = next_queued();
   if (!queued || queued->act != Reply::Act::answer_before_body) {
-    if (frame.body_bytes > config_.request_bytes_max) return false;
-    while (buffer.size() < body_begin + frame.body_bytes) {
-      if (!read_more(wire, buffer)) return false;
-    }
+    http::read(wire, buffer, parser, error);
+    if (error) return false;
   }
+  const bool goes_on = parser.get().keep_alive();
   if (!config_.record && !scripted_) {
-    buffer.erase(0, body_begin + frame.body_bytes);
-    return wire.write("HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n") && !frame.is_last;
+    return wire.write("HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n") && goes_on;
   }
-  auto request = parse_head({buffer.data(), head_end});
+  auto request = request_from(parser);
   request.connection = number;
-  request.body = buffer.substr(body_begin, frame.body_bytes);
-  buffer.erase(0, body_begin + request.body.size());
   if (config_.record) record(request);
-  return carry_out(wire, queued ? *queued : ask_responder(request)) && !frame.is_last;
+  return carry_out(wire, queued ? *queued : ask_responder(request)) && goes_on;
 }
 
 bool HttpService::Impl::carry_out(Wire& wire, const Reply& reply) {
@@ -441,7 +425,9 @@ bool HttpService::wait_for_open(std::size_t count, std::chrono::milliseconds tim
 
 void HttpService::say_unasked(std::string_view bytes) {
   const std::lock_guard lock(impl_->mutex_);
-  for (const int fd : impl_->open_) (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  for (const auto& [number, socket] : impl_->open_) {
+    (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
 }
 
 void HttpService::close_connections() {

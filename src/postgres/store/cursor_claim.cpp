@@ -15,8 +15,8 @@ Claim CursorRepository::claim() {
                            : std::nullopt;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto began = began_text();
-    const auto taken =
-        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began}));
+    const auto taken = connection_.run(sql::store::claim,
+                                       lane_and({lanes, holder_, lease_text(), backend, began}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};

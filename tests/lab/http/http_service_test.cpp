@@ -1,11 +1,14 @@
 // The service itself, with the plainest client there is: other tests, torture and bench trust it.
 #include "lab/http/http_service.hpp"
 
-#include <arpa/inet.h>
 #include <doctest/doctest.h>
-#include <sys/socket.h>
 
-#include "lab/http/wire.hpp"
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+
 #include "support/certificates.hpp"
 
 using namespace std::chrono_literals;
@@ -14,35 +17,38 @@ using namespace seriatim::testing;
 
 namespace {
 
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
 class Client {
  public:
-  explicit Client(unsigned short port) : wire_(Fd(::socket(AF_INET, SOCK_STREAM, 0)), nullptr) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    REQUIRE(::connect(wire_.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  explicit Client(unsigned short port) {
+    socket_.connect({asio::ip::address_v4::loopback(), port});
   }
 
-  void send(std::string_view text) { CHECK(wire_.write(text)); }
+  void send(std::string_view text) { asio::write(socket_, asio::buffer(text)); }
   void post(std::string_view body) {
     send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
          "\r\n\r\n" + std::string(body));
   }
+  /// What came up to `end`; what follows it is kept for the next call.
   std::string read_until(std::string_view end) {
-    while (text_.find(end) == std::string::npos) {
-      if (!wire_.read_more(text_)) return "closed: " + text_;
-    }
-    return std::exchange(text_, {});
+    boost::system::error_code error;
+    const auto n = asio::read_until(socket_, asio::dynamic_buffer(text_), end, error);
+    if (error) return "closed: " + text_;
+    auto read = text_.substr(0, n);
+    text_.erase(0, n);
+    return read;
   }
   std::string read_all() {
-    while (wire_.read_more(text_)) {
-    }
+    boost::system::error_code error;
+    asio::read(socket_, asio::dynamic_buffer(text_), error);
     return text_;
   }
 
  private:
-  Wire wire_;
+  asio::io_context context_;  // never run
+  tcp::socket socket_{context_};
   std::string text_;
 };
 
