@@ -1,14 +1,9 @@
 // The exec handler beside bare pipes to the same program, which does nothing but answer; the lines
-// are made beforehand: build/PRESET/exec_bench. Figures: handlers/exec/README.md.
+// are made beforehand: bench/run --only handlers. Figures: handlers/exec/README.md.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
-#include <thread>
 
 #include "handler_rate.hpp"
+#include "lab/process/process.hpp"
 #include "support/record_line.hpp"
 
 using namespace seriatim;
@@ -48,59 +43,19 @@ class ProgramUnderTest final : public BrokerUnderTest {
 
 class BarePipes {
  public:
-  BarePipes() {
-    std::array<int, 2> in{};
-    std::array<int, 2> out{};
-    REQUIRE((::pipe(in.data()) == 0 && ::pipe(out.data()) == 0));
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(in[0], STDIN_FILENO);
-      ::dup2(out[1], STDOUT_FILENO);
-      for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
-      ::execlp("python3", "python3", program[1].c_str(), program[2].c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::close(in[0]);
-    ::close(out[1]);
-    in_ = in[1];
-    answers_ = ::fdopen(out[0], "r");
-  }
-  ~BarePipes() {
-    ::close(in_);
-    std::fclose(answers_);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  BarePipes(const BarePipes&) = delete;
-  BarePipes& operator=(const BarePipes&) = delete;
-
-  /// `at_once`: all lines, and then all answers; a thread writes, so that neither side waits.
+  /// `at_once`: all lines, and then all answers.
   void send(const std::vector<std::string>& lines, bool at_once) {
-    if (at_once) {
-      std::string all;
-      for (const auto& line : lines) all += line;
-      const std::jthread writer([&] { write(all); });
-      for (std::size_t i = 0; i < lines.size(); ++i) read();
-    } else {
-      for (const auto& line : lines) write(line), read();
+    for (const auto& line : lines) {
+      process_.write(line);
+      if (!at_once) read();
     }
+    for (std::size_t i = 0; at_once && i < lines.size(); ++i) read();
   }
 
  private:
-  void write(const std::string& text) const {
-    for (std::size_t at = 0; at < text.size();) {
-      const auto n = ::write(in_, text.data() + at, text.size() - at);
-      if (n <= 0) return;
-      at += static_cast<std::size_t>(n);
-    }
-  }
-  void read() {
-    std::array<char, 256> line{};
-    REQUIRE(std::fgets(line.data(), line.size(), answers_) != nullptr);
-  }
+  void read() { REQUIRE(process_.next_line()); }
 
-  pid_t pid_ = 0;
-  int in_ = -1;
-  FILE* answers_ = nullptr;
+  lab::Process process_{program, {.input_open = true, .err_inherited = true}};
 };
 
 }  // namespace

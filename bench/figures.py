@@ -73,8 +73,8 @@ class Figures:
 
     def refuse(self, why, *steps):
         """One of these is not as it has to be."""
-        anew = "bench/soak.py" if steps == ("soak",) else f"bench/run --only {','.join(steps)}"
-        fail(f"{' or '.join(str(self.path(step)) for step in steps)} {why}. Take it back from git, or measure anew: {anew}")
+        fail(f"{' or '.join(str(self.path(step)) for step in steps)} {why}. Take it back from git, or measure anew: "
+             f"bench/run --only {','.join(steps)}")
 
     def steps(self):
         return sorted(path.stem for path in self.folder.glob("*.json"))

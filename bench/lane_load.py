@@ -3,7 +3,6 @@ import http.client
 import os
 import re
 import statistics
-import subprocess
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -56,10 +55,7 @@ def machine_seconds():
 
 def milliseconds(load, port, script):
     """The mean of a script, one after another, by pgbench."""
-    file = load.server.folder / "statement.sql"
-    file.write_text(script)
-    said = subprocess.run([str(load.server.bin / "pgbench"), "-n", "-T", "2", "-f", str(file), load.url(port)], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    said = load.server.pgbench(script, "-T", 2, url=load.url(port))
     return float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
 
 

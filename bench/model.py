@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
 """The capacity model of docs/scaling.md: fitted to four points, compared with others.
 
-  bench/model.py [--program build/release/seriatim] [--repeats 3] [--print]
-
-Measures on a private server (fsync on) with `bench_stand` (a target of cmake) as receiver and as a network of a given round trip;
-points and constants go to build/bench/model.json. --print: only the tables, from what is there.
+Measures on a private server (fsync on), with bench_stand as receiver and as a network of a given round trip. Points and
+constants go to build/bench/model.json.
 
   ms a row of a lane      t = h + s + (w + k r) / c + b r / n
   processor ms a row      u = u_row + u_commit / c
@@ -20,15 +17,13 @@ How the processors are shared: mean value analysis of a closed network, lanes be
 Analysis of Closed Multichain Queuing Networks", 1980); several cores as one that is as fast as all and a delay for the rest (Seidmann,
 Schweitzer and Shalev-Oren, "Computerized Closed Queueing Network Models", 1987).
 """
-import argparse
 import json
 import math
 import os
 import statistics
-import sys
 
 from lane_load import BATCH, LaneLoad, Load, commit_ms, milliseconds, post_ms
-from processes import ROOT, Server, Stand, end_on_sigterm, fail, program_at, statement
+from processes import ROOT, Server, Stand, built, statement
 
 RESULT = ROOT / "build" / "bench" / "model.json"
 TURN_MS = 50  # core::Lane::lock_ahead_max
@@ -43,36 +38,33 @@ CHECKED = [Load(*point) for point in (
 POINTS = ONE_LANE + PROCESSOR + CHECKED
 
 
-def tell(line):
-    print(f"bench/model.py: {line}", file=sys.stderr, flush=True)
-
-
-def measure_bare(load):
+def measure_bare(load, points):
     """What round trips, commits and POSTs take without a relay."""
     server = load.server
     server.sql(statement("create_tick"))
     bare = {"select_ms": milliseconds(load, server.port, statement("round_trip"))}
-    for way in sorted({point.way for point in POINTS} - {0}):
+    for way in sorted({point.way for point in points} - {0}):
         with Stand(load.stand, "proxy", server.port, way) as proxy:
             bare[f"rtt_{way}_ms"] = milliseconds(load, proxy.port, statement("round_trip")) - bare["select_ms"]
     for rest in (0, REST):
         bare[f"commit_{rest}_ms"] = commit_ms(load, rest)
-    for delay in sorted({point.delay for point in POINTS}):
+    for delay in sorted({point.delay for point in points}):
         bare[f"post_{delay}_ms"] = post_ms(load, delay)
     return bare
 
 
-def measure(given):
+def measured(program, quick, tell):
+    chosen, repeats = (POINTS[:6], 1) if quick else (POINTS, 3)
     with Server() as server:
-        server.init_schema(given.program)
-        load = LaneLoad(server, given.program, given.stand)
-        bare = measure_bare(load)
+        server.init_schema(program)
+        load = LaneLoad(server, program, built(program, "bench_stand"))
+        bare = measure_bare(load, chosen)
         tell(json.dumps(bare))
-        points = {point: [] for point in POINTS}
-        for repeat in range(given.repeats):  # each point once, then all again: a busy minute hits few
+        points = {point: [] for point in chosen}
+        for repeat in range(repeats):  # each point once, then all again: a busy minute hits few
             for point in points:
                 points[point].append(load.run(point))
-                tell(f"{repeat + 1}/{given.repeats} " + json.dumps(points[point][-1]))
+                tell(f"{repeat + 1}/{repeats} " + json.dumps(points[point][-1]))
     return {"bare": bare, "cores": os.cpu_count(), "points": [summary(runs) for runs in points.values()]}
 
 
@@ -152,29 +144,8 @@ def show(report):
               f"{p['cores']['machine']:.1f} | {fits(load)} |")
 
 
-def arguments_given():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "build" / "release" / "seriatim")
-    parser.add_argument("--stand", default=ROOT / "build" / "release" / "bench_stand")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--print", action="store_true", help="only the tables, of what was measured before")
-    return parser.parse_args()
-
-
-def main():
-    given = arguments_given()
-    if not given.print:
-        given.program, given.stand = program_at(given.program, "seriatim_app"), program_at(given.stand, "bench_stand")
-        RESULT.parent.mkdir(parents=True, exist_ok=True)
-        RESULT.write_text(json.dumps(measure(given), indent=1) + "\n")
-    if not RESULT.exists():
-        fail(f"there is no {RESULT} to print: run it without --print first")
-    show(json.loads(RESULT.read_text()))
-
-
-if __name__ == "__main__":
-    end_on_sigterm()
-    try:
-        main()
-    except KeyboardInterrupt:
-        fail("interrupted")
+def measure(program, quick, tell):
+    report = measured(program, quick, tell)
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(report, indent=1) + "\n")
+    show(report)

@@ -1,5 +1,5 @@
 // The nats handler's batch form beside a loop of js_PublishMsgAsync through libnats, with the same
-// headers, into a stream on disk of the same server: build/PRESET/nats_bench. Figures:
+// headers, into a stream on disk of the same server: bench/run --only handlers. Figures:
 // handlers/nats/README.md.
 #include <doctest/doctest.h>
 #include <nats/nats.h>

@@ -114,8 +114,8 @@ class Page:
                  "bench/run --only kafka,sql            # these steps anew, the others as they are",
                  "seriatim bench null --rows 1000000    # one of them: docs/cli.md",
                  "```", "",
-                 "The figures as JSON, a file a step, are in [performance/figures](performance/figures). Measured by programs of their own: [lanes and the capacity",
-                 "model](scaling.md), [pruning](retention.md), [the audit](audit.md), brokers ([bench/README.md](../bench/README.md)).")
+                 "The figures as JSON, a file a step, are in [performance/figures](performance/figures). Measured otherwise: [lanes and the capacity",
+                 "model](scaling.md), [pruning](retention.md), [the audit](audit.md), brokers; `bench/run --list` names what measures these.")
 
     @staticmethod
     def busy(about):
@@ -284,7 +284,7 @@ class Page:
                  f"{number(float(report['pruned']))} pruned,",
                  ("each delivered once and in order." if not report["wrong"] else f"**{len(report['wrong'])} things wrong**.")
                  + f" Load average {report['load']:.1f}. Medians of a tenth of the samples; the growth is that of the line of least",
-                 "squares through the second half. `bench/soak.py` repeats it, and fails where memory grows.")
+                 "squares through the second half. `bench/run --only soak` repeats it, and fails if memory grows.")
         names = (("relay_anon_kib", "relay, memory of its own, KiB"), ("relay_rss_kib", "relay, resident, KiB"), ("relay_threads", "relay, threads"),
                  ("relay_files", "relay, open files"), ("backends", "its backends"), ("backends_anon_kib", "backends together, memory of their own, KiB"))
         self.table(["", "at first", "half way", "at last", "most", "growth over the second half"],

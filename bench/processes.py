@@ -24,13 +24,21 @@ def end_on_sigterm():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
-def program_at(path, target):
-    """Its absolute path; `target` is what cmake calls it."""
+def program_at(path):
+    """Its absolute path."""
     found = Path(path).resolve()
     if not os.access(found, os.X_OK):
-        fail(f"there is no program {found}: ./run build release makes seriatim, "
-             f"cmake --build --preset release --target {target} this one alone")
+        fail(f"there is no program {found}: ./run build release makes build/release/seriatim")
     return str(found)
+
+
+def built(program, target, required=True):
+    """The program that cmake calls `target`, from the build folder that `program` is in."""
+    folder = Path(program).parent
+    done = subprocess.run(["cmake", "--build", str(folder), "--target", target], stdout=sys.stderr, check=False)
+    if done.returncode != 0 and required:
+        fail(f"{target} could not be built in {folder}; cmake says above why")
+    return str(folder / target) if done.returncode == 0 else None
 
 
 def statement(name, **values):
@@ -47,6 +55,15 @@ def processor_seconds(pid):
     except FileNotFoundError:  # it has just ended
         return 0.0
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def status(pid, *names):
+    """Numbers of /proc/PID/status; 0 for one that is not there."""
+    try:
+        lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except FileNotFoundError:  # a backend that has just ended
+        return [0] * len(names)
+    return [int(lines.get(name, "0").split()[0]) for name in names]
 
 
 def binaries():
@@ -102,7 +119,7 @@ class Stand(Child):
 
 
 class Relay(Child):
-    def __init__(self, program, config, log=subprocess.DEVNULL):
+    def __init__(self, program, config, log=None):
         super().__init__([program, "run", "--config", config], stdout=subprocess.DEVNULL, stderr=log)
 
 
@@ -172,6 +189,13 @@ class Server:
         if done.returncode != 0:
             fail("psql refused a statement; it says above why")
         return done.stdout.strip()
+
+    def pgbench(self, script, *options, url=None):
+        """What pgbench says of a script that it ran again and again."""
+        file = self.folder / "statement.sql"
+        file.write_text(script)
+        return subprocess.run([str(self.bin / "pgbench"), "-n", *map(str, options), "-f", str(file), url or self.url], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
 
     def init_schema(self, program):
         subprocess.run([program, "init"], env={**os.environ, "DATABASE_URL": self.url}, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)

@@ -1,6 +1,6 @@
 // The rabbitmq handler's batch form beside a loop of basic.publish and confirms through
 // librabbitmq, with the same properties and headers, into a durable queue of the same server:
-// build/PRESET/rabbitmq_bench. Figures: handlers/rabbitmq/README.md.
+// bench/run --only handlers. Figures: handlers/rabbitmq/README.md.
 #if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on
 #include <rabbitmq-c/amqp.h>
 #include <rabbitmq-c/framing.h>

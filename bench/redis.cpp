@@ -1,5 +1,5 @@
 // The redis handler's batch form beside a loop of pipelined XADDs through hiredis, with the same
-// fields, on the same server: build/PRESET/redis_bench. Figures: handlers/redis/README.md.
+// fields, on the same server: bench/run --only handlers. Figures: handlers/redis/README.md.
 #include <doctest/doctest.h>
 #include <hiredis/hiredis.h>
 

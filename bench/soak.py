@@ -1,31 +1,26 @@
-#!/usr/bin/env python3
 """Is memory flat? A relay of several lanes under a modest load for half an hour, on a private server.
 
-  bench/soak.py [--program build/release/seriatim] [--minutes 30] [--rate 200] [--docs docs]
-
 Producers write transactions of varied length and size, some of which roll back; a prune runs every minute. Memory,
-threads and open files of the relay and the memory of its backends are sampled every ten seconds into build/bench/soak.csv;
-what came of it goes to docs/performance/figures/soak.json (--docs FOLDER: elsewhere), which bench/run --page tells. At the
-end every committed row must have been delivered once and in order. Exit code 1 where it was not, or where memory grew by more
-than --grow-max-kib (--grow-max-backends-kib: all backends together) over the second half, by the line of least squares.
+threads and open files of the relay and the memory of its backends are sampled every ten seconds into build/bench/soak.csv.
+At the end every committed row must have been delivered once and in order, and memory must not have grown by more than
+GROWN_MAX_KIB over the second half, by the line of least squares; `bench/run` fails otherwise.
 """
-import argparse
 import csv
 import json
 import os
 import random
 import statistics
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
-from figures import RELEASE, Figures, run_of
-from processes import ROOT, SQL, Psql, Relay, Server, end_on_sigterm, fail, program_at, statement
+from processes import ROOT, SQL, Psql, Relay, Server, statement, status
 
 RESULTS = ROOT / "build" / "bench"
-MINUTES = 30
+LANES = 4
+RATE = 200  # rows inserted a second
+EVERY = 10  # seconds between samples
+GROWN_MAX_KIB = {"relay_anon_kib": 1024, "backends_anon_kib": 2048}  # backends: all together
 PRODUCERS = 4
 BIG_ROW = 64 * 1024  # one row in a hundred
 COLUMNS = ["seconds", "relay_rss_kib", "relay_anon_kib", "relay_threads", "relay_files", "backends", "backends_anon_kib", "waiting", "load"]
@@ -91,21 +86,13 @@ class Pruner(threading.Thread):
                 self.rows += sum(table["rows"] for table in json.loads(one.stdout)["tables"])
 
 
-def status(pid, *names):
-    try:
-        lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    except FileNotFoundError:  # a backend that has just ended
-        return [0] * len(names)
-    return [int(lines.get(name, "0").split()[0]) for name in names]
-
-
 def waiting_rows(server):
     return int(server.sql(statement("soak_waiting")))
 
 
 def sample(server, relay, began):
     """A backend's RSS counts every page of shared_buffers it ever touched; what it has for itself is anonymous."""
-    pids = server.sql(statement("soak_backends")).split()
+    pids = server.sql(statement("relay_backends", process="soak")).split()
     rss, anon, threads = status(relay.pid, "VmRSS", "RssAnon", "Threads")
     files = len(os.listdir(f"/proc/{relay.pid}/fd"))
     return dict(zip(COLUMNS, [round(time.monotonic() - began), rss, anon, threads, files, len(pids),
@@ -151,36 +138,36 @@ def at_rest(server, deadline):
         time.sleep(0.2)
 
 
-def prepare(server, given):
+def prepare(server, program):
     """Where the relay's configuration, what it delivered and what it said are."""
     config, delivered, said = (server.folder / name for name in ("seriatim.toml", "delivered.jsonl", "relay.log"))
-    config.write_text(CONFIG.format(url=server.url, lanes=given.lanes, log=delivered))
-    subprocess.run([given.program, "init", "--config", str(config)], check=True, stdout=subprocess.DEVNULL)
+    config.write_text(CONFIG.format(url=server.url, lanes=LANES, log=delivered))
+    subprocess.run([program, "init", "--config", str(config)], check=True, stdout=subprocess.DEVNULL)
     server.sql(statement("create_soak"))
     return config, delivered, said
 
 
-def watch(server, given, relay, until):
+def watch(server, relay, until):
     """A sample every so often for as long as the producers write, if the relay lives so long."""
     began = time.monotonic()
     samples = []
     while time.monotonic() < until and relay.process.poll() is None:
-        time.sleep(given.every)
+        time.sleep(EVERY)
         samples.append(sample(server, relay, began))
         write_samples(samples)
     return samples
 
 
-def run_load(server, given, config, said):
+def run_load(server, program, minutes, config, said):
     """Samples, what the prunes did, and what the relay ended with."""
-    pruner = Pruner([given.program, "prune", "--config", str(config), "--older-than", "60s", "--json"])
-    until = time.monotonic() + 60 * given.minutes
-    with said.open("w") as log, Relay(given.program, config, log) as relay:
-        producers = [Producer(server, number, given.rate / PRODUCERS, until) for number in range(PRODUCERS)]
+    pruner = Pruner([program, "prune", "--config", str(config), "--older-than", "60s", "--json"])
+    until = time.monotonic() + 60 * minutes
+    with said.open("w") as log, Relay(program, config, log) as relay:
+        producers = [Producer(server, number, RATE / PRODUCERS, until) for number in range(PRODUCERS)]
         try:
             for thread in [pruner, *producers]:
                 thread.start()
-            samples = watch(server, given, relay, until)
+            samples = watch(server, relay, until)
             for producer in producers:
                 producer.join()
             at_rest(server, time.monotonic() + 60)
@@ -190,15 +177,15 @@ def run_load(server, given, config, said):
     return samples, pruner, relay.process.returncode
 
 
-def soak(server, given):
-    config, delivered, said = prepare(server, given)
-    samples, pruner, code = run_load(server, given, config, said)
+def soak(server, program, minutes):
+    config, delivered, said = prepare(server, program)
+    samples, pruner, code = run_load(server, program, minutes, config, said)
     committed = {int(one) for one in server.sql(statement("soak_committed")).split()}
     with delivered.open() as lines:
         wrong = verdict(committed, lines)
     wrong += [f"the relay ended with {code}: {said.read_text()}"] if code else []
     wrong += [f"prune: {one}" for one in pruner.failed]
-    return {"minutes": given.minutes, "rate": given.rate, "lanes": given.lanes, "committed": len(committed), "wrong": wrong,
+    return {"minutes": minutes, "rate": RATE, "lanes": LANES, "committed": len(committed), "wrong": wrong,
             "pruned": pruner.rows, "prunes": pruner.runs, "samples": len(samples), "load": statistics.median(s["load"] for s in samples),
             **{column: growth(samples, column) for column in COLUMNS[1:7]}}
 
@@ -221,37 +208,11 @@ def tell(report):
               f"second half {one['slope_per_hour']:+.0f} an hour, {one['grown_in_second_half']:+.0f} in all")
 
 
-def arguments_given():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=RELEASE)
-    parser.add_argument("--minutes", type=float, default=MINUTES)
-    parser.add_argument("--docs", default=ROOT / "docs", help="below which performance/figures/soak.json is kept (docs)")
-    parser.add_argument("--rate", type=float, default=200, help="rows inserted a second")
-    parser.add_argument("--lanes", type=int, default=4)
-    parser.add_argument("--every", type=float, default=10, help="seconds between samples")
-    parser.add_argument("--grow-max-kib", type=float, default=1024)
-    parser.add_argument("--grow-max-backends-kib", type=float, default=2048)
-    return parser.parse_args()
-
-
-def main():
-    given = arguments_given()
-    given.program = program_at(given.program, "seriatim_app")
+def measure(program, quick, _tell):
     RESULTS.mkdir(parents=True, exist_ok=True)
-    run = run_of(given.program, given.minutes < MINUTES)
     with Server() as server:
-        report = {"server_version": server.sql((SQL / "server_version.sql").read_text()), **soak(server, given)}
-    report["flat"] = (report["relay_anon_kib"]["grown_in_second_half"] <= given.grow_max_kib
-                      and report["backends_anon_kib"]["grown_in_second_half"] <= given.grow_max_backends_kib)
-    Figures(given.docs).keep("soak", report, run)
+        report = {"server_version": server.sql((SQL / "server_version.sql").read_text()), **soak(server, program, 1 if quick else 30)}
+    report["flat"] = all(report[column]["grown_in_second_half"] <= most for column, most in GROWN_MAX_KIB.items())
     tell(report)
     print("memory is flat" if report["flat"] else "memory GREW by more than allowed")
-    return 0 if report["flat"] and not report["wrong"] else 1
-
-
-if __name__ == "__main__":
-    end_on_sigterm()
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        fail("interrupted")
+    return report

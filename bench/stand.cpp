@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/http_receiver.hpp"
-#include "torture/proxy/fault_proxy.hpp"
+#include "lab/http/http_service.hpp"
+#include "lab/proxy/fault_proxy.hpp"
 
 namespace {
 
@@ -20,9 +20,9 @@ void stay(unsigned short port) {
 }
 
 int receive(std::chrono::milliseconds delay) {
-  seriatim::testing::HttpReceiver receiver;
-  receiver.reply_with([delay](const seriatim::testing::ReceivedRequest&) {
-    seriatim::testing::Reply reply;
+  seriatim::lab::HttpService receiver;
+  receiver.reply_with([delay](const seriatim::lab::ReceivedRequest&) {
+    seriatim::lab::Reply reply;
     reply.delay = delay;
     return reply;
   });

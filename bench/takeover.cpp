@@ -1,15 +1,16 @@
 // How long until another relay makes the next call, for every way a holder can be lost, with the
-// default configuration: build/PRESET/takeover_bench -s. Figures: docs/operations.md.
+// default configuration: bench/run --only takeover. Figures: docs/operations.md.
 #include <doctest/doctest.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "embedded/embedded_server.hpp"
 #include "faults/network_stage.hpp"
-#include "postgres/embedded_server.hpp"
 #include "seriatim/postgres.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -102,14 +103,14 @@ TEST_CASE("take-over") {
 
 TEST_CASE("the database restarts: the same holder goes on") {
   const TemporaryFolder folder;
-  seriatim::postgres::EmbeddedServer server({folder.path() / "postgres", {}, {}});
+  seriatim::embedded::EmbeddedServer server({folder.path() / "postgres", {}, {}});
   seriatim::install_schema(server.url());
   SqlSession(server.url())
       .run(
           "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text,"
           " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
           "INSERT INTO t (payload) VALUES ('x')");
-  const HttpReceiver receiver;
+  const HttpService receiver;
   const RelayProgram relay(
       folder, "relay",
       database_section(server.url()) + http_process("p", "public.t", "created_at", receiver.url()));
@@ -119,7 +120,7 @@ TEST_CASE("the database restarts: the same holder goes on") {
     const auto all = "SELECT sequence = " + std::to_string(i + 1) + " FROM seriatim.cursor";
     wait_until("the cursor is committed",  // else the row before is called again
                [&] { return SqlSession(server.url()).value(all) == "t"; });
-    server.stop(seriatim::postgres::EmbeddedServer::Stop::immediate);
+    server.stop(seriatim::embedded::EmbeddedServer::Stop::immediate);
     server.start();
     const auto up = Clock::now();
     SqlSession(server.url()).run("INSERT INTO t (payload) VALUES ('x')");

@@ -11,6 +11,7 @@ install(EXPORT seriatimTargets NAMESPACE seriatim:: DESTINATION ${CMAKE_INSTALL_
 install(DIRECTORY include/seriatim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET seriatim_app)
   install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS seriatim_lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lab)
 endif()
 
 configure_package_config_file(cmake/seriatimConfig.cmake.in

@@ -11,6 +11,7 @@ function(seriatim_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
                                              ${PROJECT_SOURCE_DIR}/handlers)
   target_link_libraries(${name} PRIVATE seriatim_test_main seriatim_warnings ${TEST_LIBRARIES})
+  target_precompile_headers(${name} REUSE_FROM seriatim_precompiled_tests)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT}
                                            SKIP_RETURN_CODE 77)

@@ -10,7 +10,6 @@
 #include "support/encoding.hpp"
 #include "support/json_value.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim {
 void register_exec(HandlerRegistry& registry);

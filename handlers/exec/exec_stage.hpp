@@ -12,7 +12,6 @@
 #include "exec/exec_handler.hpp"
 #include "support/handler_calls.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::handlers {
 

@@ -2,19 +2,20 @@
 #include <doctest/doctest.h>
 
 #include "http/http_handler.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/encoding.hpp"
 #include "support/handler_calls.hpp"
-#include "support/http_receiver.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using Kind = Outcome::Kind;
 
 namespace {
 
-HttpHandlerConfig config_for(const HttpReceiver& receiver, const std::string& path = "/hook") {
+HttpHandlerConfig config_for(const HttpService& receiver, const std::string& path = "/hook") {
   HttpHandlerConfig config;
   config.target.url = receiver.url(path);
   config.target.pass_headers = {"traceparent"};
@@ -35,7 +36,7 @@ Outcome deliver(const HttpHandlerConfig& config, const Record& record,
 }  // namespace
 
 TEST_CASE("a record is one POST with the payload's bytes and the delivery headers") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto record = make_record("{ \"a\" :1e400,\n\"b\":\"\xf0\x9f\x98\x80\"}");
   record.headers = {{"TraceParent", "00-abc-def-01"}, {"private", "not passed"}};
   record.attempt = 2;
@@ -62,7 +63,7 @@ TEST_CASE("a record is one POST with the payload's bytes and the delivery header
 }
 
 TEST_CASE("payload bytes arrive exactly as stored") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver));
   const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
   for (const auto& payload : {std::string(), std::string("a\0b", 3), std::string("\xef\xbb\xbf{}"),
@@ -74,7 +75,7 @@ TEST_CASE("payload bytes arrive exactly as stored") {
 }
 
 TEST_CASE("a NULL payload is poison, not an empty request") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto record = make_record("");
   record.payload.reset();
   CHECK(deliver(config_for(receiver), record).kind == Kind::poison);
@@ -82,7 +83,7 @@ TEST_CASE("a NULL payload is poison, not an empty request") {
 }
 
 TEST_CASE("the class table of the HTTP contract") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver));
   const std::vector<std::pair<int, Kind>> table = {
       {200, Kind::done},        {201, Kind::done},        {202, Kind::done},
@@ -96,7 +97,8 @@ TEST_CASE("the class table of the HTTP contract") {
       {502, Kind::retry_later}, {503, Kind::retry_later}, {504, Kind::retry_later},
       {599, Kind::retry_later}, {600, Kind::retry_later}, {999, Kind::retry_later}};
   for (const auto& [status, kind] : table) {
-    CAPTURE(status);
+    const auto& shown = status;
+    CAPTURE(shown);
     receiver.push(Reply::with_status(status));
     CHECK(deliver(handler, make_record("{}")).kind == kind);
   }
@@ -104,7 +106,7 @@ TEST_CASE("the class table of the HTTP contract") {
 }
 
 TEST_CASE("a record's value never climbs the URL's path") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver, "/tenants/{{key}}/hook?of={{key}}"));
   auto record = make_record("{}");
   for (const auto* key : {"..", "."}) {
@@ -125,8 +127,8 @@ TEST_CASE("a record's value never climbs the URL's path") {
 }
 
 TEST_CASE("a redirect is not followed, inside or outside") {
-  HttpReceiver receiver;
-  HttpReceiver elsewhere;
+  HttpService receiver;
+  HttpService elsewhere;
   for (const auto& to : {receiver.url("/other"), elsewhere.url("/")}) {
     auto reply = Reply::with_status(302);
     reply.headers = {{"Location", to}};
@@ -138,7 +140,7 @@ TEST_CASE("a redirect is not followed, inside or outside") {
 }
 
 TEST_CASE("success with an error in its body is success, and interim answers are passed over") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.push(Reply::with_status(200, R"({"error":"no"})"));
   CHECK(deliver(config_for(receiver), make_record("{}")).is_done());
   Reply reply;
@@ -150,7 +152,7 @@ TEST_CASE("success with an error in its body is success, and interim answers are
 }
 
 TEST_CASE("Retry-After is passed on") {
-  HttpReceiver receiver;
+  HttpService receiver;
   for (const auto& [value, wait] :
        std::vector<std::pair<std::string, std::optional<std::chrono::milliseconds>>>{
            {"7", 7s},
@@ -167,7 +169,7 @@ TEST_CASE("Retry-After is passed on") {
 }
 
 TEST_CASE("the reason holds what the receiver said, escaped, cut and without secrets") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver, "/services/T0123456789abcdefg?api_key=query-canary-0123");
   config.target.username = "user";
   config.target.password = "canary-password";
@@ -188,7 +190,7 @@ TEST_CASE("the reason holds what the receiver said, escaped, cut and without sec
 }
 
 TEST_CASE("the answer lost after sending is unknown, and the next attempt repeats the key") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver));
   auto record = make_record("{\"a\":1}");
   receiver.push(Reply::doing(Reply::Act::reset_before_answer));
@@ -206,7 +208,7 @@ TEST_CASE("the answer lost after sending is unknown, and the next attempt repeat
 
 TEST_CASE(
     "the third answer in a row that cannot be read halts; an operator's retry has three more") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver));
   Reply garbage;
   garbage.raw = "220 smtp.example ESMTP\r\n";
@@ -255,7 +257,7 @@ TEST_CASE(
 
 TEST_CASE(
     "the reason shows the first 200 bytes of what came instead of an answer, no secret in it") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver);
   config.target.token = "canary-token-0123";
   HttpHandler handler(config);
@@ -285,7 +287,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeout") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.reply_with(Reply::doing(Reply::Act::hang));
   auto config = config_for(receiver);
   auto began = std::chrono::steady_clock::now();
@@ -300,7 +302,7 @@ TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeou
 TEST_CASE(
     "a stop during the wait for an answer lets the record in hand be finished, and no other "
     "begin") {
-  HttpReceiver receiver;
+  HttpService receiver;
   std::stop_source stop;
   receiver.reply_with([&](const ReceivedRequest&) {
     stop.request_stop();
@@ -319,7 +321,7 @@ TEST_CASE(
 }
 
 TEST_CASE("nothing listening is retried, a private target is poison") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver);
   config.target.client.allow_private = false;
   const auto refused = deliver(config, make_record("{}"));
@@ -333,7 +335,7 @@ TEST_CASE("nothing listening is retried, a private target is poison") {
 }
 
 TEST_CASE("a signed record carries one id and a new time at each attempt") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver);
   config.secrets = {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
                     "whsec_" + base64_encode(std::string(32, 'k'))};
@@ -357,7 +359,7 @@ TEST_CASE("a signed record carries one id and a new time at each attempt") {
 }
 
 TEST_CASE("CloudEvents binary mode: attributes as headers, the payload as it is") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver);
   config.form.body = MessageFormConfig::Body::cloudevents;
   auto record = make_record("{\"a\": 1}");
@@ -376,7 +378,7 @@ TEST_CASE("CloudEvents binary mode: attributes as headers, the payload as it is"
 }
 
 TEST_CASE("CloudEvents structured mode: one envelope, its data untouched") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver);
   config.form.body = MessageFormConfig::Body::cloudevents_structured;
   CHECK(deliver(config, make_record("{\"n\":12345678901234567890123}")).is_done());
@@ -390,7 +392,7 @@ TEST_CASE("CloudEvents structured mode: one envelope, its data untouched") {
 }
 
 TEST_CASE("a body template escapes for JSON, and what is missing is poison before sending") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = config_for(receiver, "/to/{{payload.who}}?id={{id}}");
   config.form.body = MessageFormConfig::Body::rendered;
   config.form.body_template = R"({"text":"{{payload.text}}","all":{{{payload}}}})";
@@ -403,7 +405,7 @@ TEST_CASE("a body template escapes for JSON, and what is missing is poison befor
 }
 
 TEST_CASE("ids and headers cannot write header lines of their own") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpHandler handler(config_for(receiver));
   auto record = make_record("{}", "a\r\nX-Injected: b %0d%0a \xc3\xa6");
   CHECK(deliver(handler, record).is_done());

@@ -41,7 +41,7 @@ TEST_CASE("a message's key and value are the record's, its headers say where it 
 TEST_CASE("batches follow each other in order, whatever their size") {
   const Cluster cluster;
   KafkaHandler handler(config_for(cluster));
-  for (const auto& [first, last] : {std::pair{1, 1}, {2, 500}, {501, 30'000}}) {
+  for (const auto& [first, last] : {std::pair{1U, 1U}, {2U, 500U}, {501U, 30'000U}}) {
     const auto batch = rows(first, last);
     REQUIRE(all_done(deliver(handler, batch), batch));
   }

@@ -150,7 +150,7 @@ TEST_CASE("a row over the server's limit is never sent") {
   auto batch = rows(1, 10);
   batch[5].payload = std::string(4 << 20, 'x');
   NatsHandler handler(config_for(server));
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (std::ptrdiff_t attempt = 0; attempt < 2; ++attempt) {
     const std::vector<Record> rest(batch.begin() + 5 * attempt, batch.end());
     const auto outcome = deliver(handler, rest);
     CHECK(outcome.done == static_cast<std::size_t>(5 - 5 * attempt));

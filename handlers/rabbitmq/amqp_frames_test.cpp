@@ -141,7 +141,8 @@ TEST_CASE("the end of a channel speaks against the server, the exchange or the r
            {320, "CONNECTION_FORCED - broker forced connection closure", AmqpRefusal::server},
            {541, "INTERNAL_ERROR", AmqpRefusal::server},
            {999, "", AmqpRefusal::server}}) {
-    CAPTURE(code);
+    const auto& shown = code;
+    CAPTURE(shown);
     CHECK(amqp_refusal_of(code, text) == refusal);
   }
 }

@@ -1,22 +1,23 @@
 // The sms handler against a server that answers as the large providers do.
 #include <doctest/doctest.h>
 
+#include "lab/http/http_service.hpp"
 #include "seriatim/registry.hpp"
 #include "sms/provider_error.hpp"
 #include "sms/sms_handler.hpp"
 #include "support/encoding.hpp"
 #include "support/handler_calls.hpp"
-#include "support/http_receiver.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using Kind = Outcome::Kind;
 
 namespace {
 
-SmsHandlerConfig config_for(const HttpReceiver& receiver) {
+SmsHandlerConfig config_for(const HttpService& receiver) {
   SmsHandlerConfig config;
   config.target.url = receiver.url("/2010-04-01/Accounts/AC1/Messages.json");
   config.target.username = "AC1";
@@ -38,7 +39,7 @@ const std::string booking = R"({"phone":"+4512345678","starts_at":"20:00 & later
 }  // namespace
 
 TEST_CASE("a record is one form POST with To, From and Body") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.push(Reply::with_status(201, R"({"sid":"SM1"})"));
   CHECK(deliver(config_for(receiver), booking).is_done());
   const auto request = receiver.last_request();
@@ -53,7 +54,7 @@ TEST_CASE("a record is one form POST with To, From and Body") {
 }
 
 TEST_CASE("a number that is none is poison before anything is sent, and is not quoted") {
-  HttpReceiver receiver;
+  HttpService receiver;
   for (const auto* number :
        {"", "12345678", "4512345678", "+0512345678", "+45 12 34 56 78", "+45123",
         "+1234567890123456", "+45123456a8", "+4512345678\r\nX: y", "+4512345678&To=+1900"}) {
@@ -67,7 +68,7 @@ TEST_CASE("a number that is none is poison before anything is sent, and is not q
 }
 
 TEST_CASE("what the record lacks is poison that names it") {
-  HttpReceiver receiver;
+  HttpService receiver;
   CHECK(deliver(config_for(receiver), R"({"starts_at":"x"})").reason ==
         "the template needs {{payload.phone}}, which this record lacks or has as null");
   CHECK(deliver(config_for(receiver), R"({"phone":"+4512345678"})").kind == Kind::poison);
@@ -79,7 +80,7 @@ TEST_CASE("what the record lacks is poison that names it") {
 }
 
 TEST_CASE("the provider's code and message make the reason, without number, text or password") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.push(Reply::with_status(
       400,
       R"({"code":21211,"message":"The 'To' number +4512345678 (4512345678) is not valid. \u001b[31m canary-password","more_info":"https://x","status":400})"));
@@ -91,7 +92,7 @@ TEST_CASE("the provider's code and message make the reason, without number, text
 }
 
 TEST_CASE("answers are classed as the http handler does") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto busy = Reply::with_status(429, R"({"code":20429,"message":"Too many requests"})");
   busy.headers = {{"Retry-After", "3"}};
   receiver.push({busy, Reply::with_status(503), Reply::with_status(401),
@@ -107,7 +108,7 @@ TEST_CASE("answers are classed as the http handler does") {
 
 TEST_CASE(
     "the third answer in a row that cannot be read halts, and quotes neither number nor text") {
-  HttpReceiver receiver;
+  HttpService receiver;
   receiver.reply_with([](const ReceivedRequest&) {
     Reply reply;
     reply.raw = "sent \"Booked for 20:00 & later – æ\" to +4512345678";

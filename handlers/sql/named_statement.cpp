@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "seriatim_sql.hpp"
+#include "sql/target.hpp"
 #include "support/record_line.hpp"
 #include "support/time_text.hpp"
 
@@ -179,7 +179,7 @@ NamedStatement::NamedStatement(const std::string& text) {
 void NamedStatement::name(const std::string& name) {
   if (name == "records") {
     takes_batches_ = true;
-    text_ += sql::target_records;
+    text_ += sql::target::records;
     return;
   }
   if (find_field(name) == nullptr) {

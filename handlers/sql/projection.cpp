@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "seriatim_sql.hpp"
+#include "sql/target.hpp"
 
 namespace seriatim::handlers {
 
@@ -98,7 +98,7 @@ std::optional<Outcome> Projection::write_rows(Transaction& transaction,
 
 /// Deferred ones too, while it is known whose rows break them.
 std::optional<Outcome> Projection::check_constraints(Transaction& transaction) {
-  return judged(transaction.run(std::string(sql::target_check_constraints), {}));
+  return judged(transaction.run(std::string(sql::target::check_constraints), {}));
 }
 
 const NamedStatement* Projection::statement_for(const Record& record) const {

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/target.hpp"
 
 namespace seriatim::handlers {
 
@@ -27,7 +27,7 @@ void move_position(Transaction& transaction, const Record& last) {
   auto params = lane_of(last);
   params.insert(params.end(),
                 {std::to_string(last.sequence), last.id(), std::to_string(last.epoch)});
-  run(transaction, sql::target_move_position, params);
+  run(transaction, sql::target::move_position, params);
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ BatchOutcome TargetDatabase::apply(std::span<const Record> batch, const CallCont
 void TargetDatabase::open(const std::string& process) {
   session_ = open_database(url_, "seriatim/" + process + "/target");
   auto& transaction = session_->begin();
-  if (run(transaction, sql::target_position_exists).at(0).at(0) != "t") {
-    run(transaction, sql::target_create_position);
+  if (run(transaction, sql::target::position_exists).at(0).at(0) != "t") {
+    run(transaction, sql::target::create_position);
   }
   session_->commit();
 }
@@ -80,10 +80,10 @@ BatchOutcome TargetDatabase::apply_once(std::span<const Record> batch, const Cal
 
 TargetDatabase::Position TargetDatabase::locked_position(Transaction& transaction,
                                                          const Record& of) {
-  auto rows = run(transaction, sql::target_lock_position, lane_of(of));
+  auto rows = run(transaction, sql::target::lock_position, lane_of(of));
   if (rows.empty()) {
-    run(transaction, sql::target_begin_position, lane_of(of));
-    rows = run(transaction, sql::target_lock_position, lane_of(of));
+    run(transaction, sql::target::begin_position, lane_of(of));
+    rows = run(transaction, sql::target::lock_position, lane_of(of));
   }
   const auto& row = rows.at(0);
   return {std::stoull(row.at(0).value_or("0")), row.at(1).value_or(""),

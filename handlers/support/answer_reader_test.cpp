@@ -173,6 +173,6 @@ TEST_CASE("an answer is read the same in pieces of any size, whatever it holds")
     for (auto left = below(8); left > 0; --left) text += parts[below(parts.size())];
     CAPTURE(text);
     const auto whole = text_of(read(text));
-    for (const std::size_t piece : {1, 2, 7}) CHECK(text_of(read(text, piece)) == whole);
+    for (const std::size_t piece : {1U, 2U, 7U}) CHECK(text_of(read(text, piece)) == whole);
   }
 }

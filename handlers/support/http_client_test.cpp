@@ -9,13 +9,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lab/http/http_service.hpp"
 #include "seriatim/error.hpp"
 #include "support/address_policy.hpp"
 #include "support/certificates.hpp"
-#include "support/http_receiver.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim::handlers;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using Clock = std::chrono::steady_clock;
 using Failure = HttpFailure::Kind;
@@ -75,14 +76,14 @@ class TextFile {
 }  // namespace
 
 TEST_CASE("one connection carries request after request") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   for (int i = 0; i < 20; ++i) CHECK(status_of(post(client, receiver.url())) == 200);
   CHECK(receiver.connections_accepted() == 1);
 }
 
 TEST_CASE("a connection the receiver closed while idle is replaced before sending") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   for (int i = 0; i < 5; ++i) {
     CHECK(status_of(post(client, receiver.url())) == 200);
@@ -94,7 +95,7 @@ TEST_CASE("a connection the receiver closed while idle is replaced before sendin
 }
 
 TEST_CASE("a kept connection that breaks after the request was sent is not tried again") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   for (const auto act : {Reply::Act::close_before_answer, Reply::Act::reset_before_answer}) {
     receiver.forget_requests();
@@ -106,7 +107,7 @@ TEST_CASE("a kept connection that breaks after the request was sent is not tried
 }
 
 TEST_CASE("a connection is kept no longer than its receiver promises") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   Reply reply;
   reply.headers = {{"Keep-Alive", "timeout=1, max=100"}};
@@ -125,7 +126,7 @@ TEST_CASE("a connection is not kept after anything odd") {
       raw("HTTP/1.1 200 OK\r\n\r\nuntil the end", true)};
   for (const auto& reply : odd) {
     CAPTURE(reply.raw);
-    HttpReceiver receiver;
+    HttpService receiver;
     HttpClient client(loopback());
     receiver.push(reply);
     CHECK(status_of(post(client, receiver.url())) == 200);
@@ -150,7 +151,7 @@ TEST_CASE("an answer that is not HTTP cannot be read, and the connection ends") 
       "HTTP/1.1 200 OK\r\nX: " + std::string(1 << 20, 'x') + "\r\n\r\n"};
   for (const auto& text : broken) {
     CAPTURE(text.substr(0, 80));
-    HttpReceiver receiver;
+    HttpService receiver;
     HttpClient client(loopback());
     receiver.push(raw(text, true));
     const auto result = post(client, receiver.url());
@@ -162,7 +163,7 @@ TEST_CASE("an answer that is not HTTP cannot be read, and the connection ends") 
 }
 
 TEST_CASE("ten thousand header lines are not read to their end") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   std::string text = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 10'000; ++i) text += "X-" + std::to_string(i) + ": y\r\n";
@@ -173,7 +174,7 @@ TEST_CASE("ten thousand header lines are not read to their end") {
 }
 
 TEST_CASE("a body of ten gigabytes is read to the cap, and its status counts") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   for (const int status : {200, 422}) {
     for (const bool sized : {true, false}) {
@@ -191,7 +192,7 @@ TEST_CASE("a body of ten gigabytes is read to the cap, and its status counts") {
 }
 
 TEST_CASE("a compressed body stays as it came") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   auto reply = Reply::with_status(422, "\x1f\x8b not really gzip");
   reply.headers = {{"Content-Encoding", "gzip"}};
@@ -200,7 +201,7 @@ TEST_CASE("a compressed body stays as it came") {
 }
 
 TEST_CASE("a chunked answer is put together") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   auto reply = Reply::with_status(422, "more than seven bytes");
   reply.chunked = true;
@@ -211,7 +212,7 @@ TEST_CASE("a chunked answer is put together") {
 }
 
 TEST_CASE("silence and trickling end at the deadline as a lost answer") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto trickle = Reply::with_status(200, "x");
   trickle.byte_interval = 30ms;
   auto late = Reply::with_status(200);
@@ -231,7 +232,7 @@ TEST_CASE("silence and trickling end at the deadline as a lost answer") {
 }
 
 TEST_CASE("an answer that breaks off is believed when it says no, not when it says yes") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   for (const auto& [status, known] :
        std::vector<std::pair<std::string, int>>{{"422", 422}, {"200", 0}}) {
@@ -245,7 +246,7 @@ TEST_CASE("an answer that breaks off is believed when it says no, not when it sa
 }
 
 TEST_CASE("an answer before the body was read is believed when it says no, not when it says yes") {
-  HttpReceiver receiver;
+  HttpService receiver;
   const std::string body(64 << 20, 'x');  // more than the sockets hold
   for (const auto& [status, known] : std::vector<std::pair<int, int>>{{413, 413}, {200, 0}}) {
     HttpClient client(loopback());
@@ -259,7 +260,7 @@ TEST_CASE("an answer before the body was read is believed when it says no, not w
 }
 
 TEST_CASE("a receiver that never takes the whole request does not have it") {
-  HttpReceiver receiver;
+  HttpService receiver;
   const std::string body(64 << 20, 'x');
   auto hang = Reply::doing(Reply::Act::answer_before_body);
   hang.delay = 60s;
@@ -274,7 +275,7 @@ TEST_CASE("a receiver that never takes the whole request does not have it") {
 TEST_CASE("nothing listening means not sent") {
   unsigned short port = 0;
   {
-    const HttpReceiver receiver;
+    const HttpService receiver;
     port = receiver.port();
   }
   HttpClient client(loopback());
@@ -284,7 +285,7 @@ TEST_CASE("nothing listening means not sent") {
 }
 
 TEST_CASE("a process without file descriptors left has not sent, and goes on when it has some") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   CHECK(status_of(post(client, receiver.url())) == 200);
   receiver.close_connections();
@@ -300,7 +301,7 @@ TEST_CASE("a process without file descriptors left has not sent, and goes on whe
 }
 
 TEST_CASE("IPv6 is spoken, and a dead first address does not stand in the way of a second") {
-  HttpReceiver receiver({.ipv6 = true});
+  HttpService receiver({.ipv6 = true});
   HttpClient direct(loopback());
   CHECK(status_of(post(direct, receiver.url())) == 200);
 
@@ -323,7 +324,7 @@ TEST_CASE("a name that cannot be looked up means not sent, within the deadline")
 }
 
 TEST_CASE("a name that leads to a private address is refused at connect") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClientConfig config;
   std::string address = "127.0.0.1";
   config.lookup = [&](const std::string&, auto) { return std::vector<std::string>{address}; };
@@ -347,7 +348,7 @@ TEST_CASE("a name that leads to a private address is refused at connect") {
 // FAULTS 51: what a name leads to is judged when it is connected to, and what was judged is what is
 // connected to.
 TEST_CASE("a name that led to public addresses at start and leads to a private one is refused") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClientConfig config;
   std::vector<std::string> leads_to{"93.184.216.34", "2606:2800:220:1::1"};
   int lookups = 0;
@@ -369,7 +370,7 @@ TEST_CASE("a name that led to public addresses at start and leads to a private o
 }
 
 TEST_CASE("a name is looked up once a connection: no second answer slips in after the check") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClientConfig config;
   config.allow_private = true;
   int lookups = 0;
@@ -387,7 +388,7 @@ TEST_CASE("a name is looked up once a connection: no second answer slips in afte
 TEST_CASE("TLS is spoken with a receiver whose certificate holds") {
   const CertificateAuthority authority;
   const auto leaf = authority.issue({.dns_names = {"hook.example"}, .ip_addresses = {"127.0.0.1"}});
-  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  HttpService receiver({.certificate = leaf.certificate, .key = leaf.key});
   const TextFile ca(authority.certificate());
   auto config = loopback();
   config.ca_file = ca.path();
@@ -408,7 +409,7 @@ TEST_CASE("TLS is spoken with a receiver whose certificate holds") {
 TEST_CASE("over TLS too an early no is believed, an early yes is not, and the deadline holds") {
   const CertificateAuthority authority;
   const auto leaf = authority.issue({.ip_addresses = {"127.0.0.1"}});
-  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  HttpService receiver({.certificate = leaf.certificate, .key = leaf.key});
   const TextFile ca(authority.certificate());
   auto config = loopback();
   config.ca_file = ca.path();
@@ -446,8 +447,8 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
   config.ca_file = ca.path();
   config.lookup = [](const std::string&, auto) { return std::vector<std::string>{"127.0.0.1"}; };
   for (const auto& [reason, certificate] : bad) {
-    CAPTURE(reason);
-    HttpReceiver receiver({.certificate = certificate.certificate, .key = certificate.key});
+    INFO(std::string(reason));
+    HttpService receiver({.certificate = certificate.certificate, .key = certificate.key});
     HttpClient client(config);
     const auto result = post(client, receiver.url());
     CHECK(failure_of(result) == Failure::refused);
@@ -455,7 +456,7 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
     CHECK(receiver.request_count() == 0);
   }
   const auto leaf = authority.issue(other);
-  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  HttpService receiver({.certificate = leaf.certificate, .key = leaf.key});
   HttpClient client(config);
   const auto result = post(client, "https://hook.example:" + std::to_string(receiver.port()) + "/");
   CHECK(failure_of(result) == Failure::refused);
@@ -465,7 +466,7 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
 TEST_CASE("an authority nobody configured is not trusted") {
   const CertificateAuthority authority;
   const auto leaf = authority.issue({.ip_addresses = {"127.0.0.1"}});
-  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  HttpService receiver({.certificate = leaf.certificate, .key = leaf.key});
   HttpClient client(loopback());
   CHECK(failure_of(post(client, receiver.url())) == Failure::refused);
 }
@@ -477,20 +478,20 @@ TEST_CASE("TLS 1.0 and 1.1 are not spoken") {
   auto config = loopback();
   config.ca_file = ca.path();
   for (const int version : {0x0301, 0x0302}) {
-    HttpReceiver receiver(
+    HttpService receiver(
         {.certificate = leaf.certificate, .key = leaf.key, .tls_version_max = version});
     HttpClient client(config);
     CHECK(failure_of(post(client, receiver.url())) == Failure::not_sent);
     CHECK(receiver.request_count() == 0);
   }
-  HttpReceiver receiver(
+  HttpService receiver(
       {.certificate = leaf.certificate, .key = leaf.key, .tls_version_max = 0x0303});
   HttpClient client(config);
   CHECK(status_of(post(client, receiver.url())) == 200);
 }
 
 TEST_CASE("a plain server asked for TLS, and one that hangs in the handshake, mean not sent") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   const auto https = "https://127.0.0.1:" + std::to_string(receiver.port()) + "/";
   const auto began = Clock::now();

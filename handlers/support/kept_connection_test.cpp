@@ -1,15 +1,16 @@
 // A connection that carries more than its answers: what came unasked answers no request.
 #include <doctest/doctest.h>
 
+#include "lab/http/http_service.hpp"
 #include "support/certificates.hpp"
 #include "support/http_client.hpp"
-#include "support/http_receiver.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/process.hpp"
 
 #include <fstream>
 
 using namespace std::chrono_literals;
 using namespace seriatim::handlers;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 
 namespace {
@@ -22,7 +23,7 @@ HttpClientConfig loopback() {
   return config;
 }
 
-int post(HttpClient& client, const HttpReceiver& receiver) {
+int post(HttpClient& client, const HttpService& receiver) {
   const auto deadline = std::chrono::steady_clock::now() + 10s;
   const auto result = client.post({parse_url(receiver.url()), {}, "{}"}, deadline);
   const auto* answer = std::get_if<HttpAnswer>(&result);
@@ -32,7 +33,7 @@ int post(HttpClient& client, const HttpReceiver& receiver) {
 }  // namespace
 
 TEST_CASE("a second answer that comes before the next request does not answer it") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   receiver.push({Reply::with_status(200), Reply::with_status(422)});
   CHECK(post(client, receiver) == 200);
@@ -42,7 +43,7 @@ TEST_CASE("a second answer that comes before the next request does not answer it
 }
 
 TEST_CASE("a second answer behind the first does not answer the next request") {
-  HttpReceiver receiver;
+  HttpService receiver;
   HttpClient client(loopback());
   auto twice = Reply::with_status(200);
   twice.unasked = late_yes;
@@ -55,7 +56,7 @@ TEST_CASE("a second answer behind the first does not answer the next request") {
 TEST_CASE("over TLS a second answer does not answer the next request either") {
   const CertificateAuthority authority;
   const auto leaf = authority.issue({.ip_addresses = {"127.0.0.1"}});
-  HttpReceiver receiver({.certificate = leaf.certificate, .key = leaf.key});
+  HttpService receiver({.certificate = leaf.certificate, .key = leaf.key});
   const TemporaryFolder folder;
   auto config = loopback();
   config.ca_file = folder.path() / "ca.pem";
@@ -73,7 +74,7 @@ TEST_CASE("over TLS a second answer does not answer the next request either") {
 }
 
 TEST_CASE("keep_alive = false: a connection a request, and the receiver is asked to close it") {
-  HttpReceiver receiver;
+  HttpService receiver;
   auto config = loopback();
   config.keep_alive = false;
   HttpClient client(config);

@@ -111,7 +111,8 @@ TEST_CASE("Retry-After is read as seconds or a date, and nothing else") {
       {std::string("5\0", 2), std::nullopt},
       {std::string(100'000, '9'), std::nullopt}};
   for (const auto& [text, wait] : table) {
-    CAPTURE(std::string(text));
+    const auto shown = std::string(text);
+    CAPTURE(shown);
     CHECK(parse_retry_after(text, now) == wait);
   }
 }

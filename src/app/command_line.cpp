@@ -8,9 +8,6 @@
 #include "app/verb_examples.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
-#ifdef SERIATIM_LAB
-#include "bench/bench.hpp"
-#endif
 
 namespace seriatim::app {
 
@@ -44,19 +41,23 @@ class Parser {
     add_adopt();
     add_append();
     add_demo();
-    add_lab();
+    add_lab("torture", "Try to make a staging server and relays lose, reorder or repeat a row");
+    add_lab("bench", "Measure how fast this machine can be, and how near to that the relay comes");
     add_verb<VersionVerb>("version", "Tell this program's version", "");
   }
 
   std::variant<Command, Answer> parse(int count, const char* const* arguments) {
     if (auto answer = unknown_verb(count, arguments)) return *answer;
+    raw_.assign(arguments + 1, arguments + count);
     try {
       app_.parse(count, arguments);
       return command_;
     } catch (const CLI::CallForHelp&) {
       return Answer{app_.help(), Exit::done};
     } catch (const CLI::ParseError& error) {
-      return Answer{usage_error(error.what()), Exit::usage};
+      std::string verb;
+      for (const auto* sub : app_.get_subcommands()) verb = ' ' + sub->get_name();
+      return Answer{usage_error(verb, error.what()), Exit::usage};
     }
   }
 
@@ -351,115 +352,12 @@ class Parser {
     sub->add_flag("--keep", verb->keep, "Leave database, configuration and logs for a look around");
   }
 
-#ifdef SERIATIM_LAB
-  void add_lab() {
-    add_torture();
-    add_bench();
+  /// Whatever follows is read by seriatim-lab, --help too.
+  void add_lab(const std::string& name, const std::string& description) {
+    auto* sub = app_.add_subcommand(name, description)->group("Verbs")->prefix_command();
+    sub->set_help_flag();
+    sub->callback([this] { command_.verb = LabVerb{raw_}; });
   }
-
-  void add_torture() {
-    auto [sub, verb] = add_verb<TortureVerb>(
-        "torture", "Try to make a staging server and relays lose, reorder or repeat a row",
-        torture_examples);
-    sub->add_option("--database", verb->database,
-                    "URL, or \"embedded\" for a private server\n"
-                    "(default: the configuration's, else DATABASE_URL)")
-        ->type_name("URL");
-    const auto number = [sub = sub](const char* name, unsigned& value, unsigned max,
-                                    const std::string& description) {
-      sub->add_option(name, value, description + " (" + std::to_string(value) + ')')
-          ->check(CLI::Range(1U, max).description(""))
-          ->type_name("N");
-    };
-    sub->add_option("--minutes", verb->minutes, "How long producers and faults go on (1)")
-        ->check(CLI::Range(0.05, 1'440.0).description(""))
-        ->type_name("N");
-    sub->add_option("--seed", verb->seed, "What all is drawn from (default: another each time)")
-        ->check(CLI::Range(0.0, 1e18).description(""))
-        ->type_name("N");
-    number("--producers", verb->producers, 64, "Concurrent writers");
-    number("--relays", verb->relays, 16, "Relay programs");
-    number("--lanes", verb->lanes, 16, "Lanes of each process");
-    add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
-    add_fault_flags(sub, *verb);
-    sub->add_flag("--keep", verb->keep, "Leave the schema and logs, also of a clean run");
-    sub->add_option("--relay-program", verb->relay_program)->group("");
-  }
-
-  static void add_fault_flags(CLI::App* sub, TortureVerb& verb) {
-    sub->add_flag("--kill", verb.kill, "kill -9 of relays");
-    sub->add_flag("--freeze", verb.freeze, "SIGSTOP of relays until they are replaced, SIGCONT");
-    sub->add_flag("--terminate-backends", verb.terminate_backends,
-                  "pg_terminate_backend of relays and producers");
-    sub->add_flag("--restart-server", verb.restart_server,
-                  "Crash and restart of the server: embedded, or by --restart-command");
-    sub->add_option("--restart-command", verb.restart_command,
-                    "Shell command that crashes the server and starts it again")
-        ->type_name("COMMAND");
-    sub->add_flag("--net", verb.net,
-                  "Bad networks: latency, loss, resets, black holes, half-open\n"
-                  "connections, lost COMMIT answers, before database and receiver");
-    sub->add_flag("--all-faults", verb.all_faults, "All of these that are possible");
-  }
-
-  void add_bench() {
-    auto [sub, verb] = add_verb<BenchVerb>(
-        "bench", "Measure how fast this machine can be, and how near to that the relay comes",
-        bench_examples);
-    std::string names;
-    for (const auto& name : bench::names()) names += (names.empty() ? "" : " | ") + name;
-    sub->add_option("NAME", verb->name, names)
-        ->required()
-        ->check(CLI::IsMember(bench::names()).description(""))
-        ->type_name("");
-    const auto number = [sub = sub](const char* name, auto& value, double least, double most,
-                                    const std::string& description) {
-      sub->add_option(name, value, description)
-          ->check(CLI::Range(least, most).description(""))
-          ->type_name("N");
-    };
-    sub->add_option("--database", verb->database,
-                    "URL of a server where this role may make a database\n"
-                    "(default: a private server)")
-        ->type_name("URL");
-    number("--rows", verb->rows, 10, 1e9, "Rows of a repeat (default: by bench)");
-    number("--repeats", verb->repeats, 1, 1'000, "Repeats, median told (5)");
-    number("--batch", verb->batch, 1, 100'000,
-           "batch_rows and commit_every of null and sql (1000)");
-    number("--seconds", verb->seconds, 1, 3'600,
-           "latency: of a figure, and as long for each of its limits (1);\n"
-           "idle: twice as long for a figure (5)");
-    add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
-    add_word(sub, "--read-ahead", verb->read_ahead, {"on", "off"});
-    number("--waiting", verb->waiting, 0, 1e9, "null: further rows that wait (0)");
-    number("--delivered", verb->delivered, 0, 1e9, "null: rows delivered before (0)");
-    number("--partitions", verb->partitions, 1, 1'000, "Partitions of the table (1)");
-    number("--connections", verb->connections, 0, 10'000, "Idle connections beside (0)");
-    number("--max-connections", verb->max_connections, 0, 20'000,
-           "max_connections of a private server, at least\n(default: as many as are needed)");
-    add_verb<BenchRelayVerb>("bench-relay", "", "").first->group("");
-  }
-
-  static void add_word(CLI::App* sub, const std::string& name, std::string& value,
-                       const std::vector<std::string>& choices) {
-    std::string description;
-    for (const auto& choice : choices) description += (description.empty() ? "" : " | ") + choice;
-    const auto check = [choices, description](const std::string& text) {
-      const bool known = std::count(choices.begin(), choices.end(), text) > 0;
-      return known ? std::string() : "must be one of " + description;
-    };
-    sub->add_option(name, value, description + " (" + value + ')')
-        ->check(CLI::Validator(check, ""))
-        ->type_name("WORD");
-  }
-#else
-  /// Whatever options they are given: `perform` says where to get them.
-  void add_lab() {
-    const char* where = "Left out of this program; `./run build release` makes one that has it";
-    add_verb<TortureVerb>("torture", where, "").first->prefix_command();
-    add_verb<BenchVerb>("bench", where, "").first->prefix_command();
-  }
-#endif
 
   std::vector<std::string> verbs() const {
     std::vector<std::string> names;
@@ -478,14 +376,8 @@ class Parser {
                   Exit::usage};
   }
 
-  std::string usage_error(const std::string& what) const {
-    std::string verb;
-    for (const auto* sub : app_.get_subcommands()) verb = ' ' + sub->get_name();
-    return "seriatim" + verb + ": " + printable(what, 1'000) + "\nsee: seriatim" + verb +
-           " --help\n";
-  }
-
   CLI::App app_{about, "seriatim"};
+  std::vector<std::string> raw_;
   Command command_;
 };
 

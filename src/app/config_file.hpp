@@ -7,7 +7,7 @@
 
 #include "app/environment.hpp"
 #include "app/secrets.hpp"
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "seriatim/registry.hpp"
 
 namespace seriatim::app {

@@ -62,7 +62,8 @@ const std::string& Context::database_url() {
   if (!database_url_.empty()) return database_url_;
   const auto url = configured_url();
   if (url == embedded_url) {
-    embedded_ = std::make_unique<EmbeddedDatabase>(fs::path(file_).parent_path() / ".seriatim");
+    embedded_ =
+        std::make_unique<embedded::EmbeddedDatabase>(fs::path(file_).parent_path() / ".seriatim");
     database_url_ = embedded_->url();
   } else {
     database_url_ = url;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/config_file.hpp"
-#include "app/embedded_database.hpp"
 #include "app/secrets.hpp"
-#include "postgres/admin.hpp"
+#include "embedded/embedded_database.hpp"
+#include "postgres/admin/admin.hpp"
 
 namespace seriatim::app {
 
@@ -53,7 +53,7 @@ class Context {
   std::string file_;
   HandlerRegistry handlers_;
   std::optional<AppConfig> config_;
-  std::unique_ptr<EmbeddedDatabase> embedded_;
+  std::unique_ptr<embedded::EmbeddedDatabase> embedded_;
   std::string database_url_;
 };
 

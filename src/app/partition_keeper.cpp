@@ -1,7 +1,7 @@
 #include "app/partition_keeper.hpp"
 
 #include "app/signals.hpp"
-#include "postgres/prune.hpp"
+#include "postgres/admin/prune/prune.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {

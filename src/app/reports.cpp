@@ -13,7 +13,6 @@ namespace {
 
 using postgres::Finding;
 using postgres::LaneReport;
-using postgres::PeekedRow;
 
 constexpr std::size_t id_bytes_max = 64;
 constexpr std::size_t payload_bytes_max = 4'000;

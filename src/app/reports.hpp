@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/admin.hpp"
-#include "postgres/check.hpp"
-#include "postgres/prune.hpp"
-#include "postgres/row_report.hpp"
+#include "postgres/admin/admin.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/prune/prune.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 
 namespace seriatim::app {
 

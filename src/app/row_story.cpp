@@ -38,7 +38,7 @@ std::string by_whom(const RowReport::Act& act) {
 std::string standstill(const RowReport& row) {
   const auto& report = *row.lane;
   switch (report.lane.state) {
-    case LaneState::halted: return explanations(report.lane).front();
+    case LaneState::halted:
     case LaneState::retrying: return explanations(report.lane).front();
     case LaneState::paused:
       return row.act ? "paused " + by_whom(*row.act) : "paused by an operator";

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/row_report.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 
 namespace seriatim::app {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "postgres/shell_word.hpp"
+#include "postgres/wire/shell_word.hpp"
 
 namespace seriatim::app {
 

@@ -56,16 +56,6 @@ inline constexpr const char* prune_examples =
     "that is parked, or that a ledger does not know as delivered or set aside. Ctrl-C ends it\n"
     "between two batches. Exit 1 where rows were found that were never delivered.";
 
-inline constexpr const char* torture_examples =
-    "  seriatim torture --database embedded --minutes 2 --all-faults\n"
-    "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
-    "  seriatim torture --database \"$URL\" --restart-server \\\n"
-    "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
-    "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "
-    "row\n"
-    "was lost, reordered or repeated (exit 1) or --keep is given. Never point it at "
-    "production.";
-
 inline constexpr const char* adopt_examples =
     "  seriatim adopt booking_sms --reason 'failed over to db2, ticket 17'\n"
     "  seriatim adopt sms --from booking_sms      the process was renamed\n"
@@ -73,15 +63,5 @@ inline constexpr const char* adopt_examples =
     "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED when its cursor was kept for another\n"
     "server, timeline, database, table or order. Rows may be missing or come again there:\n"
     "look first, then adopt. What was noted and what is now are shown and journalled.";
-
-inline constexpr const char* bench_examples =
-    "  seriatim bench null\n"
-    "  seriatim bench null --rows 1000000 --order id --json\n"
-    "  seriatim bench http --database postgresql://postgres@staging/postgres\n\n"
-    "null: a handler that does nothing; http: a local receiver; kafka: librdkafka's mock of a\n"
-    "cluster; sql: a read model; latency: commit to call; idle: what lanes at rest cost.\n"
-    "Each is taken in turns with its limit, the barest loop that does the same without any\n"
-    "promise. Works in a database of its own, which it removes, on a private server or on\n"
-    "--database; measure on a quiet machine.";
 
 }  // namespace seriatim::app

@@ -11,7 +11,7 @@ namespace seriatim::core {
 namespace {
 
 /// Between two looks of any two instances. A look costs the server 3 ms where it has a thousand
-/// connections (bench/roster.sh): a third of a core.
+/// connections (docs/scaling.md): a third of a core.
 constexpr milliseconds look_spacing{10};
 
 }  // namespace

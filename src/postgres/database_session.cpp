@@ -1,5 +1,5 @@
-#include "postgres/connection.hpp"
-#include "postgres/lent_transaction.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/lent_transaction.hpp"
 #include "seriatim/postgres.hpp"
 
 namespace seriatim {

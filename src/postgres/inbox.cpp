@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "seriatim_sql.hpp"
+#include "sql/source.hpp"
 
 namespace seriatim {
 
@@ -76,7 +76,7 @@ void Inbox::commit() try { session_->commit(); } catch (const SourceBroken& refu
 bool Inbox::once(const std::string& event_id, const Effect& effect) try {
   auto& session = this->session();
   EffectTransaction transaction(session.begin());
-  const auto first = transaction.run(std::string(sql::inbox_take), {consumer_, event_id});
+  const auto first = transaction.run(std::string(sql::source::inbox_take), {consumer_, event_id});
   if (first.rows.at(0).at(0) != "t") {
     session.rollback();
     return false;
@@ -99,7 +99,7 @@ std::size_t Inbox::prune(std::chrono::hours older_than) try {
   for (std::size_t rows = prune_rows; rows == prune_rows; pruned += rows) {
     auto& session = this->session();
     EffectTransaction transaction(session.begin());
-    const auto answer = transaction.run(std::string(sql::inbox_forget),
+    const auto answer = transaction.run(std::string(sql::source::inbox_forget),
                                         {consumer_, age, std::to_string(prune_rows)});
     commit();
     rows = std::stoul(answer.rows.at(0).at(0).value());

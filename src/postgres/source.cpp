@@ -4,22 +4,22 @@
 
 #include "core/fence.hpp"
 #include "core/lane.hpp"
-#include "postgres/audit_pass.hpp"
-#include "postgres/connection.hpp"
-#include "postgres/cursor_memory.hpp"
-#include "postgres/cursor_repository.hpp"
-#include "postgres/identity.hpp"
-#include "postgres/late_look.hpp"
-#include "postgres/lent_transaction.hpp"
-#include "postgres/parked_rows.hpp"
-#include "postgres/poll_source.hpp"
-#include "postgres/read_ahead.hpp"
-#include "postgres/roster.hpp"
-#include "postgres/setup_recheck.hpp"
-#include "postgres/table.hpp"
-#include "postgres/wake_up.hpp"
+#include "postgres/admin/check/setup_recheck.hpp"
+#include "postgres/auditor/audit_pass.hpp"
+#include "postgres/reader/poll_source.hpp"
+#include "postgres/reader/read_ahead.hpp"
+#include "postgres/reader/wake_up.hpp"
+#include "postgres/store/cursor_memory.hpp"
+#include "postgres/store/cursor_repository.hpp"
+#include "postgres/store/late_look.hpp"
+#include "postgres/store/parked_rows.hpp"
+#include "postgres/store/roster.hpp"
+#include "postgres/table/identity.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/lent_transaction.hpp"
 #include "seriatim/postgres.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/source.hpp"
 
 namespace seriatim {
 
@@ -46,7 +46,8 @@ class ReaderBeside final : public ReadAhead::Reader {
                const SourceConfig& source, int other, const std::string& other_began)
       : connection_(url, connection_options(lane, config)),
         poll_(connection_, resolve_table(connection_, source), source, lane) {
-    const auto same = connection_.run(sql::same_server, {std::to_string(other), other_began});
+    const auto same =
+        connection_.run(sql::source::same_server, {std::to_string(other), other_began});
     if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
   }
   Round read(const Position& after, unsigned rows_max, bool more) override {
@@ -90,7 +91,7 @@ class PostgresSession final : public LaneSession {
     if (source.late_rows == OnLateRow::deliver)
       late_look_.emplace(connection_, table_, source, lane);
     if (!config.read_ahead || !connection_.direct()) return;
-    const auto began = connection_.run(sql::own_backend)[0][0].as<std::string>();
+    const auto began = connection_.run(sql::source::own_backend)[0][0].as<std::string>();
     read_ahead_ = std::make_unique<ReadAhead>(
         [=, pid = connection_.backend_pid()] {
           return std::make_unique<ReaderBeside>(url, lane, config, source, pid, began);

@@ -273,7 +273,8 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
        "s.toml:9: process.handler.timeout: must be a duration …"},
   };
   for (const auto& [text, problem] : cases) {
-    CAPTURE(text);
+    const auto& shown = text;
+    CAPTURE(shown);
     const auto told = problems_of(text);
     const auto cut = problem.find("…");
     CHECK(told.substr(0, cut) == problem.substr(0, cut));

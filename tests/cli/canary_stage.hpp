@@ -75,7 +75,7 @@ class CanaryStage : public Stage {
   static constexpr const char* webhook_secret = "whsec_Y2FuYXJ5LWNhbmFyeS1jYW5hcnktY2FuYXJ5";
 
   CanaryStage() {
-    receiver.reply_with([](const ReceivedRequest& request) { return echo(request); });
+    receiver.reply_with([](const lab::ReceivedRequest& request) { return echo(request); });
     append(2);
   }
 
@@ -114,12 +114,12 @@ class CanaryStage : public Stage {
         "    FROM pg_stat_activity WHERE pid <> pg_backend_pid()))");
   }
 
-  HttpReceiver receiver;
+  lab::HttpService receiver;
   PasswordRole role{database};
 
  private:
   /// A careless receiver: it tells everybody what it was sent and what it keeps.
-  static Reply echo(const ReceivedRequest& request) {
+  static lab::Reply echo(const lab::ReceivedRequest& request) {
     std::string body = "echo: " + request.target;
     for (const auto& [name, value] : request.headers) {
       if (name == "Authorization" || name.starts_with("X-"))
@@ -127,7 +127,7 @@ class CanaryStage : public Stage {
     }
     body += std::string(" signed with ") + webhook_secret + " or " +
             std::string(webhook_secret).substr(6);
-    return Reply::with_status(503, body);
+    return lab::Reply::with_status(503, body);
   }
 };
 

@@ -7,6 +7,7 @@
 #include "cli/canary_stage.hpp"
 #include "support/certificates.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -94,7 +95,7 @@ TEST_SUITE("canary secrets") {
   TEST_CASE("a receiver whose certificate does not hold gets none told about it") {
     CanaryStage stage;
     const auto certificate = self_signed({.dns_names = {}, .ip_addresses = {"127.0.0.1"}});
-    HttpReceiver imposter({.certificate = certificate.certificate, .key = certificate.key});
+    HttpService imposter({.certificate = certificate.certificate, .key = certificate.key});
     stage.configure(
         stage.role.url(),
         "kind = \"http\"\nallow_private = true\nurl = \"https://robot:canary@127.0.0.1:" +

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 using namespace std::chrono_literals;

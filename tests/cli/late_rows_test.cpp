@@ -6,6 +6,7 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 
 namespace {
@@ -29,7 +30,7 @@ struct LateStage : Stage {
   [[nodiscard]] boost::json::value audit() const {
     return boost::json::parse(seriatim({"audit", "p", "--json"}).out);
   }
-  HttpReceiver receiver;
+  HttpService receiver;
 };
 
 }  // namespace

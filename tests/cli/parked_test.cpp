@@ -6,13 +6,14 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 
 namespace {
 
 /// Rows 1 to 4 of customers 7 and 8 in turn; the receiver refuses row 1.
 struct ParkedStage : Stage {
-  HttpReceiver receiver;
+  HttpService receiver;
 
   explicit ParkedStage(const std::string& on_poison = "park_key") {
     database.run(

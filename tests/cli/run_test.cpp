@@ -9,6 +9,7 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -21,7 +22,7 @@ struct HangingStage : Stage {
     configure(process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));
     append();
   }
-  HttpReceiver receiver;
+  HttpService receiver;
 };
 
 void check_delivers(Stage& stage, const Process::Options& options) {
@@ -111,7 +112,7 @@ TEST_SUITE("run") {
 
   TEST_CASE("sixteen file descriptors are enough for a webhook and its database") {
     Stage stage;
-    HttpReceiver receiver;
+    HttpService receiver;
     stage.configure(
         Stage::process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));
     auto options = stage.options();
@@ -149,7 +150,7 @@ TEST_SUITE("run") {
 
   TEST_CASE("SIGTERM lets the call in hand finish, and its row counts") {
     Stage stage;
-    HttpReceiver receiver;
+    HttpService receiver;
     Reply slow = Reply::with_status(200);
     slow.delay = 500ms;
     receiver.reply_with(slow);
@@ -170,7 +171,7 @@ TEST_SUITE("run") {
     for (const int number : {SIGHUP, SIGTERM}) {
       CAPTURE(number);
       Stage stage;
-      HttpReceiver receiver;
+      HttpService receiver;
       Reply slow = Reply::with_status(200);
       slow.delay = 500ms;
       receiver.reply_with(slow);

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
 

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 
@@ -72,7 +71,8 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
        "--restart-server needs --restart-command"},
   };
   for (const auto& [arguments, told] : cases) {
-    CAPTURE(told);
+    const auto& shown = told;
+    CAPTURE(shown);
     const auto ended = command(arguments);
     CHECK(ended.code == 2);
     CHECK(ended.out.empty());
@@ -147,6 +147,27 @@ TEST_CASE("init --print needs no database") {
   const auto ended = command({"init", "--print"});
   CHECK(ended.code == 0);
   CHECK(contains(ended.out, "CREATE TABLE seriatim.cursor"));
+}
+
+TEST_CASE("torture and bench say which package has them if their program is missing") {
+  const TemporaryFolder folder;
+  const auto alone = folder.path() / "seriatim";
+  std::filesystem::copy_file(SERIATIM_PROGRAM, alone);
+  Process::Options options;
+  options.environment["PATH"] = "/usr/bin:/bin";
+  for (const char* verb : {"torture", "bench"}) {
+    CAPTURE(verb);
+    const auto ended = run({alone.string(), verb, "--help"}, options);
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    CHECK(contains(ended.err, std::string("seriatim ") + verb + ": the program seriatim-lab"));
+    CHECK(contains(ended.err, "Install the package seriatim-lab"));
+    options.environment["PATH"] =
+        std::filesystem::path(SERIATIM_PROGRAM).parent_path().string() + ":/usr/bin:/bin";
+    CHECK(contains(run({alone.string(), verb, "--help"}, options).out,
+                   std::string("Usage: seriatim ") + verb));
+    options.environment["PATH"] = "/usr/bin:/bin";
+  }
 }
 
 TEST_CASE("output that cannot be written is a failure, not silence") {

@@ -6,6 +6,7 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -125,7 +126,7 @@ TEST_SUITE("verbs") {
 
   TEST_CASE("a poison row halts, status says 3 and what to do, skip sets it aside, it goes on") {
     Stage stage;
-    HttpReceiver receiver;
+    HttpService receiver;
     receiver.push(Reply::with_status(200));
     receiver.push(Reply::with_status(422, "number not in service"));
     stage.configure(
@@ -160,7 +161,7 @@ TEST_SUITE("verbs") {
 
   TEST_CASE("retry tries the halted row again, once it is mended") {
     Stage stage;
-    HttpReceiver receiver;
+    HttpService receiver;
     receiver.push(Reply::with_status(400));
     stage.configure(
         Stage::process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));

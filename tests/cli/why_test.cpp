@@ -6,6 +6,7 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -19,7 +20,7 @@ struct WhyStage : Stage {
   [[nodiscard]] boost::json::value json(const std::string& id) const {
     return boost::json::parse(seriatim({"why", "p", id, "--json"}).out);
   }
-  HttpReceiver receiver;
+  HttpService receiver;
 };
 
 /// Rows of two keys, one a lane; the first lane stands at the barrier.

@@ -37,7 +37,8 @@ std::unique_ptr<Handler> make_handler(void (*register_kind)(HandlerRegistry&),
   register_kind(registry);
   auto table = std::make_shared<Options::Table>();
   for (const auto& [key, option] : broker.options()) {
-    std::visit([&](const auto& data) { table->values.emplace(key, value_of(data)); }, option);
+    auto& value = table->values[key];
+    std::visit([&](const auto& data) { value = value_of(data); }, option);
   }
   Problems problems;
   Options options(table, problems);

@@ -134,7 +134,8 @@ TEST_SUITE("relay") {
     };
     for (const auto& [answer, detail] : broken) {
       for (const bool types : {false, true}) {  // with them a row not handed over follows the two
-        CAPTURE(detail);
+        const auto& shown = detail;
+        CAPTURE(shown);
         CAPTURE(types);
         auto source = std::make_shared<MemorySource>();
         auto sound_source = std::make_shared<MemorySource>();

@@ -7,7 +7,6 @@
 
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 namespace fs = std::filesystem;

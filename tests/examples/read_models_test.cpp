@@ -11,7 +11,6 @@
 #include "support/kafka_reader.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/relay_program.hpp"
 
@@ -70,7 +70,7 @@ struct CrashStage {
   /// "1 2 2 3": the rows by their sequence numbers, in the order of the calls. Every call of one
   /// row must have been the same, and no call of an earlier holder come after one of a later.
   [[nodiscard]] std::string calls() const {
-    std::map<std::string, ReceivedRequest> first;
+    std::map<std::string, lab::ReceivedRequest> first;
     std::string text;
     unsigned long epoch = 0;
     for (const auto& request : receiver.requests()) {
@@ -101,7 +101,7 @@ struct CrashStage {
   }
 
   TestDatabase database;
-  HttpReceiver receiver;
+  lab::HttpService receiver;
   TemporaryFolder folder;
 
  private:

@@ -5,13 +5,14 @@
 #include <fstream>
 
 #include "cli/stage.hpp"
-#include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
-#include "seriatim_sql.hpp"
+#include "embedded/embedded_server.hpp"
+#include "postgres/admin/migrate.hpp"
+#include "sql/migrations.hpp"
 #include "support/relay_program.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
-using seriatim::postgres::EmbeddedServer;
+using seriatim::embedded::EmbeddedServer;
 namespace fs = std::filesystem;
 
 namespace {
@@ -57,7 +58,7 @@ TEST_SUITE("damage and versions") {
     server.stop(EmbeddedServer::Stop::fast);
     break_page(folder.path() / "server" / "data" / file, 1);
     server.start();
-    HttpReceiver receiver;
+    HttpService receiver;
     RelayProgram relay(folder, "relay",
                        database_section(server.url()) +
                            http_process("by_id", "public.t", "id", receiver.url()) +
@@ -118,7 +119,7 @@ TEST_SUITE("damage and versions") {
 
   TEST_CASE("init and changes of the cursor's table under load: every row once, in order") {
     Stage stage;
-    HttpReceiver receiver;
+    HttpService receiver;
     stage.configure(
         Stage::process("kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\""));
     Process relay(Stage::command({"run"}), stage.options());

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "lab/proxy/fault_proxy.hpp"
 #include "seriatim/postgres.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/postgres_fixture.hpp"
-#include "support/temporary_folder.hpp"
-#include "torture/proxy/fault_proxy.hpp"
+#include "support/process.hpp"
 
 using namespace seriatim;
 using namespace std::chrono_literals;
@@ -114,7 +114,7 @@ TEST_SUITE("faults of the database") {
 
   TEST_CASE("the server is restarted with -m immediate: it goes on after the committed cursor") {
     const testing::TemporaryFolder folder;
-    postgres::EmbeddedServer server({folder.path() / "postgres", {}, {}});
+    embedded::EmbeddedServer server({folder.path() / "postgres", {}, {}});
     install_schema(server.url());
     testing::SqlSession(server.url())
         .run(
@@ -125,7 +125,7 @@ TEST_SUITE("faults of the database") {
     InProcessRelay relay(Outbox::source(server.url()), process(), into(log));
     for (const std::size_t rows : {50U, 100U, 150U}) {
       REQUIRE(log.wait_for_rows(rows));
-      server.stop(postgres::EmbeddedServer::Stop::immediate);
+      server.stop(embedded::EmbeddedServer::Stop::immediate);
       CHECK(relay.status->wait_for(
           [](const LaneStatus& s) { return s.state == LaneState::claiming; }));
       server.start();

@@ -7,6 +7,7 @@
 #include "faults/crash_stage.hpp"
 #include "support/dns_server.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -93,10 +94,10 @@ TEST_SUITE("faults of names") {
     stage.dns.answer(here);
     stage.start_relay();
     REQUIRE(stage.cursor_reaches(1));
-    HttpReceiverConfig config;
+    HttpServiceConfig config;
     config.port = stage.receiver.port();
     config.ipv6 = true;
-    auto elsewhere = std::make_unique<HttpReceiver>(config);
+    auto elsewhere = std::make_unique<HttpService>(config);
     elsewhere->reply_with(closing);
     stage.dns.answer({.addresses = {"::1"}});
     stage.append();

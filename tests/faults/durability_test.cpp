@@ -5,14 +5,15 @@
 #include <atomic>
 #include <set>
 
+#include "lab/http/http_service.hpp"
 #include "seriatim/postgres.hpp"
-#include "support/http_receiver.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/relay_program.hpp"
 
 using namespace seriatim;
+using namespace seriatim::lab;
 using namespace seriatim::testing;
-using postgres::EmbeddedServer;
+using embedded::EmbeddedServer;
 
 namespace {
 
@@ -95,7 +96,7 @@ class CrashingServer {
 
   TemporaryFolder folder_;
   EmbeddedServer server_;
-  HttpReceiver receiver_;
+  HttpService receiver_;
   std::unique_ptr<RelayProgram> relay_;
   std::atomic<bool> open_ = true;
   int round_ = 0;

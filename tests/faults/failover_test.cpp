@@ -2,10 +2,11 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/relay_program.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -36,7 +37,7 @@ struct Stage {
   }
 
   TestDatabase database;
-  HttpReceiver receiver;
+  HttpService receiver;
   TemporaryFolder folder;
 };
 

@@ -8,10 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/relay_program.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -99,7 +100,7 @@ struct Stage {
   }
 
   TestDatabase database;
-  HttpReceiver receiver;
+  HttpService receiver;
   TemporaryFolder folder;
   std::vector<std::unique_ptr<RelayProgram>> relays;
   long rows_ = 0;

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "faults/crash_stage.hpp"
-#include "torture/proxy/fault_proxy.hpp"
+#include "lab/proxy/fault_proxy.hpp"
 
 namespace seriatim::testing {
 

@@ -6,6 +6,7 @@
 
 #include "faults/crash_stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 
 namespace {

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "postgres/check.hpp"
-#include "postgres/connection.hpp"
+#include "lab/http/http_service.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/source.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/postgres.hpp"
-#include "support/http_receiver.hpp"
 #include "support/in_process_relay.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_fixture.hpp"
@@ -18,8 +18,8 @@
 
 using namespace seriatim;
 using namespace std::chrono_literals;
+using seriatim::lab::HttpService;
 using seriatim::testing::DeliveryLog;
-using seriatim::testing::HttpReceiver;
 using seriatim::testing::InProcessRelay;
 using seriatim::testing::PgBouncer;
 using seriatim::testing::RelayProgram;
@@ -268,7 +268,7 @@ TEST_SUITE("PgBouncer") {
     postgres::Connection connection(outbox.url(), {});
     CHECK(connection.run("SELECT 1")[0][0].as<int>() == 1);
     const TemporaryFolder folder;
-    postgres::EmbeddedServer elsewhere({folder.path() / "elsewhere", {}, {}});
+    embedded::EmbeddedServer elsewhere({folder.path() / "elsewhere", {}, {}});
     SqlSession(elsewhere.url()).run("CREATE DATABASE " + outbox.database.name());
     outbox.pooler.lead_to(elsewhere.port());
     const auto refused = [&](postgres::Connection& session, const std::string& why) {
@@ -284,7 +284,7 @@ TEST_SUITE("PgBouncer") {
       return false;
     };
     CHECK(refused(connection, "leads to another server than before"));
-    elsewhere.stop(postgres::EmbeddedServer::Stop::fast);
+    elsewhere.stop(embedded::EmbeddedServer::Stop::fast);
     const auto signal = folder.path() / "elsewhere" / "data" / "standby.signal";
     std::ofstream(signal).close();
     std::filesystem::permissions(signal, std::filesystem::perms::all);
@@ -295,7 +295,7 @@ TEST_SUITE("PgBouncer") {
 
   TEST_CASE("two relays, one holder; after kill -9 the other takes over when the lease is over") {
     Outbox outbox({.pool_mode = "transaction", .pool_size = 5, .settings = ""});
-    HttpReceiver receiver;
+    HttpService receiver;
     TemporaryFolder folder;
     const auto config = testing::database_section(outbox.url()) +
                         testing::http_process("p", "public.t", "created_at", receiver.url(),

@@ -2,10 +2,11 @@
 // waits, later rows wait behind it, and the operator gets the lane going again.
 #include <doctest/doctest.h>
 
-#include "support/http_receiver.hpp"
+#include "lab/http/http_service.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/relay_program.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -47,7 +48,7 @@ struct Stage {
   }
 
   TestDatabase database;
-  HttpReceiver receiver;
+  HttpService receiver;
   TemporaryFolder folder;
   std::string config;
 };

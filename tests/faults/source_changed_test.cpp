@@ -8,13 +8,14 @@
 #include <set>
 
 #include "cli/stage.hpp"
-#include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
+#include "embedded/embedded_server.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
-using seriatim::postgres::EmbeddedServer;
+using seriatim::embedded::EmbeddedServer;
 namespace fs = std::filesystem;
 
 namespace {
@@ -106,7 +107,7 @@ struct Desk {
     return keys;
   }
 
-  HttpReceiver receiver;
+  HttpService receiver;
   TemporaryFolder folder;
 };
 

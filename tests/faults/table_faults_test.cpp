@@ -5,6 +5,7 @@
 
 #include "cli/stage.hpp"
 
+using namespace seriatim::lab;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
@@ -37,7 +38,7 @@ struct TableStage : Stage {
                                  " FROM seriatim.cursor");
   }
 
-  HttpReceiver receiver;
+  HttpService receiver;
 };
 
 void stop(Process& relay) {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 using namespace seriatim::testing;
 namespace fs = std::filesystem;

@@ -153,24 +153,83 @@ TEST_SUITE("the house") {
     CHECK(lines(trespasses("src/runtime", {"seriatim/", "core/", "runtime/"})) == "");
   }
 
-  TEST_CASE("the PostgreSQL room sees the core, its own library and its SQL") {
-    CHECK(lines(trespasses("src/postgres", {"seriatim/", "core/", "postgres/", "pqxx/",
-                                            "boost/json", "seriatim_sql.hpp"})) == "");
+  TEST_CASE("the PostgreSQL rooms see the core, their own library and what lies below them") {
+    const std::set<std::string> below_all{"seriatim/", "core/", "pqxx/", "boost/json"};
+    const std::map<std::string, std::vector<std::string>> doors{
+        {"wire", {}},
+        {"table", {"wire"}},
+        {"reader", {"wire", "table"}},
+        {"store", {"wire", "table", "reader"}},
+        {"auditor", {"wire", "table", "reader", "store"}},
+        {"admin/reports", {"wire", "table", "reader", "store", "auditor", "admin/admin.hpp"}},
+        {"admin/acts", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
+        {"admin/check", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
+        {"admin/prune",
+         {"wire", "table", "store", "admin/admin.hpp", "admin/acts", "admin/reports"}}};
+    for (const auto& [room, seen] : doors) {
+      const auto& shown = room;
+      CAPTURE(shown);
+      auto allowed = below_all;
+      const auto let_in = [&](const std::string& other) {
+        const bool is_file = other.ends_with(".hpp");
+        allowed.insert("postgres/" + other + (is_file ? "" : "/"));
+        if (!is_file) allowed.insert("sql/" + fs::path(other).filename().string() + ".hpp");
+      };
+      let_in(room);
+      std::for_each(seen.begin(), seen.end(), let_in);
+      if (room == "admin/check") allowed.insert({"sql/admin.hpp", "sql/migrations.hpp"});
+      if (room == "admin/prune") allowed.insert({"sql/admin.hpp", "sql/check.hpp"});
+      CHECK(lines(trespasses("src/postgres/" + room, allowed)) == "");
+    }
+    auto top = below_all;
+    top.insert({"postgres/", "sql/"});
+    CHECK(lines(trespasses("src/postgres", top)) == "");
+  }
+
+  TEST_CASE("a folder that has rooms holds a dozen files at most") {
+    for (const char* folder : {"src/postgres", "src/postgres/admin"}) {
+      CAPTURE(folder);
+      CHECK(std::count_if(fs::directory_iterator(root / folder), {},
+                          [](const auto& entry) { return entry.is_regular_file(); }) <= 12);
+    }
+  }
+
+  TEST_CASE("the private server stands alone") {
+    CHECK(lines(trespasses("src/embedded", {"seriatim/error.hpp", "embedded/", "lab/process/"})) ==
+          "");
+  }
+
+  TEST_CASE("what starts processes and servers sees the standard library only") {
+    CHECK(lines(trespasses("src/lab/process", {"lab/process/"})) == "");
   }
 
   TEST_CASE("the fault proxy stands alone: it sees nothing of what it is to test") {
-    CHECK(lines(trespasses("src/torture/proxy", {"torture/proxy/", "boost/", "linux/"})) == "");
+    CHECK(lines(trespasses("src/lab/proxy", {"lab/proxy/", "boost/", "linux/"})) == "");
+  }
+
+  TEST_CASE("the HTTP service stands alone: it sees nothing of what calls it") {
+    CHECK(lines(trespasses("src/lab/http", {"lab/http/", "boost/"})) == "");
+  }
+
+  TEST_CASE("the judge knows what was seen, and nothing of how rows are delivered") {
+    CHECK(lines(trespasses("src/lab/judge", {"lab/judge/"})) == "");
+  }
+
+  TEST_CASE("writers know how applications write, and nothing of how rows are delivered") {
+    CHECK(lines(trespasses("src/lab/writers", {"lab/writers/", "pqxx/", "sql/writers.hpp"})) == "");
   }
 
   TEST_CASE("the torture kit shares no code with the relay it judges") {
-    CHECK(
-        lines(trespasses("src/torture", {"seriatim/position.hpp", "seriatim/error.hpp", "torture/",
-                                         "pqxx/", "boost/", "linux/", "seriatim_sql.hpp"})) == "");
+    CHECK(lines(trespasses("src/lab/torture",
+                           {"seriatim/position.hpp", "seriatim/error.hpp", "lab/torture/",
+                            "lab/process/", "lab/http/", "lab/judge/", "lab/proxy/", "lab/writers/",
+                            "pqxx/", "boost/", "linux/", "sql/torture.hpp"})) == "");
   }
 
   TEST_CASE("the bench sees the library as users do, and bare client libraries") {
-    CHECK(lines(trespasses("src/bench", {"seriatim/", "bench/", "boost/", "seriatim_sql.hpp",
-                                         "librdkafka/"})) == "");
+    CHECK(lines(trespasses("src/lab/bench",
+                           {"seriatim/", "lab/bench/", "lab/process/", "lab/http/", "boost/",
+                            "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) == "");
   }
 
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {
@@ -178,18 +237,26 @@ TEST_SUITE("the house") {
         {"http", {}},
         {"sms", {"boost/json"}},
         {"log", {"boost/json"}},
-        {"sql", {"seriatim_sql.hpp"}},
+        {"sql", {"sql/target.hpp"}},
         {"support", {"boost/", "openssl/", "kainjow/"}}};
     for (const auto& entry : fs::directory_iterator(root / "handlers")) {
       if (!entry.is_directory()) continue;
       const auto kind = entry.path().filename().string();
       std::set<std::string> allowed{"seriatim/", "support/", "contract/", kind + "/",
-                                    kind,        "doctest/", "tests/"};
+                                    kind,        "doctest/", "tests/",    "lab/http/"};
       if (const auto known = client_libraries.find(kind); known != client_libraries.end()) {
         allowed.insert(known->second.begin(), known->second.end());
       }
       CAPTURE(kind);
       CHECK(lines(trespasses(fs::path("handlers") / kind, allowed)) == "");
+    }
+  }
+
+  TEST_CASE("only the tests of a handler see the laboratory") {
+    for (const auto& file : sources_below("handlers")) {
+      if (file.string().ends_with("_test.cpp")) continue;
+      CAPTURE(file.string());
+      for (const auto& include : includes_of(file)) CHECK_FALSE(include.starts_with("lab/"));
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "postgres/audit_pass.hpp"
+#include "postgres/auditor/audit_pass.hpp"
 #include "postgres/desk.hpp"
 
 using namespace seriatim;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace seriatim::testing {

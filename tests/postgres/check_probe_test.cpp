@@ -1,5 +1,5 @@
 // Does this server show the locks the fence rests on? And do we look at its own pg_locks?
-#include "postgres/check_probe.hpp"
+#include "postgres/admin/check/check_probe.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What `check` says about the server, its schema, our role and its other users.
-#include "postgres/check_server.hpp"
+#include "postgres/admin/check/check_server.hpp"
 
 #include <doctest/doctest.h>
 
@@ -172,8 +172,8 @@ TEST_CASE("a standby is refused") {
   namespace fs = std::filesystem;
   const auto folder = shared_server().log_file().parent_path().parent_path() / "standby";
   {
-    postgres::EmbeddedServer server({folder, {}, {}});
-    server.stop(postgres::EmbeddedServer::Stop::fast);
+    embedded::EmbeddedServer server({folder, {}, {}});
+    server.stop(embedded::EmbeddedServer::Stop::fast);
     std::ofstream(folder / "data" / "standby.signal").close();
     fs::permissions(folder / "data" / "standby.signal", fs::perms::all);
     server.start();

@@ -1,12 +1,12 @@
 // What becomes of the server's errors, and that a lost connection stays lost.
-#include "postgres/connection.hpp"
+#include "postgres/wire/connection.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 #include <thread>
 
-#include "postgres/lent_transaction.hpp"
+#include "postgres/wire/lent_transaction.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "postgres/admin.hpp"
+#include "postgres/admin/admin.hpp"
 #include "postgres/lane_fixture.hpp"
 
 namespace seriatim::testing {

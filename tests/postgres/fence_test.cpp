@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
+#include "postgres/reader/fence_reader.hpp"
 #include "seriatim/error.hpp"
 
 using namespace seriatim;
@@ -270,7 +270,7 @@ TEST_CASE("a transaction prepared before a crash of the server holds rows after 
   stage.insert("A");
   stage["A"].run("PREPARE TRANSACTION 'crashed'");
   stage.insert("B");
-  shared_server().stop(postgres::EmbeddedServer::Stop::immediate);
+  shared_server().stop(embedded::EmbeddedServer::Stop::immediate);
   shared_server().start();
   const auto round = stage.relay().poll();
   CHECK(round.records.empty());

@@ -3,10 +3,10 @@
 // refuse it.
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
-#include "postgres/connection.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/migrate.hpp"
+#include "postgres/wire/connection.hpp"
 #include "support/in_process_relay.hpp"
 
 using namespace seriatim;

@@ -1,9 +1,9 @@
 // What a cursor was kept for: noted, compared, refused, adopted.
-#include "postgres/identity.hpp"
+#include "postgres/table/identity.hpp"
 
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 
@@ -92,7 +92,8 @@ TEST_CASE("a cursor kept for another server, timeline, database, table or order 
         Case{"order_by", "id", HaltReason::config_changed, "order_by was id and is created_at"},
         Case{"id", "number", HaltReason::config_changed, "id column was number and is \"id\""},
         Case{"created_at", "made_at", HaltReason::config_changed, "was made_at and is"}}) {
-    CAPTURE(key);
+    const auto& shown = key;
+    CAPTURE(shown);
     Desk desk;
     REQUIRE_FALSE(visit(desk));
     note(desk, key, value);

@@ -5,10 +5,10 @@
 
 #include <future>
 
+#include "lab/proxy/fault_proxy.hpp"
 #include "postgres/least_role.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
-#include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

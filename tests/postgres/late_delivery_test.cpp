@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

@@ -1,8 +1,8 @@
 // What was delivered is noted by exact ids in the cursor's own transaction.
 #include <doctest/doctest.h>
 
+#include "postgres/admin/migrate.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/migrate.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

@@ -1,4 +1,4 @@
-#include "postgres/migrate.hpp"
+#include "postgres/admin/migrate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // FAULTS.md 19: what a session does about a network, and a server, that do not say goodbye.
 #include <doctest/doctest.h>
 
-#include "postgres/connection.hpp"
+#include "lab/proxy/fault_proxy.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/skip.hpp"
-#include "torture/proxy/fault_proxy.hpp"
 
 using namespace seriatim;
 using namespace seriatim::postgres;

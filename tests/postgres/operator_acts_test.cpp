@@ -1,7 +1,7 @@
 // What operators do: pause, resume, retry, skip, append.
 #include <future>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 

@@ -1,14 +1,14 @@
 // Statements sent together: their answers, and what is left of the connection when one is refused.
-#include "postgres/pipeline.hpp"
+#include "postgres/wire/pipeline.hpp"
 
 #include <doctest/doctest.h>
 
 #include <future>
 
-#include "postgres/connection.hpp"
-#include "postgres/open_connection.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/open_connection.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim_sql.hpp"
+#include "sql/wire.hpp"
 #include "support/postgres_fixture.hpp"
 
 using namespace seriatim;
@@ -17,7 +17,6 @@ using seriatim::testing::TestDatabase;
 
 namespace {
 
-const Params none;
 const char* const insert = "INSERT INTO t SELECT 10 / $1::int";
 const char* const found = "SELECT 1 WHERE $1::int = 1";
 
@@ -347,7 +346,7 @@ TEST_SUITE("statements in one round trip") {
     connection.prepare_now("one", "SELECT 1");
     Connection another(database.url(), {});
     const auto works = [&] {
-      return another.run(sql::backend_works, {std::to_string(connection.backendpid())})[0][0]
+      return another.run(sql::wire::backend_works, {std::to_string(connection.backendpid())})[0][0]
           .as<bool>();
     };
     {

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 
-#include "postgres/connection.hpp"
-#include "postgres/row_statements.hpp"
-#include "postgres/sql_text.hpp"
-#include "postgres/table.hpp"
-#include "seriatim_sql.hpp"
+#include "postgres/table/row_statements.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/check.hpp"
+#include "sql/reader.hpp"
+#include "sql/table.hpp"
 #include "support/postgres_fixture.hpp"
 
 using namespace seriatim;
@@ -135,9 +137,9 @@ TEST_CASE("polls of a million rows use an index in both orders") {
     check_plan(
         plan(connection, statement_for(statement, table, lane, {{"rows_max", "100"}}), values));
   };
-  check(sql::candidates_by_id, by_id, {"500001", to_largest});
-  check(sql::newest_by_id, by_id, {});
-  check(sql::unstamped_row, by_time, {});
+  check(sql::reader::candidates_by_id, by_id, {"500001", to_largest});
+  check(sql::reader::newest_by_id, by_id, {});
+  check(sql::reader::unstamped_row, by_time, {});
 }
 
 TEST_CASE("what is held back at a million rows is found by the index") {
@@ -146,7 +148,7 @@ TEST_CASE("what is held back at a million rows is found by the index") {
   std::string text;
   for (const auto& line :
        rows.connection.run("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS) " +
-                               statement_for(sql::first_row_by_created_at, table, lane),
+                               statement_for(sql::table::first_row_by_created_at, table, lane),
                            {"2026-01-01 00:08:20+00", "500000", "2026-01-01 00:08:20+00"})) {
     text += line[0].as<std::string>() + '\n';
   }
@@ -170,11 +172,11 @@ TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the
   config.key = "key";
   const auto table = resolve_table(rows.connection, config);
   const LaneId one{"process", 17, 64};
-  rows.database.run(fill(sql::lane_index, {{"concurrently", ""},
-                                           {"table", "t"},
-                                           {"key", "key"},
-                                           {"lanes", "64"},
-                                           {"columns", "created_at, id"}}));
+  rows.database.run(fill(sql::check::lane_index, {{"concurrently", ""},
+                                                  {"table", "t"},
+                                                  {"key", "key"},
+                                                  {"lanes", "64"},
+                                                  {"columns", "created_at, id"}}));
   rows.database.run("VACUUM ANALYZE t");
   for (const bool start : {false, true}) {
     const auto statement =

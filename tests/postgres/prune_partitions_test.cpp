@@ -1,11 +1,11 @@
 // Partitions: whole ones go at once, and the next ones are there before they are needed.
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/migrate.hpp"
+#include "postgres/admin/prune/prune.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
-#include "postgres/migrate.hpp"
-#include "postgres/prune.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

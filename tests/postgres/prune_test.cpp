@@ -1,5 +1,5 @@
 // `prune`: what was delivered is deleted, and nothing else.
-#include "postgres/prune.hpp"
+#include "postgres/admin/prune/prune.hpp"
 
 #include <doctest/doctest.h>
 

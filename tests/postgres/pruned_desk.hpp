@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "postgres/admin/prune/prune.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/prune.hpp"
 
 namespace seriatim::testing {
 

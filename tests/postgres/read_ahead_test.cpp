@@ -1,5 +1,5 @@
 // The next batch is read while one is in hand, and never anything a poll would not have brought.
-#include "postgres/read_ahead.hpp"
+#include "postgres/reader/read_ahead.hpp"
 
 #include <atomic>
 #include <functional>

@@ -3,7 +3,7 @@
 #include <poll.h>
 
 #include "postgres/lane_fixture.hpp"
-#include "postgres/poll_source.hpp"
+#include "postgres/reader/poll_source.hpp"
 #include "seriatim/error.hpp"
 #include "support/process.hpp"
 

@@ -1,12 +1,12 @@
 // FAULTS 46: the number of lanes changes while rows come and go; each key's order is kept.
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 
+#include "lab/writers/busy.hpp"
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 #include "support/in_process_relay.hpp"
 
 using namespace seriatim;
@@ -63,7 +63,7 @@ struct Keyed : Desk {
 };
 
 /// Each row once, each key in the order of its ids, and no sequence number twice in an epoch.
-void judge(const std::vector<Record>& records, int rows) {
+void judge(const std::vector<Record>& records, std::size_t rows) {
   std::map<std::string, long> last_id;
   std::map<unsigned, std::pair<std::uint64_t, std::uint64_t>> last_number;  // lane: epoch, sequence
   std::map<std::string, int> times;
@@ -79,9 +79,10 @@ void judge(const std::vector<Record>& records, int rows) {
     CHECK(number.second > last.second);
     last = number;
   }
-  CHECK(times.size() == static_cast<std::size_t>(rows));
+  CHECK(times.size() == rows);
   for (const auto& [id, count] : times) {
-    CAPTURE(id);
+    const auto& shown = id;
+    CAPTURE(shown);
     CHECK(count == 1);
   }
 }
@@ -151,30 +152,25 @@ TEST_CASE("lanes are cut anew under load: each key in order, each row once, no n
     relays[2] = desk.run(2, log);
     REQUIRE(log.wait_for_rows(3));
 
-    std::atomic<int> rows = 3;
-    std::jthread producer([&](const std::stop_token& stop) {
-      auto session = desk.database.connect("producer");
-      while (!stop.stop_requested()) {
-        if (static_cast<std::size_t>(rows) > log.size() + 300) {  // a backlog, not a mountain
-          std::this_thread::yield();
-          continue;
-        }
-        session.run("INSERT INTO bookings (customer, payload) SELECT 'c' || (random() * " +
-                    std::to_string(keys - 1) + ")::int, '{}' FROM generate_series(1, 3)");
-        rows += 3;
-      }
-    });
+    lab::Tally tally;
+    const auto rows = [&] { return static_cast<std::size_t>(3 + tally.rows); };
+    const lab::Shape three{.insert =
+                               "INSERT INTO bookings (customer, payload) SELECT 'c' || "
+                               "(random() * 11)::int, '{}' FROM generate_series(1, 3)",
+                           .rows = 3};
+    lab::Writers producer({.open = lab::Busy{desk.database.url(), {three}, tally},
+                           .may_begin = [&] { return rows() <= log.size() + 300; }});
+    producer.start();
     for (const unsigned lanes : {5U, 1U, 3U}) {
       relays[lanes] = desk.run(lanes, log);  // waits until the lanes are as it is configured
       REQUIRE(log.wait_for_rows(log.size() + 50));
       desk.cut(lanes);
     }
     REQUIRE(log.wait_for_rows(log.size() + 50));
-    producer.request_stop();
-    producer.join();
+    producer.stop();
     REQUIRE(desk.all_delivered());
     for (auto& [lanes, relay] : relays) relay->stop();
-    judge(log.records(), rows);
+    judge(log.records(), rows());
     CHECK(desk.database.value("SELECT string_agg(detail->>'to', ',' ORDER BY id) FROM "
                               "seriatim.journal WHERE act = 'lanes'") == "5,1,3");
   }

@@ -1,4 +1,4 @@
-#include "postgres/seldom.hpp"
+#include "postgres/reader/seldom.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // A move that is sent before its call is made: committed when all was delivered, taken back else.
 #include <doctest/doctest.h>
 
-#include "postgres/connection.hpp"
 #include "postgres/lane_fixture.hpp"
+#include "postgres/wire/connection.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

@@ -1,11 +1,11 @@
 // FAULTS 9, 14: what start-up has checked is broken under a lane that runs.
-#include "postgres/setup_recheck.hpp"
+#include "postgres/admin/check/setup_recheck.hpp"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 #include "postgres/source.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 #include "seriatim/relay.hpp"
 
 namespace seriatim::testing {

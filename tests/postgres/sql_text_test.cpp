@@ -1,4 +1,4 @@
-#include "postgres/sql_text.hpp"
+#include "postgres/wire/sql_text.hpp"
 
 #include <doctest/doctest.h>
 

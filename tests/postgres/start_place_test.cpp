@@ -2,7 +2,7 @@
 // it.
 #include <doctest/doctest.h>
 
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
 
@@ -61,7 +61,8 @@ TEST_CASE("a process begins at its start place, and what lies before it is not l
                {"3", "4"},
                "created at or after 2026-01-02T00:00:00Z (start = \"2026-01-02T00:00:00Z\"); 1 row "
                "goes out first"}}) {
-      CAPTURE(start);
+      const auto& shown = start;
+      CAPTURE(shown);
       CAPTURE(static_cast<int>(order));
       Desk desk(order);
       desk.database.run(
@@ -94,7 +95,8 @@ TEST_CASE("a start place that is none is refused by check and by the lane, and b
        {std::pair{"17", "there is no row 17"}, std::pair{"begining", "is no place in table"},
         std::pair{"2026-99-01", "is no place in table"},
         std::pair{"2999-01-01", "is still to come"}}) {
-    CAPTURE(start);
+    const auto& shown = start;
+    CAPTURE(shown);
     desk.target.source.start = start;
     auto lane = desk.relay();
     CHECK(contains(refusal(lane), "CONFIG_CHANGED"));

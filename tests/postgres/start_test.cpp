@@ -7,13 +7,13 @@
 #include <functional>
 #include <future>
 
+#include "embedded/embedded_server.hpp"
+#include "postgres/admin/migrate.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/embedded_server.hpp"
-#include "postgres/migrate.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
-using postgres::EmbeddedServer;
+using embedded::EmbeddedServer;
 
 namespace {
 

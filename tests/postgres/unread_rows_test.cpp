@@ -1,7 +1,7 @@
 // One row on which `where`, `key` or `payload` fails: what the lane does, and what is said of the
 // rows around it.
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
-#include "postgres/row_report.hpp"
 #include "seriatim/relay.hpp"
 
 using namespace seriatim;
@@ -192,7 +192,8 @@ TEST_CASE("peek shows the rows before one that cannot be read, and names that on
       {"where", &SourceConfig::where, "10 / t.n <> 0"}};
   for (const auto& [name, setting, expression] : cases) {
     for (const int bad : {1, 4, 11}) {
-      CAPTURE(name);
+      const auto& shown = name;
+      CAPTURE(shown);
       CAPTURE(bad);
       UnreadDesk desk(order);
       desk.target.source.where = "";

@@ -1,5 +1,5 @@
 // What ends a lane's sleep, and what does not.
-#include "postgres/wake_up.hpp"
+#include "postgres/reader/wake_up.hpp"
 
 #include <doctest/doctest.h>
 #include <malloc.h>

@@ -1,7 +1,7 @@
 // `why`: one answer with evidence for every state a row can be in.
+#include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
-#include "postgres/row_report.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

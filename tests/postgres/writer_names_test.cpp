@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "postgres/fence_reader.hpp"
 #include "postgres/lane_fixture.hpp"
+#include "postgres/reader/fence_reader.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;

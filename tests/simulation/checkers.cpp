@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/lane.hpp"
+#include "lab/judge/judge.hpp"
+#include "lab/judge/rules.hpp"
 #include "simulation/judge.hpp"
 
 namespace seriatim::simulation {
@@ -60,7 +62,7 @@ std::optional<std::size_t> Judge::rank_of_id(std::int64_t id) const {
 }
 
 std::optional<std::size_t> Judge::rank_of(const Attempt& attempt) const {
-  const auto found = rank_of_row_.find(row_of(attempt.bytes));
+  const auto found = rank_of_row_.find(attempt.row);
   return found == rank_of_row_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -72,11 +74,11 @@ std::uint64_t Judge::epoch_at(Micros when) const {
   return epoch;
 }
 
-Micros Judge::lock_before(const Evidence::Call& call) const {
+Micros Judge::lock_before(const Attempt& attempt) const {
   Micros at = 0;
   for (const auto& lock : seen_.locks) {
-    if (lock.at > call.begin) break;
-    if (lock.relay == call.relay && lock.epoch == call.epoch) at = lock.at;
+    if (lock.at > attempt.call_begun) break;
+    if (lock.relay == attempt.relay && lock.epoch == attempt.epoch) at = lock.at;
   }
   return at;
 }
@@ -86,17 +88,17 @@ bool Judge::fault_between(Micros from, Micros to) const {
                      [&](const auto& fault) { return fault.at >= from && fault.at <= to; });
 }
 
-bool Judge::session_of_ended(const Evidence::Call& call, Micros to) const {
-  const auto from = lock_before(call);
+bool Judge::session_of_ended(const Attempt& attempt, Micros to) const {
+  const auto from = lock_before(attempt);
   return std::any_of(seen_.faults.begin(), seen_.faults.end(), [&](const auto& fault) {
-    return fault.session_ended && fault.relay == call.relay && fault.at >= from && fault.at <= to;
+    return fault.session_ended && fault.relay == attempt.relay && fault.at >= from &&
+           fault.at <= to;
   });
 }
 
 /// A holder that was cut off goes by what was so when it took the lock.
 Micros Judge::known_until(const Attempt& attempt) const {
-  const auto& call = call_of(attempt);
-  return session_of_ended(call, attempt.begin) ? lock_before(call) : attempt.begin;
+  return session_of_ended(attempt, attempt.begun) ? lock_before(attempt) : attempt.begun;
 }
 
 bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
@@ -109,10 +111,11 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 /// one astray came before it and went out, or is or will be set aside. A holder that was replaced
 /// before it called numbered its row when it took the lock.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
-  const auto [from, to] = std::minmax({call_of(attempt).epoch, call_of(later).epoch});
-  const bool replaced = call_of(later).epoch < call_of(attempt).epoch;
-  const auto since = replaced ? lock_before(call_of(later)) : attempt.begin;
-  const auto until = replaced ? attempt.begin : later.begin;
+  const auto from = std::min(attempt.epoch, later.epoch);
+  const auto to = std::max(attempt.epoch, later.epoch);
+  const bool replaced = later.epoch < attempt.epoch;
+  const auto since = replaced ? lock_before(later) : attempt.begun;
+  const auto until = replaced ? attempt.begun : later.begun;
   const bool by_act = std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
     const bool renumbers = move.by == Evidence::Move::By::rewind ||
                            (move.by == Evidence::Move::By::skip && move.to == move.from);
@@ -121,7 +124,7 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
   });
   const auto between = [&](Micros at) { return at >= since && at <= until; };
   const bool by_parking = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
-    return std::to_string(p.id) == later.id && (between(p.at) || (p.epoch >= from && p.epoch < to));
+    return p.id == later.id && (between(p.at) || (p.epoch >= from && p.epoch < to));
   });
   const auto rank = rank_of(later);
   if (by_parking) return true;
@@ -137,17 +140,17 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
 }
 
 std::string Judge::name(const Attempt& attempt) const {
-  return "row " + attempt.id + " (sequence " + std::to_string(attempt.sequence) + ", relay " +
-         std::to_string(call_of(attempt).relay) + ", epoch " +
-         std::to_string(call_of(attempt).epoch) + ")";
+  return "row " + std::to_string(attempt.id) + " (sequence " + std::to_string(attempt.sequence) +
+         ", relay " + std::to_string(attempt.relay) + ", epoch " + std::to_string(attempt.epoch) +
+         ")";
 }
 
 // --- P7, and what an id stands for (P3) ----------------------------------------------------------
 
 void Judge::check_durability() {
   for (const auto& attempt : seen_.attempts) {
-    if (seen_.rows[row_of(attempt.bytes)].lost_at) {
-      breach("P7", attempt.begin, name(attempt) + " was sent, then lost by a crash");
+    if (seen_.rows[attempt.row].lost_at) {
+      breach("P7", attempt.begun, name(attempt) + " was sent, then lost by a crash");
     }
   }
 }
@@ -155,39 +158,34 @@ void Judge::check_durability() {
 // --- P2: overlap ---------------------------------------------------------------------------------
 /// Two calls at once: only where the server had let go of the elder's lock.
 void Judge::check_overlaps() {
-  std::vector<const Attempt*> under_way;
-  for (const auto& attempt : seen_.attempts) {
-    std::erase_if(under_way, [&](const Attempt* a) { return a->end <= attempt.begin; });
-    for (const auto* other : under_way) {
-      const auto& a = call_of(*other);
-      const auto& b = call_of(attempt);
-      const auto& elder = a.epoch < b.epoch ? a : b;
-      if (a.epoch != b.epoch && session_of_ended(elder, attempt.begin)) continue;
-      breach("P2", attempt.begin, name(attempt) + " is sent while " + name(*other) + " is");
-    }
-    under_way.push_back(&attempt);
-  }
+  lab::judge_overlaps(
+      seen_.attempts,
+      [&](const Attempt& other, const Attempt& attempt) {
+        const auto& elder = other.epoch < attempt.epoch ? other : attempt;
+        return other.epoch != attempt.epoch && session_of_ended(elder, attempt.begun);
+      },
+      [&](const Attempt& other, const Attempt& attempt) {
+        breach("P2", attempt.begun, name(attempt) + " is sent while " + name(other) + " is");
+      });
 }
 
 // --- P3: repeats ---------------------------------------------------------------------------------
 
 void Judge::check_repeats() {
-  std::map<std::string, const Attempt*> accepted;
+  std::map<std::int64_t, const Attempt*> accepted;
   for (const auto& attempt : seen_.attempts) {
-    if (undisturbed() && attempt.number != 1) {
+    if (undisturbed() && attempt.attempt != 1) {
       breach(
-          "P3", attempt.begin,
-          name(attempt) + " is attempt " + std::to_string(attempt.number) + " at the first call");
+          "P3", attempt.begun,
+          name(attempt) + " is attempt " + std::to_string(attempt.attempt) + " at the first call");
     }
     const auto earlier = accepted.find(attempt.id);
-    const bool repeats =
-        earlier != accepted.end() && earlier->second->end <= attempt.begin &&
-        !gone_back_between(call_of(*earlier->second).epoch, call_of(attempt).epoch);
+    const bool repeats = earlier != accepted.end() && earlier->second->ended <= attempt.begun &&
+                         !gone_back_between(earlier->second->epoch, attempt.epoch);
     if (repeats) {
-      const auto since =
-          std::min(lock_before(call_of(*earlier->second)), lock_before(call_of(attempt)));
-      if (!fault_between(since, attempt.begin)) {
-        breach("P3", attempt.begin, name(attempt) + " is repeated, and nothing had failed");
+      const auto since = std::min(lock_before(*earlier->second), lock_before(attempt));
+      if (!fault_between(since, attempt.begun)) {
+        breach("P3", attempt.begun, name(attempt) + " is repeated, and nothing had failed");
       }
     }
     if (attempt.accepted) accepted[attempt.id] = &attempt;
@@ -197,7 +195,21 @@ void Judge::check_repeats() {
 // --- P5: one holder ------------------------------------------------------------------------------
 
 void Judge::check_holders() {
-  for (const auto& attempt : seen_.attempts) check_holder_of(attempt);
+  lab::judge_epochs(
+      seen_.attempts, seen_.take_overs,
+      [this](const Attempt& attempt) { return may_come_late(attempt); },
+      [this](const Attempt& attempt) {
+        breach("P5", attempt.begun,
+               name(attempt) + " is sent by a holder that was replaced, " +
+                   std::to_string(attempt.begun - lock_before(attempt)) + " µs after its lock");
+      });
+  lab::judge_claims(seen_.take_overs, [this](const auto& claim, const auto&) {
+    breach("P5", claim.at, "epoch " + std::to_string(claim.epoch) + " is given out a second time");
+  });
+  for (const auto& attempt : seen_.attempts) {
+    if (attempt.epoch <= epoch_at(attempt.begun)) continue;
+    breach("P5", attempt.begun, name(attempt) + " is sent under an epoch nobody was given");
+  }
   for (const auto& move : seen_.moves) {
     if (move.mover_epoch != move.row_epoch) {
       breach("P5", move.at,
@@ -214,19 +226,11 @@ void Judge::check_holders() {
 
 /// A holder whose lock is gone may begin a call within call_begin_max of taking it, not later, and
 /// send no further row of it once max_hold is over.
-void Judge::check_holder_of(const Attempt& attempt) {
-  const auto& call = call_of(attempt);
-  if (call.epoch == epoch_at(attempt.begin)) return;
-  const auto lock = lock_before(call);
-  const auto call_until = lock + micros(core::Lane::call_begin_max);
+bool Judge::may_come_late(const Attempt& attempt) const {
+  const auto call_until = lock_before(attempt) + micros(core::Lane::call_begin_max);
   const auto row_until = call_until + micros(setup_.config.max_hold);
-  if (!session_of_ended(call, attempt.begin)) {
-    breach("P5", attempt.begin, name(attempt) + " is sent by a holder that was replaced");
-  } else if (attempt.begin > (attempt.place == 0 ? call_until : row_until)) {
-    breach("P5", attempt.begin,
-           name(attempt) + " is sent " + std::to_string(attempt.begin - lock) +
-               " µs after a lock that is gone");
-  }
+  return session_of_ended(attempt, attempt.begun) &&
+         attempt.begun <= (attempt.place == 0 ? call_until : row_until);
 }
 
 // --- P9: what cannot be seen beforehand halts, and nothing else does -----------------------------
@@ -269,6 +273,34 @@ void Judge::check_nothing_lost() {
   for (std::size_t rank = 0; rank < durable_.size(); ++rank) {
     if (fate_[rank].handled_at) continue;
     return breach("P1", at_the_end, "row " + id_at(rank) + " was neither delivered nor set aside");
+  }
+}
+
+// --- all of it again, by the judge of real runs --------------------------------------------------
+
+/// Nobody acted, no row is astray, and no call that comes late sends more than one row.
+bool Judge::is_plain() const {
+  return setup_.operator_act == 0 && seen_.skips.empty() && setup_.astray == 0 &&
+         setup_.clock_leap == 0 && !parks(setup_) &&
+         (!setup_.faults || setup_.config.commit_every == 1);
+}
+
+/// What is late and what overlaps is judged above, by what this run is known to excuse.
+void Judge::check_as_of_a_real_run() {
+  lab::Evidence run;
+  for (const auto row : durable_) run.committed.push_back(seen_.rows[row]);
+  run.calls.assign(seen_.attempts.begin(), seen_.attempts.end());
+  run.claims[0].assign(seen_.take_overs.begin(), seen_.take_overs.end());
+  run.cursors[0].sequence = cursor_sequence_;
+  if (!seen_.moves.empty() && seen_.moves.back().to) {
+    run.cursors[0].position_id = std::stoll(seen_.moves.back().to->id);
+  }
+  run.repeats_allowed = setup_.faults ? seen_.attempts.size() : 0;
+  run.zombies_allowed = setup_.faults;
+  const auto verdict = lab::judge(run);
+  for (const auto& [kind, found] : verdict.kinds()) {
+    const bool judged_above = kind == "stale_epochs" || kind == "overlapping";
+    if (!found->empty() && !judged_above) breach("real", at_the_end, kind + ' ' + found->front());
   }
 }
 

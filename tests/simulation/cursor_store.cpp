@@ -69,7 +69,7 @@ void CursorStore::take_over(const BackendPtr& by) {
   }
   cursor_.epoch += 1;
   holder_ = by->holder;
-  stage_.evidence.take_overs.push_back({stage_.now(), by->relay, cursor_.epoch});
+  stage_.evidence.take_overs.push_back({{cursor_.epoch, stage_.now()}, by->relay});
   stage_.trace(stage_.now(), "cursor",
                [&] { return holder_ + " takes over, epoch " + std::to_string(cursor_.epoch); });
 }
@@ -323,7 +323,7 @@ void CursorStore::discard(const ParkedChoice& choice) {
 
 void CursorStore::new_epoch() {
   cursor_.epoch += 1;
-  stage_.evidence.take_overs.push_back({stage_.now(), 0, cursor_.epoch});
+  stage_.evidence.take_overs.push_back({{cursor_.epoch, stage_.now()}, 0});
 }
 
 void CursorStore::write_down(Evidence::Move move) {

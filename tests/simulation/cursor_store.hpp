@@ -11,8 +11,8 @@
 
 namespace seriatim::simulation {
 
-/// What a session reads while a batch is in hand (src/postgres/read_ahead.hpp), with a fence of its
-/// own.
+/// What a session reads while a batch is in hand (src/postgres/reader/read_ahead.hpp), with a fence
+/// of its own.
 struct Ahead {
   Position after;
   unsigned rows_max = 1;
@@ -21,7 +21,7 @@ struct Ahead {
 };
 
 /// Rows that came with the commit of the move before them, for the next poll alone
-/// (src/postgres/poll_source.hpp).
+/// (src/postgres/reader/poll_source.hpp).
 struct Behind {
   Position after;
   unsigned rows_max = 1;
@@ -53,7 +53,7 @@ struct Backend {
   Micros next_audit = 0;
   std::size_t buckets_walked = 0;
 
-  // … of what is set aside, as src/postgres/parked_rows.hpp keeps it:
+  // … of what is set aside, as src/postgres/store/parked_rows.hpp keeps it:
   bool any_parked = false;
   bool keys_read = true;  ///< since the claim
   core::ParkedKeys parked_keys;
@@ -109,7 +109,7 @@ class CursorStore {
   [[nodiscard]] bool looks_free() const;
 
   // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
-  // holder that waits behind it (lock_lanes of src/postgres/lane_rows.cpp).
+  // holder that waits behind it (lock_lanes of src/postgres/admin/reports/lane_rows.cpp).
   [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);

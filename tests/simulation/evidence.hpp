@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/judge/evidence.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim/position.hpp"
@@ -11,12 +12,11 @@
 
 namespace seriatim::simulation {
 
-/// What the checkers see, and all they see: the table's history, the receiver's log, the cursor's
+/// What the checkers see, and all they see: more than src/lab/judge can know of a real run, on the
+/// same types. The table's history, the receiver's log, the cursor's
 /// history and the journal of acts. Times are simulated; relays and rows are told by number.
 struct Evidence {
-  struct Row {
-    std::int64_t created_at = 0;
-    std::int64_t id = 0;
+  struct Row : lab::Row {
     bool committed = false;         ///< became visible
     std::optional<Micros> lost_at;  ///< a crash of the server undid it
     /// Its place was not drawn under the writer's lock from a clock that had not gone back: no
@@ -24,24 +24,13 @@ struct Evidence {
     bool astray = false;
     Micros visible_at = 0;
     std::optional<Micros> moved_at;  ///< a person gave it another place
-    std::optional<std::string> key{};
   };
-  struct Call {
+  /// One row of a call of the handler.
+  struct Attempt : lab::Call {
+    std::size_t row = 0;  ///< in `rows`, as its bytes say
     unsigned relay = 0;
-    std::uint64_t epoch = 0;
-    Micros begin = 0;
-  };
-  /// One row of a call, as the receiver saw it.
-  struct Attempt {
-    std::size_t call = 0;
+    Micros call_begun = 0;  ///< … of its first row
     std::size_t place = 0;  ///< in the call: 0 is its first row
-    std::string id;
-    std::string bytes;
-    std::uint64_t sequence = 0;
-    unsigned number = 0;  ///< Seriatim-Attempt
-    Micros begin = 0;
-    Micros end = 0;         ///< the receiver answered
-    bool accepted = false;  ///< at `end`
     Outcome::Kind answer = Outcome::Kind::done;
     bool late = false;  ///< Seriatim-Late
   };
@@ -86,10 +75,8 @@ struct Evidence {
     std::int64_t shows = 0;
   };
   /// A new epoch: a new holder, or an operator's act (relay 0).
-  struct TakeOver {
-    Micros at = 0;
+  struct TakeOver : lab::Claim {
     unsigned relay = 0;
-    std::uint64_t epoch = 0;
   };
   struct Lock {
     Micros at = 0;
@@ -108,9 +95,8 @@ struct Evidence {
     bool session_ended = false;  ///< the server let go of that relay's lock
   };
 
-  std::vector<Row> rows;  ///< in the order of insertion
-  std::vector<Call> calls;
-  std::vector<Attempt> attempts;  ///< by `begin`
+  std::vector<Row> rows;          ///< in the order of insertion
+  std::vector<Attempt> attempts;  ///< by `begun`
   std::vector<Move> moves;
   std::vector<TakeOver> take_overs;
   std::vector<Lock> locks;

@@ -29,6 +29,7 @@ class Judge {
     check_holders();
     check_audit();
     if (!first_ && at_rest) check_nothing_lost();
+    if (!first_ && at_rest && is_plain()) check_as_of_a_real_run();
     return first_;
   }
 
@@ -105,28 +106,31 @@ class Judge {
   void check_overlaps();
   void check_repeats();
   void check_holders();
-  void check_holder_of(const Attempt& attempt);
+  bool may_come_late(const Attempt& attempt) const;
   void check_audit();
   void check_audit_of(std::size_t rank);
   void check_nothing_lost();
+  bool is_plain() const;
+  void check_as_of_a_real_run();
 
   void breach(const char* rule, Micros at, const std::string& text) {
     if (!first_ || at < first_->at) first_ = Violation{rule, at, text};
   }
   /// Nothing fails, and no act takes a row out of a relay's hand.
   bool undisturbed() const { return !setup_.faults && setup_.operator_act == 0; }
-  const Evidence::Call& call_of(const Attempt& a) const { return seen_.calls[a.call]; }
   const Evidence::Row& row_at(std::size_t rank) const { return seen_.rows[durable_[rank]]; }
   std::string id_at(std::size_t rank) const { return std::to_string(row_at(rank).id); }
   std::pair<std::int64_t, std::int64_t> key(std::int64_t created_at, std::int64_t id) const;
-  auto key_of(std::size_t row) const { return key(seen_.rows[row].created_at, seen_.rows[row].id); }
+  auto key_of(std::size_t row) const {
+    return key(seen_.rows[row].created_at_us, seen_.rows[row].id);
+  }
   std::size_t ranks_up_to(const std::optional<Position>& place) const;
   std::optional<std::size_t> rank_of_id(std::int64_t id) const;
   std::optional<std::size_t> rank_of(const Attempt& attempt) const;
   std::uint64_t epoch_at(Micros when) const;
-  Micros lock_before(const Evidence::Call& call) const;
+  Micros lock_before(const Attempt& attempt) const;
   bool fault_between(Micros from, Micros to) const;
-  bool session_of_ended(const Evidence::Call& call, Micros to) const;
+  bool session_of_ended(const Attempt& attempt, Micros to) const;
   Micros known_until(const Attempt& attempt) const;
   bool gone_back_between(std::uint64_t epoch, std::uint64_t later) const;
   bool renumbered_between(const Attempt& attempt, const Attempt& later) const;
@@ -149,7 +153,7 @@ class Judge {
   std::size_t successes_up_to_ = 0;  ///< first successes: one above the latest rank
   std::size_t cursor_end_ = 0;       ///< one above the cursor's rank
   std::uint64_t cursor_sequence_ = 0;
-  std::map<std::string, const Attempt*> attempt_of_;  ///< the last one, by id
+  std::map<std::int64_t, const Attempt*> attempt_of_;  ///< the last one, by id
   std::uint64_t parked_rows_ = 0;
   std::map<std::optional<std::string>, std::size_t> successes_of_key_;  ///< as successes_up_to_
   std::map<std::uint64_t, std::size_t> rank_of_number_;  ///< that receivers may have taken

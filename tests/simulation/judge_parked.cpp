@@ -115,14 +115,14 @@ void Judge::on_handed_over_again(const Evidence::Move& move, const std::string& 
 void Judge::on_begun_by_key(const Attempt& attempt, std::size_t rank) {
   const auto& fate = fate_[rank];
   const bool parked = fate.parked_as > 0;
-  if (parked && !fate.due) breach("P4", attempt.begin, name(attempt) + " is parked, nobody asked");
+  if (parked && !fate.due) breach("P4", attempt.begun, name(attempt) + " is parked, nobody asked");
   if (!parked && fate.noted)
-    breach("P3", attempt.begin, name(attempt) + " is sent again, and done");
+    breach("P3", attempt.begun, name(attempt) + " is sent again, and done");
   if (parked && !fate.holds_key) return;
   for (std::size_t other = 0; other < fate_.size(); ++other) {
     if (other == rank || !queues_with(rank, other)) continue;
     if (parked && fate_[other].parked_as > fate.parked_as) continue;
-    breach("P4", attempt.begin, name(attempt) + " overtakes row " + id_at(other) + " of its key");
+    breach("P4", attempt.begun, name(attempt) + " overtakes row " + id_at(other) + " of its key");
   }
 }
 
@@ -131,7 +131,7 @@ void Judge::on_accepted_by_key(const Attempt& attempt, std::size_t rank) {
   if (fate_[rank].dead_letter) return;
   auto& up_to = successes_of_key_[row_key(rank)];
   if (rank + 1 < up_to) {
-    breach("P2", attempt.end, name(attempt) + " succeeded after a later row of its key");
+    breach("P2", attempt.ended, name(attempt) + " succeeded after a later row of its key");
   }
   up_to = std::max(up_to, rank + 1);
 }
@@ -139,7 +139,7 @@ void Judge::on_accepted_by_key(const Attempt& attempt, std::size_t rank) {
 /// The next after the cursor's, but for the rows before it that queue.
 void Judge::check_number(const Attempt& attempt, std::size_t rank) {
   if (attempt.sequence <= cursor_sequence_) {
-    return breach("P3", attempt.begin, name(attempt) + " is sent though the cursor has passed it");
+    return breach("P3", attempt.begun, name(attempt) + " is sent though the cursor has passed it");
   }
   std::uint64_t queue_least = 0;
   std::uint64_t queue_most = 0;
@@ -153,7 +153,7 @@ void Judge::check_number(const Attempt& attempt, std::size_t rank) {
   }
   const auto first = cursor_sequence_ + 1 + attempt.place;
   if (attempt.sequence < first + queue_least || attempt.sequence > first + queue_most) {
-    breach("P3", attempt.begin,
+    breach("P3", attempt.begun,
            name(attempt) + " is row " + std::to_string(attempt.place + 1) +
                " of a call after sequence " + std::to_string(cursor_sequence_));
   }
@@ -169,7 +169,7 @@ void Judge::on_numbered(const Attempt& attempt) {
   if (row_at(rank).astray || row_at(other).astray || fate_[other].removed) return;
   const bool settled_rows_alone = setup_.astray == 0 && setup_.clock_leap == 0;
   if (!settled_rows_alone && fate_[rank].parked_as == 0 && fate_[other].parked_as == 0) return;
-  breach("P3", attempt.begin,
+  breach("P3", attempt.begun,
          name(attempt) + " has the number row " + id_at(other) + " was sent with");
 }
 

@@ -9,9 +9,9 @@ namespace seriatim::simulation {
 std::vector<Judge::Moment> Judge::moments() const {
   std::vector<Moment> all;
   for (std::size_t i = 0; i < seen_.attempts.size(); ++i) {
-    all.push_back({seen_.attempts[i].begin, Moment::Kind::begun, i});
+    all.push_back({seen_.attempts[i].begun, Moment::Kind::begun, i});
     if (seen_.attempts[i].accepted)
-      all.push_back({seen_.attempts[i].end, Moment::Kind::accepted, i});
+      all.push_back({seen_.attempts[i].ended, Moment::Kind::accepted, i});
   }
   for (std::size_t i = 0; i < seen_.skips.size(); ++i)
     all.push_back({seen_.skips[i].at, Moment::Kind::skipped, i});
@@ -50,20 +50,20 @@ void Judge::walk_through_time() {
 /// What a holder of before a rewind still does says nothing of the rows to be delivered again.
 void Judge::on_accepted(const Attempt& attempt) {
   const auto rank = rank_of(attempt);
-  if (!rank || call_of(attempt).epoch < went_back_in_) return;
+  if (!rank || attempt.epoch < went_back_in_) return;
   const bool first = !fate_[*rank].handled_at;
-  on_handled(rank, attempt.end);
+  on_handled(rank, attempt.ended);
   if (!first || row_at(*rank).astray || moved_since(attempt, *rank)) return;
-  if (call_of(attempt).epoch == epoch_at(attempt.end) && !fate_[*rank].gave_way) {
+  if (attempt.epoch == epoch_at(attempt.ended) && !fate_[*rank].gave_way) {
     if (attempt.sequence <= highest_success_) {
-      breach("P2", attempt.end, name(attempt) + " succeeded after a higher number");
+      breach("P2", attempt.ended, name(attempt) + " succeeded after a higher number");
     }
     highest_success_ = attempt.sequence;
   }
   on_accepted_by_key(attempt, *rank);
   if (fate_[*rank].parked_as > 0 || fate_[*rank].gave_way) return;  // in the order of its key alone
   if (*rank + 1 < successes_up_to_) {
-    breach("P2", attempt.end, name(attempt) + " succeeded after a later row");
+    breach("P2", attempt.ended, name(attempt) + " succeeded after a later row");
   }
   successes_up_to_ = std::max(successes_up_to_, *rank + 1);
 }
@@ -161,28 +161,28 @@ void Judge::on_begun(const Attempt& attempt) {
   on_repeated(attempt);
   const auto rank = rank_of(attempt);
   if (!rank) return;  // not durable: check_durability speaks
-  const auto epoch = call_of(attempt).epoch;
+  const auto epoch = attempt.epoch;
   if (epoch < went_back_in_) return;
   if (!moved_since(attempt, *rank)) on_begun_in_order(attempt, *rank);
   auto& attempted_at = fate_[*rank].attempted_at;
   attempted_at =
-      epoch < rewound_in_ ? std::nullopt : std::optional(attempted_at.value_or(attempt.begin));
-  if (epoch != epoch_at(attempt.begin)) return;
+      epoch < rewound_in_ ? std::nullopt : std::optional(attempted_at.value_or(attempt.begun));
+  if (epoch != epoch_at(attempt.begun)) return;
   on_begun_by_key(attempt, *rank);
   check_number(attempt, *rank);
   if (attempt.late != (*rank < cursor_end_) && !moved_since(attempt, *rank)) {
-    breach("P2", attempt.begin,
+    breach("P2", attempt.begun,
            name(attempt) +
                (attempt.late ? " is marked as late, and is not" : " is late, and not marked"));
   }
   if (attempt.place >= setup_.config.commit_every) {
-    breach("P3", attempt.begin, name(attempt) + " is more than commit_every after the cursor");
+    breach("P3", attempt.begun, name(attempt) + " is more than commit_every after the cursor");
   }
 }
 
 /// A person gave it another place later, which its rank tells: where it stood then is not known.
 bool Judge::moved_since(const Attempt& attempt, std::size_t rank) const {
-  return row_at(rank).moved_at > attempt.begin;
+  return row_at(rank).moved_at > attempt.begun;
 }
 
 /// No row comes before one that stands before it; where late rows are delivered, none comes before
@@ -190,7 +190,7 @@ bool Judge::moved_since(const Attempt& attempt, std::size_t rank) const {
 void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
   const auto known = known_until(attempt);
   const auto overtakes = [&](std::size_t missing) {
-    breach(fate_[missing].attempted_at ? "P4" : "P2", attempt.begin,
+    breach(fate_[missing].attempted_at ? "P4" : "P2", attempt.begun,
            name(attempt) + " overtakes row " + id_at(missing));
   };
   for (auto before = handled_prefix_; before < rank; ++before) {
@@ -216,11 +216,11 @@ void Judge::on_repeated(const Attempt& attempt) {
   const auto [known, first] = attempt_of_.try_emplace(attempt.id, &attempt);
   if (first) return;
   const auto& earlier = *std::exchange(known->second, &attempt);
-  if (earlier.bytes != attempt.bytes) {
-    breach("P3", attempt.begin, name(attempt) + " is repeated with other bytes");
+  if (earlier.body != attempt.body) {
+    breach("P3", attempt.begun, name(attempt) + " is repeated with other bytes");
   }
   if (earlier.sequence != attempt.sequence && !renumbered_between(earlier, attempt)) {
-    breach("P3", attempt.begin,
+    breach("P3", attempt.begun,
            name(attempt) + " had sequence " + std::to_string(earlier.sequence) + " before");
   }
 }
@@ -261,7 +261,7 @@ bool Judge::appeared_within_lookback(const Evidence::Row& row, Micros halted_at)
     const auto to = move.to->created_at_us;
     cursor = move.at <= row.visible_at ? to : std::max(cursor.value_or(to), to);
   }
-  return delivers_late() && cursor && row.created_at > *cursor - setup_.lookback;
+  return delivers_late() && cursor && row.created_at_us > *cursor - setup_.lookback;
 }
 
 bool Judge::clock_went_back_before(Micros when) const {

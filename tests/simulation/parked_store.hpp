@@ -17,7 +17,7 @@ struct ParkedChoice {
   [[nodiscard]] bool all() const { return !id && !key; }
 };
 
-/// seriatim.parked, with the statements of sql/queries on it.
+/// seriatim.parked, with the statements of sql/store on it.
 class ParkedStore {
  public:
   struct Row {

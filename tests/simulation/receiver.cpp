@@ -2,24 +2,25 @@
 
 namespace seriatim::simulation {
 
-std::size_t Receiver::begin_call(unsigned relay, std::uint64_t epoch) {
-  stage_.evidence.calls.push_back({relay, epoch, stage_.now()});
-  return stage_.evidence.calls.size() - 1;
-}
-
-Receiver::Answer Receiver::take(std::size_t call, std::size_t place, const Record& record) {
+Receiver::Answer Receiver::take(unsigned relay, Micros call_begun, std::size_t place,
+                                const Record& record) {
   const auto answer = decide(record);
-  Evidence::Attempt attempt{call,
-                            place,
-                            record.id(),
-                            *record.payload,
-                            record.sequence,
-                            record.attempt,
-                            stage_.now(),
-                            stage_.now() + answer.takes,
-                            answer.outcome.is_done(),
-                            answer.outcome.kind,
-                            record.late};
+  Evidence::Attempt attempt;
+  attempt.id = std::stoll(record.id());
+  if (record.previous_id) attempt.previous_id = std::stoll(*record.previous_id);
+  attempt.sequence = record.sequence;
+  attempt.epoch = record.epoch;
+  attempt.attempt = record.attempt;
+  attempt.body = lab::hash_of(*record.payload);
+  attempt.begun = stage_.now();
+  attempt.ended = stage_.now() + answer.takes;
+  attempt.accepted = answer.outcome.is_done();
+  attempt.row = row_of(*record.payload);
+  attempt.relay = relay;
+  attempt.call_begun = call_begun;
+  attempt.place = place;
+  attempt.answer = answer.outcome.kind;
+  attempt.late = record.late;
   if (answer.outcome.kind == Outcome::Kind::unknown) attempt.accepted = stage_.one_of(2) == 1;
   stage_.evidence.attempts.push_back(attempt);
   stage_.trace(stage_.now(), "receiver", [&] {

@@ -18,9 +18,8 @@ class Receiver {
     Micros takes = 0;
   };
 
-  /// A call of the handler begins; answers its number for `take`.
-  std::size_t begin_call(unsigned relay, std::uint64_t epoch);
-  Answer take(std::size_t call, std::size_t place, const Record& record);
+  /// Row `place` of a call that `relay` began then.
+  Answer take(unsigned relay, Micros call_begun, std::size_t place, const Record& record);
 
   /// The operator had the row's trouble mended at the receiver.
   void mend(const std::string& id) { poisonous_[id] = false; }

@@ -13,7 +13,7 @@ struct Relay::CallInHand {
   std::optional<core::PollSource> then;
   std::optional<Advance> foreseen;
   bool sent = false;
-  std::size_t number = 0;
+  Micros begun = 0;
   std::size_t place = 0;
   std::optional<BatchOutcome> answer;
 };
@@ -361,7 +361,7 @@ void Relay::begin_call(const CallPtr& call) {
   read_ahead(call->then);
   call->sent = send_ahead(*call);
   if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{{}, false, call->sent});
-  call->number = receiver_.begin_call(number_, call->records.front().epoch);
+  call->begun = stage_.now();
   send_row(call);
 }
 
@@ -380,7 +380,7 @@ bool Relay::send_ahead(const CallInHand& call) {
 }
 
 void Relay::send_row(const CallPtr& call) {
-  const auto answer = receiver_.take(call->number, call->place, call->records[call->place]);
+  const auto answer = receiver_.take(number_, call->begun, call->place, call->records[call->place]);
   if (stage_.strikes(stage_.setup.crash_in_call)) server_.crash_within(answer.takes);
   later(answer.takes, [this, call, answer] { row_answered(call, answer); });
 }

@@ -60,7 +60,13 @@ void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned dept
                 depth,
                 stage_.strikes(stage_.setup.bad_payload),
                 key_of(stage_.setup, stage_.evidence.rows.size())};
-  stage_.evidence.rows.push_back({created_at, row_id, false, std::nullopt, astray, 0, {}, row.key});
+  stage_.evidence.rows.push_back(
+      {{row_id, created_at, lab::hash_of(payload_of(row.number)), row.key},
+       false,
+       std::nullopt,
+       astray,
+       0,
+       {}});
   transactions_[id].rows.push_back(row);
   stage_.trace(stage_.now(), "table", [&] {
     return transactions_[id].name + " inserts (" + std::to_string(created_at) + ", " +
@@ -151,13 +157,14 @@ void Table::give_new_place(const std::string& id) {
     stage_.evidence.removals.push_back({stage_.now(), row.id});
     row.number = seen.size();
     row.id = draw_id();
+    const auto body = lab::hash_of(payload_of(row.number));
     seen.push_back(
-        {draw_created_at(), row.id, true, std::nullopt, false, stage_.now(), {}, row.key});
+        {{row.id, draw_created_at(), body, row.key}, true, std::nullopt, false, stage_.now(), {}});
   } else {
     seen[row.number].moved_at = seen[row.number].visible_at = stage_.now();
     seen[row.number].astray = clock_is_behind();
   }
-  row.created_at = seen[row.number].created_at = draw_created_at();
+  row.created_at = seen[row.number].created_at_us = draw_created_at();
   found->first = wal.commit(true);
   sort_visible();
 }

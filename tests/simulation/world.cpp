@@ -99,7 +99,7 @@ bool World::rows_astray_are_accounted_for() const {
   if (stage_.setup.astray == 0 && stage_.setup.clock_leap == 0) return true;
   std::set<std::int64_t> done;
   for (const auto& attempt : seen.attempts) {
-    if (attempt.accepted) done.insert(std::stoll(attempt.id));
+    if (attempt.accepted) done.insert(attempt.id);
   }
   for (const auto& skip : seen.skips) done.insert(skip.id);
   for (const auto& removal : seen.removals) done.insert(removal.id);

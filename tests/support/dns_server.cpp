@@ -1,25 +1,26 @@
 #include "support/dns_server.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "support/skip.hpp"
-#include "support/wire.hpp"
 
 namespace seriatim::testing {
 
 namespace {
+
+namespace asio = boost::asio;
+using asio::ip::udp;
 
 const Need need(DnsServer::why_not);
 
@@ -28,7 +29,7 @@ constexpr unsigned type_a = 1;
 constexpr unsigned type_aaaa = 28;
 
 unsigned number(const std::string& bytes, std::size_t at) {
-  return static_cast<unsigned char>(bytes[at]) << 8 | static_cast<unsigned char>(bytes[at + 1]);
+  return static_cast<unsigned char>(bytes[at]) * 256U + static_cast<unsigned char>(bytes[at + 1]);
 }
 std::string number(unsigned value) {
   return {static_cast<char>(value >> 8), static_cast<char>(value)};
@@ -74,19 +75,18 @@ std::string address_of_this_process() {
 }
 
 /// Answers false if port 53 of `address` cannot be had.
-bool bind_to(const Fd& socket, const std::string& address) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_port = htons(53);
-  ::inet_pton(AF_INET, address.c_str(), &at.sin_addr);
-  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+bool bind_to(udp::socket& socket, const std::string& address) {
+  boost::system::error_code error;
+  socket.bind({asio::ip::make_address(address), 53}, error);
+  return !error;
 }
 
 }  // namespace
 
 struct DnsServer::Impl {
   std::string address = address_of_this_process();
-  Fd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  asio::io_context context;  // never run
+  udp::socket socket{context, udp::v4()};
   std::mutex mutex;
   DnsAnswer says;
   std::atomic<unsigned> questions = 0;
@@ -94,20 +94,18 @@ struct DnsServer::Impl {
 
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      pollfd one{socket.get(), POLLIN, 0};
+      pollfd one{socket.native_handle(), POLLIN, 0};
       if (::poll(&one, 1, 50) <= 0) continue;
       std::array<char, 1500> buffer{};
-      sockaddr_in from{};
-      socklen_t size = sizeof from;
-      const auto n = ::recvfrom(socket.get(), buffer.data(), buffer.size(), 0,
-                                reinterpret_cast<sockaddr*>(&from), &size);
-      if (n < static_cast<ssize_t>(header_bytes)) continue;
+      udp::endpoint from;
+      boost::system::error_code error;
+      const auto n = socket.receive_from(asio::buffer(buffer), from, 0, error);
+      if (error || n < header_bytes) continue;
       ++questions;
       const std::scoped_lock guard(mutex);
       if (says.silent) continue;
-      const auto reply = reply_to({buffer.data(), static_cast<std::size_t>(n)}, says);
-      ::sendto(socket.get(), reply.data(), reply.size(), 0, reinterpret_cast<sockaddr*>(&from),
-               size);
+      const auto reply = reply_to({buffer.data(), n}, says);
+      socket.send_to(asio::buffer(reply), from, 0, error);
     }
   }
 };
@@ -126,7 +124,8 @@ std::string DnsServer::why_not() {
   bool may = false;
   std::thread([&may] { may = ::unshare(CLONE_NEWNS | CLONE_FS) == 0; }).join();
   if (!may) return "this container allows no mount namespaces";
-  const Fd trial(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  asio::io_context context;
+  udp::socket trial(context, udp::v4());
   const auto address = address_of_this_process();
   return bind_to(trial, address) ? "" : "no name server can bind port 53 of " + address + " here";
 }

@@ -1,25 +1,18 @@
 #include "support/kafka_server.hpp"
 
 #include <librdkafka/rdkafka.h>
-#include <signal.h>
 
 #include <array>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
-#include "support/certificates.hpp"
-#include "support/free_port.hpp"
-#include "support/process.hpp"
+#include "lab/process/free_port.hpp"
 #include "support/skip.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
 namespace {
 
@@ -28,7 +21,6 @@ const Need need([] {
   return why.empty() ? why : "there is no Apache Kafka here: " + why;
 });
 
-constexpr milliseconds patience{60'000};
 constexpr int answer_ms = 20'000;
 
 struct Jars {
@@ -38,7 +30,7 @@ struct Jars {
 
 const Jars& jars() {
   static const Jars found = [] {
-    const auto fetched = run({SERIATIM_SOURCE_DIR "/tests/fetch-kafka"});
+    const auto fetched = lab::run({SERIATIM_SOURCE_DIR "/tests/fetch-kafka"});
     auto text = fetched.code == 0 ? fetched.out : fetched.err;
     while (!text.empty() && text.back() == '\n') text.pop_back();
     return fetched.code == 0 ? Jars{text, ""} : Jars{"", text.empty() ? "no reason told" : text};
@@ -75,149 +67,95 @@ bool is_ready(rd_kafka_t* client, const std::string& name = "") {
   return ready && found;
 }
 
+/// Classes as they are in memory, kept at the first stop: from then on a start takes half the time.
+fs::path classes() {
+  return jars().folder + "/classes.jsa";
+}
+
+std::string loopback(int port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
+
 }  // namespace
-
-struct KafkaServer::Impl {
-  TemporaryFolder folder;
-  int port = free_port();
-  int controller_port = free_port();
-  int secure_port = free_port();
-  pid_t pid = 0;
-
-  fs::path file(const std::string& name) const { return folder.path() / name; }
-  std::string brokers() const { return "127.0.0.1:" + std::to_string(port); }
-  std::string secure_brokers() const { return "127.0.0.1:" + std::to_string(secure_port); }
-
-  /// A fresh storage folder needs no more than its name; the formatting tool would take seconds.
-  void prepare() const {
-    fs::create_directory(file("data"));
-    std::ofstream(file("data/meta.properties"))
-        << "version=1\nnode.id=1\ncluster.id=c2VyaWF0aW0tdGVzdHMtMQ\n"
-           "directory.id=c2VyaWF0aW0tdGVzdHMtMg\n";
-    const CertificateAuthority authority;
-    const auto own = authority.issue({{}, {"127.0.0.1"}});
-    std::ofstream(file("ca.pem")) << authority.certificate();
-    std::ofstream(file("own.pem")) << own.key << own.certificate;
-    const auto controller = "127.0.0.1:" + std::to_string(controller_port);
-    std::ofstream(file("server.properties"))
-        << "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@" << controller
-        << "\nlisteners=PLAINTEXT://" << brokers() << ",SECURE://" << secure_brokers()
-        << ",CONTROLLER://" << controller << "\nadvertised.listeners=PLAINTEXT://" << brokers()
-        << ",SECURE://" << secure_brokers()
-        << "\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-           "SECURE:SASL_SSL\nsasl.enabled.mechanisms=PLAIN\n"
-           "listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
-           "PlainLoginModule required user_relay=\"open sesame\";\n"
-           "listener.name.secure.ssl.keystore.type=PEM\n"
-           "listener.name.secure.ssl.keystore.location="
-        << file("own.pem").string()
-        << "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" << file("data").string()
-        << "\nmessage.max.bytes=" << message_bytes_max
-        << "\nauto.create.topics.enable=false\noffsets.topic.replication.factor=1\n"
-           "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
-           // After a kill -9 the controller waits for so long before it takes the broker back.
-           "broker.session.timeout.ms=1000\nbroker.heartbeat.interval.ms=200\n"
-           "num.network.threads=2\nnum.io.threads=2\nlog.cleaner.enable=false\n";
-    std::ofstream(file("log4j.properties"))
-        << "log4j.rootLogger=INFO, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
-           "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
-           "log4j.appender.out.layout.ConversionPattern=%d %p %m%n\n";
-  }
-
-  void start() {
-    pid = postgres::spawn(
-        {"/usr/bin/env", "java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-         (fs::exists(classes()) ? "-XX:SharedArchiveFile=" + classes().string()
-                                : "-XX:ArchiveClassesAtExit=" + file("classes").string()),
-         "-Dlog4j.configuration=file:" + file("log4j.properties").string(), "-cp",
-         jars().folder + "/*", "kafka.Kafka", file("server.properties").string()},
-        std::nullopt, file("log"));
-    const auto client = client_of(brokers());
-    wait_until(
-        "Kafka answers", [&] { return is_ready(client.get()) || ended(); }, patience);
-    if (pid == 0) throw std::runtime_error("Kafka ended at once: " + log());
-  }
-
-  /// Classes as they are in memory, kept at the first stop: from then on a start takes half the
-  /// time.
-  static fs::path classes() { return jars().folder + "/classes.jsa"; }
-  void keep_classes() const {
-    std::error_code taken;  // by another test, with the same
-    if (!fs::exists(file("classes")) || fs::exists(classes())) return;
-    const auto whole = classes().string() + '.' + std::to_string(port);
-    fs::copy_file(file("classes"), whole, taken);
-    fs::rename(whole, classes(), taken);
-  }
-
-  bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
-    pid = 0;
-    return true;
-  }
-
-  std::string log() const {
-    std::ifstream in(file("log"));
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  void end(int signal) {
-    if (pid == 0) return;
-    ::kill(pid, SIGCONT);
-    ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
-      ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
-    }
-    pid = 0;
-    keep_classes();
-  }
-};
 
 const std::string& KafkaServer::missing() {
   return jars().missing;
 }
 
-KafkaServer::KafkaServer() : impl_(std::make_unique<Impl>()) {
-  impl_->prepare();
-  impl_->start();
+KafkaServer::KafkaServer()
+    : BrokerServer({.name = "Kafka", .account = {}}),
+      controller_port_(lab::free_port()),
+      secure_port_(lab::free_port()) {
+  // A fresh storage folder needs no more than its name; the formatting tool would take seconds.
+  write("data/meta.properties",
+        "version=1\nnode.id=1\ncluster.id=c2VyaWF0aW0tdGVzdHMtMQ\n"
+        "directory.id=c2VyaWF0aW0tdGVzdHMtMg\n");
+  const CertificateAuthority authority;
+  const auto own = authority.issue({{}, {"127.0.0.1"}});
+  write("ca.pem", authority.certificate());
+  write("own.pem", own.key + own.certificate);
+  const auto controller = loopback(controller_port_);
+  write("server.properties",
+        "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@" + controller +
+            "\nlisteners=PLAINTEXT://" + brokers() + ",SECURE://" + secure_brokers() +
+            ",CONTROLLER://" + controller + "\nadvertised.listeners=PLAINTEXT://" + brokers() +
+            ",SECURE://" + secure_brokers() +
+            "\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+            "SECURE:SASL_SSL\nsasl.enabled.mechanisms=PLAIN\n"
+            "listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
+            "PlainLoginModule required user_relay=\"open sesame\";\n"
+            "listener.name.secure.ssl.keystore.type=PEM\n"
+            "listener.name.secure.ssl.keystore.location=" +
+            file("own.pem").string() + "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" +
+            file("data").string() + "\nmessage.max.bytes=" + std::to_string(message_bytes_max) +
+            "\nauto.create.topics.enable=false\noffsets.topic.replication.factor=1\n"
+            "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
+            // After a kill -9 the controller waits for so long before it takes the broker back.
+            "broker.session.timeout.ms=1000\nbroker.heartbeat.interval.ms=200\n"
+            "num.network.threads=2\nnum.io.threads=2\nlog.cleaner.enable=false\n");
+  write("log4j.properties",
+        "log4j.rootLogger=INFO, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
+        "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
+        "log4j.appender.out.layout.ConversionPattern=%d %p %m%n\n");
+  start();
 }
 
 KafkaServer::~KafkaServer() {
-  impl_->end(SIGKILL);
+  kill();
 }
 
-void KafkaServer::start() {
-  impl_->start();
+std::vector<std::string> KafkaServer::command() const {
+  return {"java",
+          "-Xmx384m",
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          fs::exists(classes()) ? "-XX:SharedArchiveFile=" + classes().string()
+                                : "-XX:ArchiveClassesAtExit=" + file("classes").string(),
+          "-Dlog4j.configuration=file:" + file("log4j.properties").string(),
+          "-cp",
+          jars().folder + "/*",
+          "kafka.Kafka",
+          file("server.properties").string()};
 }
-void KafkaServer::stop() {
-  impl_->end(SIGTERM);
+
+bool KafkaServer::answers() {
+  return is_ready(client_of(brokers()).get());
 }
-void KafkaServer::kill() {
-  impl_->end(SIGKILL);
-}
-void KafkaServer::freeze() {
-  testing::freeze(impl_->pid);
-}
-void KafkaServer::thaw() {
-  ::kill(impl_->pid, SIGCONT);
-}
-bool KafkaServer::runs() const {
-  return impl_->pid != 0;
+
+void KafkaServer::ended() {
+  std::error_code taken;  // by another test, with the same
+  if (!fs::exists(file("classes")) || fs::exists(classes())) return;
+  const auto whole = classes().string() + '.' + std::to_string(port());
+  fs::copy_file(file("classes"), whole, taken);
+  fs::rename(whole, classes(), taken);
 }
 
 std::string KafkaServer::brokers() const {
-  return impl_->brokers();
+  return loopback(port());
 }
 
 std::string KafkaServer::secure_brokers() const {
-  return impl_->secure_brokers();
-}
-std::string KafkaServer::ca_file() const {
-  return impl_->file("ca.pem").string();
-}
-
-std::string KafkaServer::log() const {
-  return impl_->log();
+  return loopback(secure_port_);
 }
 
 void KafkaServer::make_topic(const std::string& name, int partitions,
@@ -243,12 +181,12 @@ void KafkaServer::make_topic(const std::string& name, int partitions,
   if (count != 1 || rd_kafka_topic_result_error(made[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     throw std::runtime_error("Kafka makes no topic " + name);
   }
-  wait_until("the topic has leaders", [&] { return is_ready(client.get(), name); });
+  lab::wait_until("the topic has leaders", [&] { return is_ready(client.get(), name); });
 }
 
 KafkaServer& shared_kafka_server() {
   static KafkaServer one;
-  if (!one.runs()) one.start();
+  one.start();
   one.thaw();
   return one;
 }

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
+
+#include "support/broker_server.hpp"
 
 namespace seriatim::testing {
 
-/// An Apache Kafka server of its own: one node that is broker and controller (KRaft), on free ports
-/// of 127.0.0.1, in a folder of its own. Topics are made by `make_topic` only; messages up to 2
-/// MiB. Ended by its pid at the end of the scope. It takes some seconds to start: share it.
-class KafkaServer {
+/// An Apache Kafka server of its own: one node that is broker and controller (KRaft). Topics are
+/// made by `make_topic` only; messages up to 2 MiB. It takes some seconds to start: share it.
+class KafkaServer final : public BrokerServer {
  public:
   static constexpr std::size_t message_bytes_max = 2 << 20;
 
@@ -18,30 +18,24 @@ class KafkaServer {
   [[nodiscard]] static const std::string& missing();
 
   KafkaServer();  ///< started
-  ~KafkaServer();
+  ~KafkaServer() override;
   KafkaServer(const KafkaServer&) = delete;
   KafkaServer& operator=(const KafkaServer&) = delete;
-
-  /// On the same port, with the data it had; returns once it takes messages.
-  void start();
-  void stop();
-  void kill();    ///< -9
-  void freeze();  ///< SIGSTOP
-  void thaw();
-  [[nodiscard]] bool runs() const;
 
   [[nodiscard]] std::string brokers() const;
   /// Another way to it: TLS, and user "relay" with password "open sesame" (SASL PLAIN).
   [[nodiscard]] std::string secure_brokers() const;
-  [[nodiscard]] std::string ca_file() const;
 
   void make_topic(const std::string& name, int partitions = 1,
                   const std::map<std::string, std::string>& settings = {});
-  [[nodiscard]] std::string log() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  [[nodiscard]] std::vector<std::string> command() const override;
+  bool answers() override;
+  void ended() override;
+
+  int controller_port_;
+  int secure_port_;
 };
 
 /// One for all cases of a program, running; each takes topics of its own.

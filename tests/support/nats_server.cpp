@@ -1,41 +1,18 @@
 #include "support/nats_server.hpp"
 
 #include <nats/nats.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
-#include "support/certificates.hpp"
-#include "support/free_port.hpp"
-#include "support/process.hpp"
 #include "support/skip.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
-
-namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
 namespace {
 
 const Need need([] { return why_missing("/usr/sbin/nats-server", "nats-server"); });
 
-constexpr milliseconds patience{60'000};
 constexpr std::int64_t answer_ms = 60'000;
-
-void write_file(const fs::path& file, const std::string& text) {
-  std::ofstream(file) << text;
-}
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void check(const char* what, natsStatus status, int error = 0) {
   if (status == NATS_OK) return;
@@ -45,114 +22,33 @@ void check(const char* what, natsStatus status, int error = 0) {
 
 }  // namespace
 
-struct NatsServer::Impl {
-  Options options;
-  TemporaryFolder folder;
-  int port = free_port();
-  pid_t pid = 0;
-
-  fs::path file(const std::string& name) const { return folder.path() / name; }
-
-  void prepare() const {
-    fs::create_directory(file("data"));
-    if (options.tls) {
-      const CertificateAuthority authority;
-      const auto own = authority.issue({{"localhost"}, {}});
-      write_file(file("ca.pem"), authority.certificate());
-      write_file(file("own.pem"), own.certificate);
-      write_file(file("own.key"), own.key);
-    }
-    configure();
-    const auto account = postgres::server_account();  // no server runs as root
-    if (account && ::chown(file("data").c_str(), account->uid, account->gid) != 0) {
-      throw std::runtime_error("cannot give away " + file("data").string());
-    }
-  }
-
-  void configure() const {
-    std::string text = "listen: 127.0.0.1:" + std::to_string(port) + "\njetstream { store_dir: \"" +
-                       file("data").string() +
-                       "\", max_mem: 64M, max_file: 2G }\nmax_payload: 4M\n";
-    if (options.tls) {
-      text += "tls { cert_file: \"" + file("own.pem").string() + "\", key_file: \"" +
-              file("own.key").string() + "\" }\n";
-    }
-    write_file(file("server.conf"), text + options.settings);
-  }
-
-  void start() {
-    const auto said = fs::exists(file("log")) ? fs::file_size(file("log")) : 0;
-    pid = postgres::spawn({"/usr/sbin/nats-server", "-c", file("server.conf").string()},
-                          postgres::server_account(), file("log"));
-    wait_until(
-        "nats-server is ready; its log: " + file("log").string(),
-        [&] {
-          return ended() || text_of(file("log")).find("Server is ready", said) != std::string::npos;
-        },
-        patience);
-    if (pid == 0) throw std::runtime_error("nats-server ended at once: " + text_of(file("log")));
-  }
-
-  bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
-    pid = 0;
-    return true;
-  }
-
-  void end(int signal) {
-    if (pid == 0) return;
-    ::kill(pid, SIGCONT);
-    ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
-      ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
-    }
-    pid = 0;
-  }
-};
-
-NatsServer::NatsServer() : NatsServer(Options{}) {}
-
-NatsServer::NatsServer(Options options) : impl_(std::make_unique<Impl>()) {
-  impl_->options = std::move(options);
-  impl_->prepare();
-  if (impl_->options.started) impl_->start();
+NatsServer::NatsServer(Options options)
+    : BrokerServer({.name = "nats-server"}), wanted_(std::move(options)) {
+  if (wanted_.tls) certify({{"localhost"}, {}});
+  set(wanted_.settings);
+  if (wanted_.started) start();
 }
 
-NatsServer::~NatsServer() {
-  impl_->end(SIGKILL);
-}
-
-void NatsServer::start() {
-  impl_->start();
-}
-void NatsServer::stop() {
-  impl_->end(SIGTERM);
-}
-void NatsServer::kill() {
-  impl_->end(SIGKILL);
-}
-void NatsServer::freeze() {
-  testing::freeze(impl_->pid);
-}
-void NatsServer::thaw() {
-  ::kill(impl_->pid, SIGCONT);
-}
 void NatsServer::set(const std::string& settings) {
-  impl_->options.settings = settings;
-  impl_->configure();
+  std::string text = "listen: 127.0.0.1:" + std::to_string(port()) + "\njetstream { store_dir: \"" +
+                     file("data").string() + "\", max_mem: 64M, max_file: 2G }\nmax_payload: 4M\n";
+  if (wanted_.tls) {
+    text += "tls { cert_file: \"" + file("own.pem").string() + "\", key_file: \"" +
+            file("own.key").string() + "\" }\n";
+  }
+  write("server.conf", text + settings);
 }
 
-int NatsServer::port() const {
-  return impl_->port;
+std::vector<std::string> NatsServer::command() const {
+  return {"/usr/sbin/nats-server", "-c", file("server.conf").string()};
+}
+
+bool NatsServer::answers() {
+  return says("Server is ready");
 }
 
 std::string NatsServer::url() const {
-  return (impl_->options.tls ? "tls://localhost:" : "nats://127.0.0.1:") + std::to_string(port());
-}
-
-std::string NatsServer::ca_file() const {
-  return impl_->file("ca.pem").string();
+  return (wanted_.tls ? "tls://localhost:" : "nats://127.0.0.1:") + std::to_string(port());
 }
 
 std::string NatsStored::header(const std::string& name) const {

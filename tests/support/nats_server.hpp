@@ -5,11 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/broker_server.hpp"
+
 namespace seriatim::testing {
 
-/// A NATS server with JetStream of its own: a free port of 127.0.0.1, a folder of its own. Ended by
-/// its pid at the end of the scope.
-class NatsServer {
+/// A NATS server with JetStream of its own.
+class NatsServer final : public BrokerServer {
  public:
   struct Options {
     std::string settings;  ///< further lines of its configuration
@@ -17,30 +18,19 @@ class NatsServer {
     bool tls = false;  ///< then it wants nothing else; its certificate is for "localhost"
   };
 
-  NatsServer();
+  NatsServer() : NatsServer(Options{}) {}
   explicit NatsServer(Options options);
-  ~NatsServer();
-  NatsServer(const NatsServer&) = delete;
-  NatsServer& operator=(const NatsServer&) = delete;
-
-  /// On the same port, with the data it had; returns once it answers.
-  void start();
-  void stop();
-  void kill();    ///< -9
-  void freeze();  ///< SIGSTOP
-  void thaw();
 
   /// Changes the settings; to be in force at the next start.
   void set(const std::string& settings);
 
-  [[nodiscard]] int port() const;
   [[nodiscard]] std::string url() const;
-  /// For tls: the authority a client trusts, a PEM file.
-  [[nodiscard]] std::string ca_file() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  [[nodiscard]] std::vector<std::string> command() const override;
+  bool answers() override;
+
+  Options wanted_;
 };
 
 /// A message as it is stored.

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <string>
+
+#include "lab/process/server_process.hpp"
 
 namespace seriatim::testing {
 
-/// A real PgBouncer before a server, on a free loopback port, in a folder of its own. Started by
-/// the constructor, stopped by the destructor; its log is kept, and named, where it did not start.
-///
-/// Runs as account postgres where we are root, as servers do.
-class PgBouncer {
+/// A real PgBouncer before a server; started by the constructor.
+class PgBouncer final : public lab::ServerProcess {
  public:
   struct Options {
     std::string pool_mode = "transaction";
@@ -18,17 +16,17 @@ class PgBouncer {
   };
   PgBouncer(int server_port, Options options);
   explicit PgBouncer(int server_port) : PgBouncer(server_port, Options()) {}
-  ~PgBouncer();
-  PgBouncer(const PgBouncer&) = delete;
-  PgBouncer& operator=(const PgBouncer&) = delete;
 
   [[nodiscard]] std::string url(const std::string& database) const;
   /// Soon every new transaction goes to this server.
   void lead_to(int server_port);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void configure(int server_port) const;
+  [[nodiscard]] std::vector<std::string> command() const override;
+  bool answers() override;
+
+  Options wanted_;
 };
 
 }  // namespace seriatim::testing

@@ -1,22 +1,18 @@
 #include "support/postgres_fixture.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <pqxx/pqxx>
 #include <thread>
 
-#include "postgres/migrate.hpp"
+#include "lab/process/temporary_folder.hpp"
+#include "postgres/admin/migrate.hpp"
 
 namespace seriatim::testing {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 bool some_case_failed = false;
 
@@ -39,53 +35,36 @@ struct ServerLogListener final : doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 };
 
-fs::path temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "seriatim-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
-  // Account postgres, not we, runs the server where tests are run as root.
-  fs::permissions(name, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec |
-                            fs::perms::group_read | fs::perms::others_read);
-  return name;
-}
-
 class SharedServer {
  public:
   SharedServer()
-      : folder_(temporary_folder()),
-        server_(std::make_unique<postgres::EmbeddedServer>(postgres::EmbeddedServer::Options{
-            folder_ / "server",
-            {"fsync=off", "max_prepared_transactions=64", "max_connections=600",
-             "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
-             // Nothing but a commit that waits makes a commit durable.
-             "wal_writer_delay=10s", "wal_writer_flush_after=1GB"},
-            {}})) {
-    SqlSession(server_->url()).run("CREATE DATABASE seriatim_template");
-    postgres::migrate(server_->url("seriatim_template"));
+      : server_({folder_.path() / "server",
+                 {"fsync=off", "max_prepared_transactions=64", "max_connections=600",
+                  "shared_buffers=32MB", "autovacuum=off", "log_min_messages=warning",
+                  // Nothing but a commit that waits makes a commit durable.
+                  "wal_writer_delay=10s", "wal_writer_flush_after=1GB"},
+                 {}}) {
+    SqlSession(server_.url()).run("CREATE DATABASE seriatim_template");
+    postgres::migrate(server_.url("seriatim_template"));
   }
 
   ~SharedServer() {
-    const auto log = server_->log_file();
-    server_.reset();
-    if (some_case_failed) {
-      std::cerr << "the server's log is kept: " << log.string() << '\n';
-      return;
-    }
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    folder_.keep(some_case_failed);
+    if (some_case_failed) std::cerr << "the server's log is kept: " << server_.log_file() << '\n';
   }
 
-  postgres::EmbeddedServer& server() { return *server_; }
+  embedded::EmbeddedServer& server() { return server_; }
 
  private:
-  fs::path folder_;
-  std::unique_ptr<postgres::EmbeddedServer> server_;
+  lab::TemporaryFolder folder_;
+  embedded::EmbeddedServer server_;
 };
 
 }  // namespace
 
 REGISTER_LISTENER("server_log", 1, ServerLogListener);
 
-postgres::EmbeddedServer& shared_server() {
+embedded::EmbeddedServer& shared_server() {
   static SharedServer shared;
   return shared.server();
 }

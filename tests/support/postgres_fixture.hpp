@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "postgres/embedded_server.hpp"
+#include "embedded/embedded_server.hpp"
 
 namespace seriatim::testing {
 
 /// The one server of this test program: started at first use, stopped at exit. Its folder is kept,
 /// and its log named, when a test case failed.
-postgres::EmbeddedServer& shared_server();
+embedded::EmbeddedServer& shared_server();
 
 /// A connection of a test, standing for a producer, an operator or a witness.
 class SqlSession {

@@ -1,31 +1,16 @@
 #include "support/redis_server.hpp"
 
 #include <hiredis/hiredis.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
-#include "postgres/child_process.hpp"
-#include "support/certificates.hpp"
-#include "support/free_port.hpp"
-#include "support/process.hpp"
 #include "support/skip.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
-
-namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
 namespace {
 
 const Need need([] { return why_missing("/usr/bin/redis-server", "redis-server"); });
-
-constexpr milliseconds patience{60'000};
 
 using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
 
@@ -46,140 +31,53 @@ RedisClient::Value value_of(const redisReply& reply) {
   return value;
 }
 
-void write_file(const fs::path& file, const std::string& text) {
-  std::ofstream(file) << text;
-}
-
 }  // namespace
 
-struct RedisServer::Impl {
-  Options options;
-  TemporaryFolder folder;
-  int port = free_port();
-  pid_t pid = 0;
-
-  fs::path file(const std::string& name) const { return folder.path() / name; }
-
-  void prepare() const {
-    fs::create_directory(file("data"));
-    if (options.tls) {
-      const CertificateAuthority authority;
-      const auto own = authority.issue({{}, {"127.0.0.1"}});
-      write_file(file("ca.pem"), authority.certificate());
-      write_file(file("own.pem"), own.certificate);
-      write_file(file("own.key"), own.key);
-    }
-    const auto account = postgres::server_account();  // no server runs as root
-    if (account && ::chown(file("data").c_str(), account->uid, account->gid) != 0) {
-      throw std::runtime_error("cannot give away " + file("data").string());
-    }
-  }
-
-  std::vector<std::string> command() const {
-    const auto number = std::to_string(port);
-    std::vector<std::string> words{"/usr/bin/redis-server",
-                                   "--bind",
-                                   "127.0.0.1",
-                                   "--dir",
-                                   file("data").string(),
-                                   "--appendonly",
-                                   "yes",
-                                   "--appendfsync",
-                                   "always",
-                                   "--save",
-                                   "",
-                                   "--port",
-                                   options.tls ? "0" : number};
-    if (options.tls) {
-      words.insert(words.end(),
-                   {"--tls-port", number, "--tls-auth-clients", "no", "--tls-ca-cert-file",
-                    file("ca.pem").string(), "--tls-cert-file", file("own.pem").string(),
-                    "--tls-key-file", file("own.key").string()});
-    }
-    words.insert(words.end(), options.settings.begin(), options.settings.end());
-    return words;
-  }
-
-  /// Whatever it says: a server that wants a password answers too.
-  bool answers() const {
-    const auto context = connect_to(port);
-    if (!context || context->err != 0) return false;
-    if (options.tls) return true;
-    const std::unique_ptr<void, decltype(&freeReplyObject)> reply(
-        redisCommand(context.get(), "PING"), freeReplyObject);
-    if (!reply) return false;
-    const auto* said = static_cast<const redisReply*>(reply.get());
-    return said->type != REDIS_REPLY_ERROR || std::string(said->str).find("LOADING") != 0;
-  }
-
-  void start() {
-    pid = postgres::spawn(command(), postgres::server_account(), file("log"));
-    wait_until(
-        "redis-server answers", [this] { return answers() || ended(); }, patience);
-    if (pid == 0) throw std::runtime_error("redis-server ended at once: " + log());
-  }
-
-  bool ended() {
-    if (!postgres::wait_for(pid, milliseconds{0})) return false;
-    pid = 0;
-    return true;
-  }
-
-  std::string log() const {
-    std::ifstream in(file("log"));
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  void end(int signal) {
-    if (pid == 0) return;
-    ::kill(pid, SIGCONT);
-    ::kill(pid, signal);
-    if (!postgres::wait_for(pid, patience)) {
-      ::kill(pid, SIGKILL);
-      (void)postgres::wait_for(pid, patience);
-    }
-    pid = 0;
-  }
-};
-
-RedisServer::RedisServer() : RedisServer(Options{}) {}
-
-RedisServer::RedisServer(Options options) : impl_(std::make_unique<Impl>()) {
-  impl_->options = std::move(options);
-  impl_->prepare();
-  if (impl_->options.started) impl_->start();
+RedisServer::RedisServer(Options options)
+    : BrokerServer({.name = "redis-server"}), wanted_(std::move(options)) {
+  if (wanted_.tls) certify({{}, {"127.0.0.1"}});
+  if (wanted_.started) start();
 }
 
-RedisServer::~RedisServer() {
-  impl_->end(SIGKILL);
+std::vector<std::string> RedisServer::command() const {
+  const auto number = std::to_string(port());
+  std::vector<std::string> words{"/usr/bin/redis-server",
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--dir",
+                                 file("data").string(),
+                                 "--appendonly",
+                                 "yes",
+                                 "--appendfsync",
+                                 "always",
+                                 "--save",
+                                 "",
+                                 "--port",
+                                 wanted_.tls ? "0" : number};
+  if (wanted_.tls) {
+    words.insert(
+        words.end(),
+        {"--tls-port", number, "--tls-auth-clients", "no", "--tls-ca-cert-file", ca_file(),
+         "--tls-cert-file", file("own.pem").string(), "--tls-key-file", file("own.key").string()});
+  }
+  words.insert(words.end(), wanted_.settings.begin(), wanted_.settings.end());
+  return words;
 }
 
-void RedisServer::start() {
-  impl_->start();
-}
-void RedisServer::stop() {
-  impl_->end(SIGTERM);
-}
-void RedisServer::kill() {
-  impl_->end(SIGKILL);
-}
-void RedisServer::freeze() {
-  testing::freeze(impl_->pid);
-}
-void RedisServer::thaw() {
-  ::kill(impl_->pid, SIGCONT);
-}
-
-int RedisServer::port() const {
-  return impl_->port;
+/// Whatever it says: a server that wants a password answers too.
+bool RedisServer::answers() {
+  const auto context = connect_to(port());
+  if (!context || context->err != 0) return false;
+  if (wanted_.tls) return true;
+  const std::unique_ptr<void, decltype(&freeReplyObject)> reply(redisCommand(context.get(), "PING"),
+                                                                freeReplyObject);
+  if (!reply) return false;
+  const auto* said = static_cast<const redisReply*>(reply.get());
+  return said->type != REDIS_REPLY_ERROR || std::string(said->str).find("LOADING") != 0;
 }
 
 std::string RedisServer::url() const {
-  return (impl_->options.tls ? "rediss" : "redis") + ("://127.0.0.1:" + std::to_string(port()));
-}
-
-std::string RedisServer::ca_file() const {
-  return impl_->file("ca.pem").string();
+  return (wanted_.tls ? "rediss" : "redis") + ("://127.0.0.1:" + std::to_string(port()));
 }
 
 struct RedisClient::Impl {

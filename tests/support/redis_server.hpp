@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "support/broker_server.hpp"
+
 namespace seriatim::testing {
 
-/// A Redis server of its own: a free port of 127.0.0.1, a folder of its own, every write on disk
-/// before it is answered (appendfsync always). Ended by its pid at the end of the scope.
-class RedisServer {
+/// A Redis server of its own: every write is on disk before it is answered (appendfsync always).
+class RedisServer final : public BrokerServer {
  public:
   struct Options {
     std::vector<std::string> settings;  ///< further words of its command line
@@ -17,27 +18,16 @@ class RedisServer {
     bool tls = false;  ///< then it speaks nothing else
   };
 
-  RedisServer();
+  RedisServer() : RedisServer(Options{}) {}
   explicit RedisServer(Options options);
-  ~RedisServer();
-  RedisServer(const RedisServer&) = delete;
-  RedisServer& operator=(const RedisServer&) = delete;
 
-  /// On the same port, with the data it had; returns once it answers.
-  void start();
-  void stop();
-  void kill();    ///< -9
-  void freeze();  ///< SIGSTOP
-  void thaw();
-
-  [[nodiscard]] int port() const;
   [[nodiscard]] std::string url() const;
-  /// For tls: the authority a client trusts, a PEM file.
-  [[nodiscard]] std::string ca_file() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  [[nodiscard]] std::vector<std::string> command() const override;
+  bool answers() override;
+
+  Options wanted_;
 };
 
 /// A plain client, which shares nothing with the handler but the library that reads the protocol.

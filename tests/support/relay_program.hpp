@@ -6,7 +6,6 @@
 #include <string>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace seriatim::testing {
 

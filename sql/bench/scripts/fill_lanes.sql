@@ -1,7 +1,7 @@
 -- As many rows for each lane, round robin, in five keys each.
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS t;
-TRUNCATE seriatim.cursor, seriatim.ledger;
+TRUNCATE seriatim.cursor, seriatim.ledger, seriatim.journal;
 CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text NOT NULL, payload text,
                 created_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON t (created_at, id);

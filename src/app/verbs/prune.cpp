@@ -1,4 +1,4 @@
-#include "postgres/prune.hpp"
+#include "postgres/admin/prune/prune.hpp"
 
 #include <unistd.h>
 

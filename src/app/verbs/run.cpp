@@ -8,7 +8,7 @@
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
-#include "postgres/check.hpp"
+#include "postgres/admin/check/check.hpp"
 #include "seriatim/postgres.hpp"
 #include "seriatim/relay.hpp"
 

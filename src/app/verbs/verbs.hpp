@@ -108,47 +108,16 @@ struct DemoVerb {
   unsigned seconds = 30;
   bool keep = false;
 };
-struct TortureVerb {
-  std::string database;  ///< empty: as for other verbs; "embedded": a private server
-  double minutes = 1;
-  std::optional<std::uint64_t> seed;  ///< absent: drawn
-  unsigned producers = 8;
-  unsigned relays = 3;
-  unsigned lanes = 1;
-  std::string order = "both";  ///< "created_at", "id"
-  bool kill = false;
-  bool freeze = false;
-  bool terminate_backends = false;
-  bool restart_server = false;
-  bool net = false;
-  bool all_faults = false;
-  std::string restart_command;  ///< how a server that is not ours is crashed and started
-  bool keep = false;
-  std::string relay_program;  ///< empty: this program
+/// `torture` and `bench` are verbs of the program seriatim-lab, which gets them as they are.
+struct LabVerb {
+  std::vector<std::string> arguments;
 };
-struct BenchVerb {
-  std::string name;      ///< "null", "http" …
-  std::string database;  ///< empty: a private server
-  std::optional<std::uint64_t> rows;
-  unsigned repeats = 5;
-  unsigned batch = 1'000;
-  std::optional<unsigned> seconds;
-  std::string order = "both";     ///< "created_at", "id"
-  std::string read_ahead = "on";  ///< "off"
-  std::uint64_t waiting = 0;
-  std::uint64_t delivered = 0;
-  unsigned partitions = 1;
-  unsigned connections = 0;
-  unsigned max_connections = 0;  ///< of a private server, at least; 0: as many as are needed
-};
-/// The relay under test, started by `bench`.
-struct BenchRelayVerb {};
 struct VersionVerb {};
 
-using Verb = std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb,
-                          RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb,
-                          PauseVerb, ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, TortureVerb,
-                          BenchVerb, BenchRelayVerb, VersionVerb>;
+using Verb =
+    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb, RetryVerb,
+                 SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb, ResumeVerb,
+                 AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
@@ -168,9 +137,7 @@ Exit perform(const ResumeVerb& verb, Context& context);
 Exit perform(const AdoptVerb& verb, Context& context);
 Exit perform(const AppendVerb& verb, Context& context);
 Exit perform(const DemoVerb& verb, Context& context);
-Exit perform(const TortureVerb& verb, Context& context);
-Exit perform(const BenchVerb& verb, Context& context);
-Exit perform(const BenchRelayVerb& verb, Context& context);
+Exit perform(const LabVerb& verb, Context& context);
 Exit perform(const VersionVerb& verb, Context& context);
 
 }  // namespace seriatim::app

@@ -1,0 +1,33 @@
+"""What a maintainer measures before a release, and CI never runs: `bench/run --only NAME`.
+
+Each is given the program, whether its sizes are to be small, and how to say what it is at. It prints what it found; what it
+returns, if anything, is kept with the figures of the page.
+"""
+import subprocess
+
+import limits
+import model
+import soak
+from processes import built
+
+
+def takeover(program, _quick, _tell):
+    subprocess.run([built(program, "takeover_bench")], check=True)
+
+
+def handlers(program, _quick, tell):
+    for kind in ("exec", "redis", "rabbitmq", "nats"):
+        bench = built(program, f"{kind}_bench", required=False)
+        if bench is None:
+            tell(f"{kind} is left out: its client library is not here")
+        elif subprocess.run([bench], check=False).returncode != 0:
+            tell(f"{kind} is left out: it says above why")
+
+
+STUDIES = {
+    "soak": ("half an hour under load: is memory flat, does every row come once and in order (on the page)", soak.measure),
+    "model": ("rows a second of 1 to 64 lanes beside the capacity model (docs/scaling.md)", model.measure),
+    "limits": ("what the server limits: commits, NOTIFY, WAL and transaction ids a row (docs/scaling.md)", limits.measure),
+    "takeover": ("how soon another relay goes on, for each way to lose the holder (docs/operations.md)", takeover),
+    "handlers": ("exec, redis, rabbitmq, nats: the batch form beside the client library's own loop (handlers/*/README.md)", handlers),
+}

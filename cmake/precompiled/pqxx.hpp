@@ -1,0 +1,4 @@
+#pragma once
+#include "std.hpp"
+
+#include <pqxx/pqxx>

@@ -1,1 +1,0 @@
-SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'seriatim/soak%'

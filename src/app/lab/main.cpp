@@ -1,0 +1,14 @@
+// The program seriatim-lab: torture and bench.
+#include "app/lab/verbs.hpp"
+#include "app/program.hpp"
+
+int main(int count, char** arguments) {
+  using namespace seriatim::app;
+  return run_program([&](Secrets& secrets) {
+    const auto parsed = lab_program::parse_command_line(count, arguments);
+    if (const auto* said = std::get_if<Answer>(&parsed)) return say(*said);
+    const auto& command = std::get<lab_program::Command>(parsed);
+    Context context(command.common, secrets);
+    return std::visit([&](const auto& verb) { return perform(verb, context); }, command.verb);
+  });
+}

@@ -1,0 +1,32 @@
+// Starts seriatim-lab in our place. It is a program of its own, so that what delivers is small and
+// built without what tries and measures it.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "app/verbs/verbs.hpp"
+
+namespace seriatim::app {
+
+Exit perform(const LabVerb& verb, Context&) {
+  const auto beside =
+      std::filesystem::read_symlink("/proc/self/exe").replace_filename("seriatim-lab");
+  std::vector<char*> arguments{const_cast<char*>("seriatim-lab")};
+  for (const auto& argument : verb.arguments) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  ::execv(beside.c_str(), arguments.data());
+  ::execvp("seriatim-lab", arguments.data());
+  const std::string why = errno == ENOENT ? "" : std::string(" (") + std::strerror(errno) + ')';
+  complain("seriatim " + verb.arguments.front() +
+           ": the program seriatim-lab, which does this, is neither " + beside.string() +
+           " nor in PATH" + why +
+           ". Install the package seriatim-lab; from the sources, `./run build release` makes "
+           "build/release/seriatim-lab.\n");
+  return Exit::usage;
+}
+
+}  // namespace seriatim::app

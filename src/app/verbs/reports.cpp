@@ -1,0 +1,123 @@
+// What is shown of processes, lanes and rows; nothing is changed.
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+
+#include "app/reports.hpp"
+#include "app/signals.hpp"
+#include "app/verbs/verbs.hpp"
+#include "seriatim/error.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds refresh_interval{1};
+constexpr seconds look_max{30};  ///< a look that takes longer is ended by the second signal's path
+
+LaneReports look(const std::vector<const ConfiguredProcess*>& processes, Context& context) {
+  postgres::Admin admin(context.database_url());
+  LaneReports all;
+  for (const auto* process : processes) {
+    for (auto& report : admin.status(process->target)) all.push_back(std::move(report));
+  }
+  return all;
+}
+
+Exit show(const LaneReports& lanes, const Context& context, std::string_view before) {
+  const auto text = context.json() ? lanes_json(lanes) : lanes_table(lanes, stdout_is_terminal());
+  print(std::string(before) + context.secrets().redact(text));
+  const bool halted = std::any_of(lanes.begin(), lanes.end(), [](const auto& report) {
+    return report.lane.state == LaneState::halted;
+  });
+  const bool unknown = std::any_of(lanes.begin(), lanes.end(),
+                                   [](const auto& report) { return report.unread.has_value(); });
+  return halted ? Exit::halted : unknown ? Exit::failure : Exit::done;
+}
+
+/// Until a signal. A database that is away for a while is told and asked again.
+Exit watch(const std::vector<const ConfiguredProcess*>& processes, Context& context) {
+  context.database_url();  // before the thread that watches signals
+  const Signals signals(look_max);
+  const bool repaint = stdout_is_terminal() && !context.json();
+  Exit latest = Exit::done;
+  do {
+    try {
+      latest = show(look(processes, context), context, repaint ? "\x1b[H\x1b[2J" : "");
+    } catch (const SessionLost& lost) {
+      complain("seriatim: " + context.secrets().redact(lost.what()) + '\n');
+    }
+  } while (sleep_unless_stopped(refresh_interval, signals.token()));
+  return latest;
+}
+
+}  // namespace
+
+Exit perform(const StatusVerb& verb, Context& context) {
+  const auto processes = context.processes(verb.processes);
+  return verb.watch ? watch(processes, context) : show(look(processes, context), context, "");
+}
+
+Exit perform(const PeekVerb& verb, Context& context) {
+  const auto& target = context.process(verb.process).target;
+  if (verb.lane >= target.process.lanes) {
+    throw ConfigError("process \"" + verb.process + "\" has lanes 0 to " +
+                      std::to_string(target.process.lanes - 1) + ", no lane " +
+                      std::to_string(verb.lane));
+  }
+  const auto rows = postgres::Admin(context.database_url()).peek(target, verb.lane, verb.rows);
+  print(context.json() ? rows_json(rows, verb.payload)
+                       : rows_table(rows, verb.payload, stdout_is_terminal()));
+  return rows.unread ? Exit::failure : Exit::done;
+}
+
+Exit perform(const WhyVerb& verb, Context& context) {
+  const auto& target = context.process(verb.process).target;
+  const auto row = postgres::Admin(context.database_url()).why(target, verb.id);
+  print(context.secrets().redact(context.json() ? row_json(row) : row_text(row)));
+  if (row.lane && row.lane->lane.state == LaneState::halted) return Exit::halted;
+  return row.state == postgres::RowReport::State::absent ? Exit::failure : Exit::done;
+}
+
+namespace {
+
+/// One line on a terminal, at most once a second, taken away at the end.
+class Progress {
+ public:
+  void operator()(std::uint64_t rows) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || now < next_) return;
+    next_ = now + std::chrono::seconds(1);
+    shown_ = true;
+    complain("\r" + std::to_string(rows) + " rows recounted");
+  }
+  ~Progress() {
+    if (shown_) complain("\r\x1b[K");
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+}  // namespace
+
+Exit perform(const AuditVerb& verb, Context& context) {
+  const auto& target = context.process(verb.process).target;
+  postgres::Admin admin(context.database_url());
+  std::vector<postgres::LaneAudit> lanes;
+  {
+    Progress progress;
+    lanes = admin.audit(target, verb.buckets, std::ref(progress));
+  }
+  print(context.json() ? audit_json(verb.process, lanes) : audit_text(lanes, stdout_is_terminal()));
+  const bool sound =
+      std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane.sound(); });
+  return sound ? Exit::done : Exit::failure;
+}
+
+}  // namespace seriatim::app

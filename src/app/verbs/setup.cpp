@@ -1,0 +1,81 @@
+// Verbs that deliver nothing and act on no lane.
+#include <iostream>
+#include <iterator>
+
+#include "app/reports.hpp"
+#include "app/verbs/verbs.hpp"
+#include "lab/demo/demo.hpp"
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/migrate.hpp"
+
+namespace seriatim::app {
+
+Exit perform(const InitVerb& verb, Context& context) {
+  if (verb.print) {
+    print(postgres::schema_script());
+    if (verb.partitioned) print(postgres::partition_script(*verb.partitioned));
+    return Exit::done;
+  }
+  const auto& url = context.database_url();
+  const auto applied = postgres::migrate(url);
+  const int version = postgres::schema_version(url);
+  std::vector<std::string> partitions;
+  if (verb.partitioned) partitions = postgres::partition_outbox(url, *verb.partitioned);
+  if (context.json()) {
+    print(init_json(applied, version, partitions));
+    return Exit::done;
+  }
+  for (const auto& name : applied) print("applied " + name + '\n');
+  print("schema seriatim is at version " + std::to_string(version) + '\n');
+  if (!partitions.empty()) {
+    print("created " + std::to_string(partitions.size()) + " partitions of seriatim.outbox, " +
+          partitions.front() + " to " + partitions.back() + '\n');
+  }
+  return Exit::done;
+}
+
+Exit perform(const CheckVerb& verb, Context& context) {
+  const auto processes = context.processes(verb.processes);
+  const auto& url = context.database_url();
+  std::vector<std::pair<std::string, Findings>> all;
+  const postgres::CheckOptions options{context.config().names(), false};
+  bool refused = false;
+  for (const auto* process : processes) {
+    all.emplace_back(process->target.process.name, postgres::check(url, process->target, options));
+    refused = refused || !postgres::refusals(all.back().second).empty();
+  }
+  if (context.json()) {
+    print(findings_json(all));
+  } else {
+    for (const auto& [name, findings] : all) print(findings_text(name, findings));
+  }
+  return refused ? Exit::failure : Exit::done;
+}
+
+namespace {
+
+std::string read_stdin() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+Exit perform(const AppendVerb& verb, Context& context) {
+  const auto& url = context.database_url();
+  const auto payload = verb.payload ? *verb.payload : read_stdin();
+  const auto id = postgres::Admin(url).append(
+      {verb.aggregate_type, verb.aggregate_id, verb.type, payload, verb.headers});
+  print(context.json() ? append_json(id) : id + '\n');
+  return Exit::done;
+}
+
+Exit perform(const VersionVerb&, Context& context) {
+  print(context.json() ? version_json(SERIATIM_VERSION) : "seriatim " SERIATIM_VERSION "\n");
+  return Exit::done;
+}
+
+Exit perform(const DemoVerb& verb, Context&) {
+  return static_cast<Exit>(run_demo({std::chrono::seconds(verb.seconds), verb.keep}));
+}
+
+}  // namespace seriatim::app

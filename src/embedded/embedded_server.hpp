@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace seriatim::embedded {
+
+/// A private PostgreSQL in a folder of its own, on a free loopback port: `url = "embedded"`, the
+/// demo and the tests. Started by the constructor, stopped (fast) by the destructor.
+///
+/// PostgreSQL refuses to run as root: as root everything runs as account `postgres`, which must
+/// then own the folder (it is created so) and be able to enter the folders above it.
+/// Lifetime: the server also stops when the thread that made it ends, so that nothing is left
+/// running after kill -9. A constructor that throws leaves nothing running.
+/// Errors: std::runtime_error naming the missing package, or with the end of the server's log.
+class EmbeddedServer {
+ public:
+  struct Options {
+    std::filesystem::path folder;       ///< created where absent; data/ and server.log live in it
+    std::vector<std::string> settings;  ///< "max_prepared_transactions=64"
+    std::filesystem::path binaries;     ///< folder of initdb and postgres; empty: the one
+                                        ///< $SERIATIM_POSTGRES_BIN names, else the newest found
+    std::stop_token stop = {};          ///< the constructor then ends with an Error, in seconds
+  };
+  explicit EmbeddedServer(Options options);
+  ~EmbeddedServer();
+  EmbeddedServer(const EmbeddedServer&) = delete;
+  EmbeddedServer& operator=(const EmbeddedServer&) = delete;
+
+  [[nodiscard]] std::string url(const std::string& database = "postgres") const;
+  [[nodiscard]] int port() const;
+  [[nodiscard]] std::filesystem::path log_file() const;
+
+  enum class Stop { fast, immediate };
+  void stop(Stop how);
+  void start();  ///< again, on the same port
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace seriatim::embedded

@@ -1,0 +1,233 @@
+#include "lab/demo/demo.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+
+#include "app/output.hpp"
+#include "app/signals.hpp"
+#include "embedded/embedded_server.hpp"
+#include "lab/demo/bookings.hpp"
+#include "lab/demo/sms_provider.hpp"
+#include "lab/process/process.hpp"
+#include "lab/process/temporary_folder.hpp"
+#include "postgres/admin/admin.hpp"
+#include "seriatim/postgres.hpp"
+
+namespace seriatim::app {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::chrono::minutes stop_max{2};  ///< for the server and the relay, which take a second
+
+void say(const std::string& text) {
+  print(text + '\n');
+}
+
+/// `seriatim` as a program of its own, which ends when this one does. A signal of the terminal is
+/// for this one, which then stops the other.
+std::vector<std::string> seriatim(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), fs::read_symlink("/proc/self/exe").string());
+  return arguments;
+}
+
+lab::Process::Options into(const std::string& log) {
+  lab::Process::Options options;
+  options.out_file = log;
+  options.err_with_out = true;
+  options.group = lab::Process::Group::own;
+  options.death_signal = SIGTERM;
+  return options;
+}
+
+constexpr const char* configuration = R"toml([database]
+url = "{database}"
+
+[[process]]
+name = "booking_sms"
+
+[process.source]
+table    = "public.bookings"
+order_by = "created_at"
+key      = "customer_id"
+payload  = "to_jsonb(t)"
+where    = "t.status = 'booked'"
+
+[process.handler]
+kind          = "sms"
+url           = "{provider}"
+username      = "demo"
+password      = "demo"
+from          = "+4560000000"
+to            = "{{{{payload.phone}}}}"
+body          = "Booking {{{{id}}}}: see you at {{{{payload.starts_at}}}}"
+allow_private = true              # the provider of this demo is on loopback
+)toml";
+
+class Demo {
+ public:
+  Demo(const DemoOptions& options, std::stop_token stop)
+      : options_(options),
+        stop_(std::move(stop)),
+        server_({folder_.path() / "postgres", {}, {}, stop_}),
+        config_(folder_.path() / "seriatim.toml"),
+        log_(folder_.path() / "relay.log") {
+    folder_.keep(options_.keep);  // there is something to keep from now on
+  }
+
+  int run() {
+    prepare();
+    lab::Process relay(seriatim({"run", "--config", config_.string()}), into(log_));
+    bookings_->start();
+    const auto began = Clock::now();
+    watch_until(began + options_.length * 3 / 10, relay);
+    const auto bad = poison(relay);
+    watch_until(began + options_.length * 6 / 10, relay);
+    mend(bad);
+    watch_until(began + options_.length * 9 / 10, relay);
+    bookings_->stop();
+    say("\nNobody books any more; the relay delivers what is left.");
+    const bool drained = wait_until([&] { return status().lag_records == 0; }, relay);
+    const int ended = relay.stop(stop_max).code;
+    return verdict(drained, ended);
+  }
+
+ private:
+  void prepare() {
+    say("A private PostgreSQL is running in " + (folder_.path() / "postgres").string());
+    install_schema(server_.url());
+    bookings_.emplace(server_.url());
+    std::ofstream(config_) << fmt::format(configuration, fmt::arg("database", server_.url()),
+                                          fmt::arg("provider", provider_.url()));
+    say("An SMS provider listens on " + provider_.url());
+    say("Its outbox is table bookings, the configuration " + config_.string());
+    say("");
+    show({"check"});
+    say("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.\n");
+  }
+
+  void show(std::vector<std::string> arguments) {
+    std::string line = "$ seriatim";
+    for (const auto& argument : arguments) line += ' ' + argument;
+    say(line);
+    arguments.insert(arguments.end(), {"--config", config_.string()});
+    say(lab::run(seriatim(arguments), into("")).out);
+  }
+
+  postgres::LaneReport status() {
+    ProcessConfig process;
+    process.name = "booking_sms";
+    SourceConfig source;
+    source.table = "public.bookings";
+    source.where = "t.status = 'booked'";
+    return postgres::Admin(server_.url()).status({process, source}).at(0);
+  }
+
+  void watch_until(Clock::time_point end, lab::Process& relay) {
+    while (Clock::now() < end) {
+      demand_alive(relay);
+      const auto lane = status();
+      const auto sent = provider_.accepted();
+      say(fmt::format(
+          "{:>5} sent  last \"{}\" to {}  waiting {:>3} rows, oldest {} s  lane {}", sent.size(),
+          sent.empty() ? "" : sent.back().body.substr(0, 14), sent.empty() ? "-" : sent.back().to,
+          lane.lag_records ? std::to_string(*lane.lag_records) : "?",
+          lane.lag_age ? fmt::format("{:.1f}", static_cast<double>(lane.lag_age->count()) / 1000)
+                       : "?",
+          to_string(lane.lane.state)));
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+      sleep_unless_stopped(std::min<std::chrono::milliseconds>(left, 1s), stop_);
+    }
+  }
+
+  std::string poison(lab::Process& relay) {
+    const auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00000");
+    say("\nBooking " + id + " has a number that does not exist. Its turn comes:");
+    if (!wait_until([&] { return status().lane.state == LaneState::halted; }, relay)) {
+      throw Error("the lane did not halt at booking " + id + "; see " + log_.string());
+    }
+    say("The lane stands still rather than skip it. What an operator sees:\n");
+    show({"status"});
+    show({"peek", "booking_sms", "--rows", "3"});
+    return id;
+  }
+
+  void mend(const std::string& id) {
+    const std::string number = "+4530123456";
+    say("\nThe number is corrected in the table, and the row tried again:\n");
+    say("# bookings." + id + ": phone is now " + number);
+    bookings_->correct_phone(id, number);
+    show({"retry", "booking_sms"});
+  }
+
+  /// False when it is not so after a while.
+  bool wait_until(const std::function<bool()>& fact, lab::Process& relay) {
+    const auto deadline = Clock::now() + 30s;
+    while (!fact()) {
+      demand_alive(relay);
+      if (Clock::now() > deadline) return false;
+      sleep_unless_stopped(50ms, stop_);
+    }
+    return true;
+  }
+
+  void demand_alive(lab::Process& relay) {
+    if (stop_.stop_requested()) {
+      throw Error("stopped by a signal before the verdict" +
+                  (options_.keep ? "; kept: " + folder_.path().string() : ""));
+    }
+    if (relay.runs()) return;
+    std::ifstream log(log_);
+    throw Error("the relay ended by itself; its log says:\n" +
+                std::string(std::istreambuf_iterator<char>(log), {}));
+  }
+
+  /// Judged at the receiver: the ids it accepted against the ids that are committed.
+  int verdict(bool drained, int relay_status) {
+    std::vector<std::string> received;
+    for (const auto& message : provider_.accepted()) {
+      received.push_back(message.idempotency_key.substr(message.idempotency_key.find(':') + 1));
+    }
+    const auto committed = bookings_->committed_ids();
+    const bool same = drained && received == committed;
+    say(fmt::format("\nCommitted {} bookings ({} more rolled back), {} refused once and corrected.",
+                    committed.size(), bookings_->rolled_back(), provider_.refused()));
+    say(fmt::format("The provider accepted {}: {}.", received.size(),
+                    same ? "all of them, in order, none twice" : "NOT the same, or not in order"));
+    if (relay_status != 0) say(fmt::format("The relay ended with status {}.", relay_status));
+    if (options_.keep) {
+      say(fmt::format("Kept: {} (start its PostgreSQL with pg_ctl -D {}/postgres/data start)",
+                      folder_.path().string(), folder_.path().string()));
+    }
+    const bool good = same && relay_status == 0 && !committed.empty();
+    say(good ? "VERDICT: delivered seriatim." : "VERDICT: FAILED.");
+    return good ? 0 : 1;
+  }
+
+  DemoOptions options_;
+  std::stop_token stop_;
+  lab::TemporaryFolder folder_{"demo"};
+  embedded::EmbeddedServer server_;
+  fs::path config_;
+  fs::path log_;
+  SmsProvider provider_;
+  std::optional<Bookings> bookings_;
+};
+
+}  // namespace
+
+int run_demo(const DemoOptions& options) {
+  // Whoever is impatient waits for a second: a program that ends at once leaves the folder.
+  const Signals signals(stop_max, {}, Signals::Second::is_ignored);
+  return Demo(options, signals.token()).run();
+}
+
+}  // namespace seriatim::app

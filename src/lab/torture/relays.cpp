@@ -1,0 +1,132 @@
+#include "lab/torture/relays.hpp"
+
+#include <csignal>
+#include <fstream>
+
+#include "seriatim/error.hpp"
+#include "sql/torture.hpp"
+
+namespace seriatim::torture {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Short times, so that lanes change hands often. A call given up while the receiver works on it is
+/// a repeat: without faults nothing may be given up.
+constexpr const char* pace = R"(max_crashes = 1000
+backoff = { first = "10ms", max = "200ms" }
+batch_rows = 20
+lease = "1s"
+standby_interval = "100ms"
+poll_interval_max = "50ms"
+)";
+constexpr const char* deadline_with_faults = "2s";  // + the lane's slack of 5 s: Relays::tolerance
+constexpr std::chrono::seconds stop_max{20};
+constexpr const char* deadline_without = "30s";
+
+std::string process_section(const Settings& settings, const Stage& stage, std::size_t number,
+                            std::uint16_t port) {
+  const auto& stream = stage.streams()[number];
+  std::string text = "\n[[process]]\nname = \"" + stream.process +
+                     "\"\nlanes = " + std::to_string(settings.lanes) + '\n' + pace +
+                     "handler_deadline = \"" +
+                     (settings.any_fault() ? deadline_with_faults : deadline_without) + "\"\n";
+  text += "[process.source]\ntable = \"" + stage.qualified(stream.table) + "\"\norder_by = \"" +
+          (stream.order_by == OrderBy::id ? "id" : "created_at") + "\"\npayload = \"payload\"\n";
+  if (settings.lanes > 1) text += "key = \"key\"\n";
+  return text +
+         "[process.handler]\nkind = \"http\"\nallow_private = true\nurl = \"http://127.0.0.1:" +
+         std::to_string(port) + '/' + std::to_string(number) + "\"\n";
+}
+
+}  // namespace
+
+Relays::Relays(const Settings& settings, const Stage& stage, const Ways& ways)
+    : settings_(settings),
+      stage_(stage),
+      database_url_(ways.database_url),
+      relays_(settings.relays) {
+  std::ofstream(settings.folder / "relay.toml") << configuration(ways);
+}
+
+/// The URL comes by the environment: it may hold a password.
+std::string Relays::configuration(const Ways& ways) const {
+  std::string text = "[database]\nurl = \"${SERIATIM_TORTURE_DATABASE}\"\n";
+  for (std::size_t i = 0; i < stage_.streams().size(); ++i) {
+    text += process_section(settings_, stage_, i, ways.receiver_port);
+  }
+  return text;
+}
+
+void Relays::start() {
+  for (std::size_t i = 0; i < relays_.size(); ++i) start(i);
+}
+
+void Relays::start(std::size_t number) {
+  lab::Process::Options options;
+  options.environment = {{"SERIATIM_TORTURE_DATABASE", database_url_}};
+  options.out_file = settings_.folder / ("relay-" + std::to_string(number) + ".log");
+  options.err_with_out = true;
+  options.group = lab::Process::Group::own;
+  options.death_signal = SIGKILL;
+  relays_[number] = std::make_unique<lab::Process>(
+      std::vector<std::string>{settings_.relay_program, "run", "--config",
+                               settings_.folder / "relay.toml"},
+      options);
+}
+
+void Relays::kill(std::size_t number) {
+  relays_[number]->kill();
+  start(number);
+}
+
+void Relays::freeze(std::size_t number) {
+  relays_[number]->signal(SIGSTOP);
+}
+
+void Relays::thaw(std::size_t number) {
+  relays_[number]->signal(SIGCONT);
+}
+
+std::vector<std::string> Relays::revive() {
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < relays_.size(); ++i) {
+    const auto ended = relays_[i]->wait_at_most({});
+    if (!ended) continue;
+    said.push_back("relay " + std::to_string(i) + " ended by itself with " +
+                   std::to_string(ended->code) + "; see relay-" + std::to_string(i) + ".log");
+    start(i);
+  }
+  return said;
+}
+
+std::vector<std::string> Relays::stop() {
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < relays_.size(); ++i) {
+    const int status = relays_[i]->stop(stop_max).code;
+    // A connection that a proxy keeps alive and hands nothing on of can outlast the relay's grace.
+    const bool grace_over = settings_.net && status == 128 + SIGTERM;
+    if (status == 0 || grace_over) continue;
+    said.push_back("relay " + std::to_string(i) + " ended with " + std::to_string(status) +
+                   " when asked to stop; see relay-" + std::to_string(i) + ".log");
+  }
+  return said;
+}
+
+std::size_t Relays::holder(std::uint64_t dice) const {
+  const std::size_t any = dice % relays_.size();
+  try {
+    Session session(stage_.url(), stage_.prefix() + "witness");
+    const auto holders = session.run(sql::torture::holders, {stage_.prefix()});
+    if (holders.empty() || dice / 7 % 5 == 0) return any;
+    const auto text = holders[dice / 64 % holders.size()].at(0).value_or("");
+    for (std::size_t i = 0; i < relays_.size(); ++i) {
+      if (text.find(':' + std::to_string(relays_[i]->pid()) + ':') != std::string::npos) return i;
+    }
+  } catch (const SqlFailed&) {  // the server is away: any will do
+  }
+  return any;
+}
+
+}  // namespace seriatim::torture

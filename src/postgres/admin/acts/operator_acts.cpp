@@ -1,0 +1,216 @@
+#include "postgres/admin/acts/operator_acts.hpp"
+
+#include "postgres/admin/acts/act.hpp"
+#include "postgres/admin/acts/parked_acts.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/admin/reports/parked_report.hpp"
+#include "postgres/reader/poll_source.hpp"
+#include "postgres/reader/row_search.hpp"
+#include "postgres/store/late_rows.hpp"
+#include "postgres/table/waiting_rows.hpp"
+#include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/acts.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+/// An act on the state of every lane it applies to.
+struct StateAct {
+  std::string_view statement;
+  bool (*applies)(Cursor::State);
+  const char* done;  ///< "paused"
+  std::string (*why_not)(const std::string& lane, Cursor::State);
+};
+
+ActResult act_on_lanes(Connection& connection, const Target& target, const Actor& actor,
+                       const StateAct& act) {
+  const auto lanes = lock_lanes(connection, target.process.name);
+  ActResult result;
+  std::string why_not;
+  for (const auto& lane : lanes) {
+    if (!act.applies(lane.cursor.state)) {
+      why_not += (why_not.empty() ? "" : "; ") + act.why_not(lane_name(lane), lane.cursor.state);
+      continue;
+    }
+    change(connection, act.statement, lane, actor);
+    const auto& position = lane.cursor.position;
+    result.push_back(lane_name(lane) + ": " + act.done +
+                     (position ? " after row " + position->id : " before the first row"));
+  }
+  if (result.empty()) throw Error("process \"" + target.process.name + "\": " + why_not);
+  connection.commit();
+  if (!why_not.empty()) result.push_back(why_not);
+  return result;
+}
+
+std::string why_no_pause(const std::string& lane, Cursor::State state) {
+  if (state == Cursor::State::paused) return lane + " is paused already";
+  return lane + " is halted and stands still already; `retry` or `skip` let it go on";
+}
+
+std::string why_no_resume(const std::string& lane, Cursor::State state) {
+  if (state == Cursor::State::halted) {
+    return lane + " is halted, not paused: `retry` tries its row again, `skip` sets it aside";
+  }
+  return lane + " is not paused";
+}
+
+std::string why_no_retry(const std::string& lane, Cursor::State state) {
+  if (state == Cursor::State::paused) return lane + " is paused: `resume` lets it go on";
+  return lane + " is neither halted nor waiting to retry";
+}
+
+// --- skip ---------------------------------------------------------------------------------------
+
+bool failed_with(const LaneRow& lane, const std::string& id) {
+  return lane.cursor.row_id == id && (lane.cursor.state == Cursor::State::halted ||
+                                      lane.cursor.state == Cursor::State::retrying);
+}
+
+/// A row that was attempted was settled. Any other might still get an earlier neighbour, which a
+/// cursor moved past it would never see: so might a late one that was given a new place.
+void refuse_unsettled(Connection& connection, const Target& target, const Table& table,
+                      const LaneRow& lane, const std::string& id) {
+  if (failed_with(lane, id) && lane.cursor.reason != HaltReason::late_row) return;
+  PollSource source(connection, table, target.source, lane.id);
+  const auto round = source.poll(lane.cursor.position, 1);
+  const bool settled = round.records.empty() ? round.unreadable && round.unreadable->row_id == id
+                                             : round.records.front().id() == id;
+  if (settled) return;
+  std::string writers;
+  for (const auto& blocker : round.blockers) {
+    writers +=
+        (writers.empty() ? ": " : ", ") + (blocker.pid == 0 ? "prepared '" + blocker.gid + "'"
+                                                            : "pid " + std::to_string(blocker.pid));
+  }
+  throw Error("row " + id +
+              " was not attempted yet, and an earlier row may still come from open "
+              "transactions" +
+              writers + "; nothing was skipped: try again when they have ended");
+}
+
+/// One sentence on where a lane stands, for who named another row.
+std::string standing(Connection& connection, const Target& target, const Table& table,
+                     const LaneRow& lane, const std::optional<WaitingRows::Row>& first) {
+  auto at = first ? lane_name(lane) + " stands at row " + first->id
+                  : lane_name(lane) + " has no row waiting";
+  const auto& failed = lane.cursor.row_id;
+  if (!failed || (first && first->id == *failed)) return at;
+  WaitingRows rows(connection, table, target.source.order_by, lane.id);
+  if (rows.exists(*failed)) return at;
+  return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
+}
+
+std::string set_aside(Connection& connection, const LaneRow& lane, const WaitingRows::Row& row,
+                      OrderBy order, const Actor& actor) {
+  if (!row.created_at_us && order == OrderBy::created_at) {
+    throw Error("row " + row.id +
+                " has no place in the order, its created_at is infinite: correct "
+                "or delete it, then `retry`");
+  }
+  // In id order a row without a time takes the cursor's: it decides nothing there.
+  const auto& position = lane.cursor.position;
+  const auto at = row.created_at_us.value_or(position ? position->created_at_us : 0);
+  const auto changed = change(connection, sql::acts::skip_row, lane, actor,
+                              {timestamp_text(at), row.id, row.id, array_text({row.id})});
+  return lane_name(lane) + ": skipped row " + row.id + " (sequence " +
+         changed[0]["sequence"].as<std::string>() + ")";
+}
+
+/// A row behind the cursor that halted the lane: the cursor stays, the row is accounted for.
+std::optional<std::string> set_aside_late(Connection& connection, const Target& target,
+                                          const Table& table, const LaneRow& lane,
+                                          const std::string& id, const Actor& actor) {
+  const auto& position = lane.cursor.position;
+  const bool asked_for =
+      failed_with(lane, id) || lane.cursor.reason == std::optional(HaltReason::late_row);
+  if (!position || !asked_for) return std::nullopt;
+  LateRows late_rows(connection, table, target.source.order_by, lane.id);
+  const auto late = late_rows.one(*position, id);
+  if (!late) return std::nullopt;
+  const auto open_bucket = late_rows.note({*late});
+  const auto changed =
+      change(connection, sql::acts::skip_row, lane, actor,
+             {timestamp_text(position->created_at_us), position->id, id, array_text(open_bucket)});
+  return lane_name(lane) + ": skipped late row " + id + " (sequence " +
+         changed[0]["sequence"].as<std::string>() + ")";
+}
+
+/// `skip` would leave it behind the cursor, where the audit cannot judge it either.
+[[noreturn]] void refuse_unjudged(Connection& connection, const Target& target, const Table& table,
+                                  const LaneRow& lane, const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+  RowSearch search(connection, table, target.source.order_by, lane.id);
+  const auto unread = search.survey(lane.cursor.position).unread;
+  if (!unread) throw SourceBroken(broken);
+  throw Error("row " + unread->id.value_or("?") + " cannot be judged by `where` or `key`: " +
+              unread->error + "; nothing was skipped: correct or delete the row, or correct the " +
+              "expression, then: seriatim retry " + shell_word(target.process.name));
+}
+
+std::optional<std::string> skip_in(Connection& connection, const Target& target, const Table& table,
+                                   const LaneRow& lane, const std::string& id, const Actor& actor,
+                                   std::string& standings) try {
+  if (auto late = set_aside_late(connection, target, table, lane, id, actor)) return late;
+  WaitingRows rows(connection, table, target.source.order_by, lane.id);
+  const auto first = rows.first(lane.cursor.position);
+  if (first && first->id == id) {
+    refuse_unsettled(connection, target, table, lane, id);
+    return set_aside(connection, lane, *first, target.source.order_by, actor);
+  }
+  standings += "; " + standing(connection, target, table, lane, first);
+  return std::nullopt;
+} catch (const SourceBroken& broken) {
+  refuse_unjudged(connection, target, table, lane, broken);
+}
+
+}  // namespace
+
+ActResult pause_lanes(Connection& connection, const Target& target, const Actor& actor) {
+  const auto applies = [](Cursor::State state) {
+    return state == Cursor::State::running || state == Cursor::State::retrying;
+  };
+  return act_on_lanes(connection, target, actor,
+                      {sql::acts::pause_lane, applies, "paused", why_no_pause});
+}
+
+ActResult resume_lanes(Connection& connection, const Target& target, const Actor& actor) {
+  const auto applies = [](Cursor::State state) { return state == Cursor::State::paused; };
+  return act_on_lanes(connection, target, actor,
+                      {sql::acts::resume_lane, applies, "resumed", why_no_resume});
+}
+
+ActResult retry_lanes(Connection& connection, const Target& target, const Actor& actor) {
+  const auto applies = [](Cursor::State state) {
+    return state == Cursor::State::halted || state == Cursor::State::retrying;
+  };
+  return act_on_lanes(connection, target, actor,
+                      {sql::acts::retry_lane, applies, "tries again", why_no_retry});
+}
+
+ActResult skip_row(Connection& connection, const Target& target, const std::string& id,
+                   const Actor& actor) {
+  if (!stored_reason(actor)) {
+    throw Error("skip needs a reason for the journal; nothing was skipped: --reason \"…\"");
+  }
+  const auto table = resolve_table(connection, target.source);
+  const auto lanes = lock_lanes(connection, target.process.name);
+  std::string standings;
+  for (const auto& lane : lanes) {
+    if (const auto done = skip_in(connection, target, table, lane, id, actor, standings)) {
+      connection.commit();
+      return {*done};
+    }
+  }
+  if (find_parked(connection, target.process.name, id)) {
+    const auto words = shell_word(target.process.name) + ' ' + shell_word(id);
+    throw Error("row " + id + " is parked, no lane stands at it; nothing was changed: seriatim " +
+                "parked discard --reason TEXT " + words + ", or seriatim parked redrive " + words);
+  }
+  throw Error("no lane of process \"" + target.process.name + "\" stands at row " + id +
+              ", so nothing was skipped" + standings);
+}
+
+}  // namespace seriatim::postgres

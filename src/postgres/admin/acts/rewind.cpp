@@ -1,0 +1,265 @@
+#include "postgres/admin/acts/rewind.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "core/fence.hpp"
+#include "postgres/admin/acts/act.hpp"
+#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/table/lane_places.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/acts.hpp"
+#include "sql/wire.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds settle_interval{50};
+
+Mark mark_of(const Position& position, OrderBy order) {
+  if (order == OrderBy::created_at) return position.created_at_us;
+  Mark id = 0;
+  std::from_chars(position.id.data(), position.id.data() + position.id.size(), id);
+  return id;
+}
+
+bool goes_forward(const std::optional<Position>& from, const std::optional<Position>& to,
+                  OrderBy order) {
+  if (!to) return false;
+  return !from || core::comes_after(*to, *from, order);
+}
+
+std::string writers(const Writers& holders) {
+  std::string text;
+  for (const auto& blocker : holders.blockers) {
+    text += text.empty() ? "" : ", ";
+    text += blocker.pid == 0 ? "prepared '" + blocker.gid + "'"
+                             : "pid " + std::to_string(blocker.pid) + ' ' + blocker.application;
+  }
+  return text;
+}
+
+/// Returns once no row at or below `last` can still be committed.
+void wait_until_settled(Connection& connection, const Target& target, const Table& table,
+                        const Position& last, milliseconds settle_max) {
+  const auto order = target.source.order_by;
+  const Mark mark = mark_of(last, order);
+  core::Fence fence(mark_min);
+  for (const auto deadline = Clock::now() + settle_max;;) {
+    const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
+    const Mark latency = std::chrono::microseconds(target.source.insert_latency).count();
+    const Mark f = order == OrderBy::id ? mark + 1 : clock - latency;
+    const auto holders = read_writers(connection, table);
+    if (core::is_settled(mark, fence.settle(f, holders.holders))) return;
+    if (Clock::now() > deadline) {
+      throw Error("rows before row " + last.id + " may still come from open transactions" +
+                  (holders.blockers.empty() ? "" : ": " + writers(holders)) +
+                  "; nothing was changed: try again when they have ended");
+    }
+    std::this_thread::sleep_for(settle_interval);
+  }
+}
+
+/// What the ledger keeps of a lane when its cursor goes back.
+struct Remainder {
+  std::optional<std::string> first_bucket_gone;
+  std::optional<std::string> from_at, from_id;  ///< where the open bucket begins
+  std::string ids = "{}";                       ///< … and what is in it, as an array's text
+};
+
+std::optional<std::string> text_of(const pqxx::field& field) {
+  return field.is_null() ? std::nullopt : std::optional(field.as<std::string>());
+}
+
+class Rewind {
+ public:
+  Rewind(Connection& connection, const Target& target, const RewindPlace& place)
+      : connection_(connection),
+        target_(target),
+        place_(place),
+        by_id_(target.source.order_by == OrderBy::id),
+        table_(resolve_table(connection, target.source)) {}
+
+  std::vector<RewindStep> plan(const std::vector<LaneRow>& lanes) try {
+    if (place_.kind == RewindPlace::Kind::row) {
+      row_ = place_of_row(connection_, table_, place_.text);
+    }
+    std::vector<RewindStep> steps;
+    for (const auto& lane : lanes) {
+      LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+      steps.push_back(step_to(lane, destination(places)));
+    }
+    return steps;
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;  // else: text that is no id, no time
+    throw Error("\"" + place_.text + "\" is no place in table " + table_.name + ": " +
+                broken.what() + "; nothing was changed: --to start, end, a row's id or a time");
+  }
+
+  void settle(const std::vector<RewindStep>& steps, milliseconds settle_max) {
+    for (const auto& step : steps) {
+      if (step.forward) wait_until_settled(connection_, target_, table_, *step.to, settle_max);
+    }
+  }
+
+  /// The step as planned, from where the lane stands now. A lane that has meanwhile passed the
+  /// place it was to jump to stays: going back is another act.
+  RewindStep carry_out(const LaneRow& lane, const RewindStep& planned, const Actor& actor) {
+    auto step = step_to(lane, planned.to);
+    if (planned.forward && !step.forward) return stay(step);
+    Remainder rest;
+    if (step.forward) {
+      LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+      step.rows = places.jump(step.from, *step.to);
+      step.sequence_to = step.sequence_from + step.rows;
+    } else {
+      rest = remainder(lane, step);
+      forget_parked(lane, step);
+    }
+    change(connection_, sql::acts::rewind_lane, lane, actor,
+           {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
+            step.forward ? "true" : "false", rest.first_bucket_gone, rest.from_at, rest.from_id,
+            rest.ids});
+    return step;
+  }
+
+ private:
+  static std::optional<std::string> at(const std::optional<Position>& position) {
+    return position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt;
+  }
+  static std::optional<std::string> id(const std::optional<Position>& position) {
+    return position ? std::optional(position->id) : std::nullopt;
+  }
+
+  static RewindStep stay(RewindStep step) {
+    step.to = step.from;
+    step.rows = 0;
+    step.sequence_to = step.sequence_from;
+    return step;
+  }
+
+  /// Gone back over, a row has as many numbers fewer as there are rows: so a row that comes after
+  /// the redelivered ones gets a number no row ever had, whatever was deleted meanwhile.
+  RewindStep step_to(const LaneRow& lane, const std::optional<Position>& to) {
+    LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+    RewindStep step;
+    step.lane = lane.id.lane;
+    step.from = lane.cursor.position;
+    step.to = to;
+    step.forward = goes_forward(step.from, to, target_.source.order_by);
+    step.rows = step.forward ? places.between(step.from, to) : places.between(to, step.from);
+    if (!step.forward) step.pruned = pruned_after(lane, to);
+    step.sequence_from = lane.cursor.sequence;
+    step.sequence_to = step.forward ? step.sequence_from + step.rows
+                                    : step.sequence_from - std::min(step.sequence_from, step.rows);
+    return step;
+  }
+
+  /// Of whole buckets: of the one the place lies in, all that was pruned of it.
+  std::uint64_t pruned_after(const LaneRow& lane, const std::optional<Position>& to) {
+    Params params{lane.id.process, std::to_string(lane.id.lane)};
+    if (!by_id_) params.push_back(at(to));
+    params.push_back(id(to));
+    const auto statement =
+        by_id_ ? sql::acts::pruned_after_by_id : sql::acts::pruned_after_by_created_at;
+    return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
+  }
+
+  /// They come again where they stand.
+  void forget_parked(const LaneRow& lane, const RewindStep& step) {
+    const auto statement =
+        by_id_ ? sql::acts::forget_parked_by_id : sql::acts::forget_parked_by_created_at;
+    connection_.run(statement_for(statement, table_, {}),
+                    {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to),
+                     std::to_string(lane.id.lanes)});
+    connection_.run(sql::acts::promote_heads, {lane.id.process});
+  }
+
+  std::optional<Position> destination(LanePlaces& places) const {
+    switch (place_.kind) {
+      case RewindPlace::Kind::start: return std::nullopt;
+      case RewindPlace::Kind::end: return places.at_end();
+      case RewindPlace::Kind::time: return places.before_time(place_.text);
+      case RewindPlace::Kind::row: break;
+    }
+    return places.before_row(*row_);
+  }
+
+  Remainder remainder(const LaneRow& lane, const RewindStep& step) {
+    Params place = by_id_ ? Params{id(step.to)} : Params{at(step.to), id(step.to)};
+    Params cut_params{lane.id.process, std::to_string(lane.id.lane)};
+    cut_params.insert(cut_params.end(), place.begin(), place.end());
+    const auto cut = connection_.run(
+        statement_for(by_id_ ? sql::acts::ledger_cut_by_id : sql::acts::ledger_cut_by_created_at,
+                      table_, {}),
+        cut_params);
+    const auto bucket = cut.empty()
+                            ? connection_.run(sql::acts::open_bucket,
+                                              {lane.id.process, std::to_string(lane.id.lane)})[0]
+                            : cut[0];
+    Remainder rest;
+    if (!cut.empty()) rest.first_bucket_gone = text_of(bucket["number"]);
+    if (!step.to) return rest;
+    if (bucket["ids"].is_null()) {  // sealed: what is left of it is no longer known by name
+      rest.from_at = at(step.to);
+      rest.from_id = id(step.to);
+      return rest;
+    }
+    rest.from_at = text_of(bucket["from_at"]);
+    rest.from_id = text_of(bucket["from_id"]);
+    place.insert(place.begin(), text_of(bucket["ids"]));
+    rest.ids = connection_
+                   .run(statement_for(by_id_ ? sql::acts::ids_up_to_by_id
+                                             : sql::acts::ids_up_to_by_created_at,
+                                      table_, {}),
+                        place)[0][0]
+                   .as<std::string>();
+    return rest;
+  }
+
+  Connection& connection_;
+  const Target& target_;
+  const RewindPlace& place_;
+  bool by_id_;
+  Table table_;
+  std::optional<Position> row_;
+};
+
+}  // namespace
+
+std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target,
+                                    const RewindPlace& place) {
+  const auto lanes = read_lanes(connection, target.process.name);
+  refuse_retired(lanes);
+  return Rewind(connection, target, place).plan(lanes);
+}
+
+std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
+                                     const RewindPlace& place, const Actor& actor,
+                                     milliseconds settle_max) {
+  if (!stored_reason(actor)) {
+    throw Error("rewind needs a reason for the journal; nothing was changed: --reason \"…\"");
+  }
+  Rewind rewind(connection, target, place);
+  const auto planned = rewind.plan(read_lanes(connection, target.process.name));
+  rewind.settle(planned, settle_max);
+  const auto lanes = lock_lanes(connection, target.process.name);
+  connection.run(
+      sql::acts::lock_retention);  // no row that is counted now is pruned before this is done
+  if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
+  std::vector<RewindStep> done;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    done.push_back(rewind.carry_out(lanes[i], planned[i], actor));
+  }
+  connection.commit();
+  return done;
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "postgres/admin/admin.hpp"
+#include "postgres/wire/connection.hpp"
+
+namespace seriatim::postgres {
+
+/// What a rewind would do to each lane; changes nothing.
+[[nodiscard]] std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target,
+                                                  const RewindPlace& place);
+
+/// One transaction under the cursor rows' locks, journalled. Forwards it first waits until no open
+/// transaction can still commit a row that would be jumped unseen.
+std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
+                                     const RewindPlace& place, const Actor& actor,
+                                     milliseconds settle_max);
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,190 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postgres/auditor/lane_audit.hpp"
+#include "postgres/reader/unread_row.hpp"
+#include "postgres/table/rewind_place.hpp"
+#include "postgres/table/target.hpp"
+#include "seriatim/config.hpp"
+#include "seriatim/observer.hpp"
+#include "seriatim/record.hpp"
+
+namespace seriatim::postgres {
+
+/// What is set aside of a process.
+struct ParkedCount {
+  std::uint64_t rows = 0;
+  std::uint64_t heads = 0;  ///< keys and dead letters
+  std::uint64_t redriven = 0;
+  std::string since;  ///< the oldest, ISO 8601 UTC
+};
+
+/// An instance that runs a process of several lanes now, and shares them with the others.
+struct InstanceReport {
+  std::string holder;    ///< as lanes name it
+  unsigned lanes = 0;    ///< as it is configured
+  unsigned held = 0;     ///< so many lanes are its
+  milliseconds seen{0};  ///< it said so long ago that it runs
+};
+
+/// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
+/// relay is dead.
+struct LaneReport {
+  /// State is `standby` when nobody holds the lane; `fenced_for` is at most what it says: the age
+  /// of the row that waits.
+  LaneStatus lane;
+  std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
+  bool holder_alive = false;
+  /// Committed matching rows that wait, counted up to lag_records_max. Absent: unknown, and
+  /// `unread` says why.
+  std::optional<std::uint64_t> lag_records;
+  std::optional<std::uint64_t> late_records;  ///< of them, behind the cursor; absent: unknown
+  /// late_rows = "deliver": rows behind the cursor from here on go out late.
+  std::optional<std::int64_t> late_from_us;
+  std::optional<milliseconds> lag_age;  ///< age of the oldest of them; absent: unknown
+  std::optional<std::string> next_id;   ///< the row the lane will hand over next, where known
+  std::optional<UnreadRow> unread;      ///< what of the above could not be read
+  std::optional<milliseconds>
+      called_for;          ///< its handler was called with it so long ago, and is at it
+  std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
+
+  /// The lanes are being cut anew: no row after it is handed over.
+  struct Barrier {
+    Position position;
+    unsigned lanes = 0;    ///< as many as there are until then
+    bool reached = false;  ///< the lane has nothing left up to it, and rows behind it
+    std::string since;     ///< ISO 8601 UTC; empty: this role may not read the journal
+    std::string who;       ///< … likewise
+  };
+  std::optional<Barrier> barrier;
+  /// The process was renamed, or its cursor row is gone: `lane.detail` says what to do.
+  bool without_cursor = false;
+  ParkedCount parked;                     ///< of the process
+  std::vector<InstanceReport> instances;  ///< of the process, where it has several lanes
+  bool instances_hidden = false;          ///< this role may not read who runs it
+
+  static constexpr std::uint64_t lag_records_max = 100'000;
+};
+
+/// Waiting rows in lane order.
+struct PeekedRow {
+  Record record;
+  bool settled = false;  ///< false: still behind the fence
+};
+
+/// Rows that wait, up to the first that cannot be read.
+struct Peeked {
+  std::vector<PeekedRow> rows;
+  std::optional<UnreadRow> unread;  ///< the row after them, at which the lane halts
+};
+
+/// Who acts, for the journal.
+struct Actor {
+  std::string who;  ///< "alice@host"
+  std::string why;  ///< may be empty except where a reason is demanded
+};
+
+/// What an act did to one lane, in words: "lane 0: skipped row 4711 (sequence 17)".
+using ActResult = std::vector<std::string>;
+
+struct RowReport;  // row_report.hpp
+
+/// What a rewind does to one lane.
+struct RewindStep {
+  unsigned lane = 0;
+  std::optional<Position> from;  ///< the cursor now
+  std::optional<Position> to;    ///< … and then: the row before the place named
+  bool forward = false;          ///< rows are set aside; else they will be delivered again
+  std::uint64_t rows = 0;        ///< how many
+  std::uint64_t pruned = 0;      ///< backwards: rows `seriatim prune` took, which cannot come again
+  std::uint64_t sequence_from = 0;
+  std::uint64_t sequence_to = 0;
+};
+
+/// A row set aside by `on_poison`, or queueing behind one of its key.
+struct ParkedRow {
+  Position position;
+  std::optional<std::string> key;
+  bool holds_key = false;               ///< later rows of its key queue behind it
+  bool head = false;                    ///< the first of its key, or a dead letter
+  unsigned attempts = 0;                ///< 0: never handed over
+  std::string detail;                   ///< what its receiver said last
+  std::string parked_at;                ///< ISO 8601 UTC
+  bool redriven = false;                ///< goes out again as soon as its lane can
+  std::optional<std::string> first_id;  ///< `find_parked`: the first of its key
+  std::string first_detail;
+};
+
+/// Which parked rows: one (for a redrive with the rows of the key it holds), those of a key, or
+/// all.
+struct ParkedChoice {
+  std::optional<std::string> id;
+  std::optional<std::string> key;
+};
+
+/// Operator acts and reports; one short-lived connection each. Every act is a compare-and-set under
+/// the cursor's row lock, is journalled with who and why, and wakes the relay.
+/// Errors: Error with what, where and what to do when an act does not apply; SessionLost when the
+/// database cannot be reached.
+class Admin {
+ public:
+  explicit Admin(std::string url);
+
+  std::vector<LaneReport> status(const Target& target);
+  Peeked peek(const Target& target, unsigned lane, unsigned rows_max);
+  /// Where one row stands and why it does not move. Error where `id` is no id of that table.
+  RowReport why(const Target& target, const std::string& id);
+  /// Recounts all that was delivered against the table, in one snapshot. `progress` is told the
+  /// rows recounted so far.
+  std::vector<LaneAudit> audit(const Target& target, bool every_bucket,
+                               const std::function<void(std::uint64_t)>& progress);
+  ActResult pause(const Target& target, const Actor& actor);
+  ActResult resume(const Target& target, const Actor& actor);
+  /// Halted or retrying lanes try again at once.
+  ActResult retry(const Target& target, const Actor& actor);
+  /// Set aside exactly the row a lane stands at. Refuses any other id and an empty reason.
+  ActResult skip(const Target& target, const std::string& id, const Actor& actor);
+
+  /// Parked rows, of one key or all, in the order they would go out in; at most `rows_max`.
+  void parked(const Target& target, const std::optional<std::string>& key, std::uint64_t rows_max,
+              const std::function<void(const ParkedRow&)>& each);
+  ParkedCount parked_count(const Target& target);
+  /// Parked rows go out again, in the order they were parked, before rows that wait.
+  ActResult redrive(const Target& target, const ParkedChoice& choice, const Actor& actor);
+  /// Parked rows are set aside for good. Refuses an empty reason.
+  ActResult discard(const Target& target, const ParkedChoice& choice, const Actor& actor);
+
+  /// Go on with a database, table or order that is not what the cursor was kept for. `from`: the
+  /// former name of the process, whose cursor it takes over.
+  ActResult adopt(const Target& target, const std::optional<std::string>& from, const Actor& actor);
+  /// Moves every lane's cursor. Refuses an empty reason. A jump forwards waits at most `settle_max`
+  /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
+  std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
+  std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place, const Actor& actor,
+                                 milliseconds settle_max = milliseconds{10'000});
+
+  /// Cuts the process into `lanes` lanes behind a barrier; see recut.hpp for what `keep_waiting` is
+  /// told and decides. The target is as configured now: its key decides the new lanes.
+  ActResult recut(const Target& target, unsigned lanes, const Actor& actor,
+                  const std::function<bool(const std::string&)>& keep_waiting);
+
+  struct Message {
+    std::string aggregate_type;
+    std::string aggregate_id;
+    std::string event_type;
+    std::string payload;         ///< JSON text
+    std::string headers = "{}";  ///< JSON object
+  };
+  /// Into seriatim.outbox; answers the row's id.
+  std::string append(const Message& message);
+
+ private:
+  std::string url_;
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,100 @@
+// What stamps created_at, and when: the order rests on it.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "postgres/admin/check/check_table.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr std::string_view insertion_time = "clock_timestamp()";
+constexpr std::string_view timestamptz = "timestamp with time zone";
+
+/// What a default other than clock_timestamp() stamps, in words.
+std::string stamp_words(const std::string& expression) {
+  constexpr std::array<std::string_view, 3> transaction_start{"now()", "CURRENT_TIMESTAMP",
+                                                              "transaction_timestamp()"};
+  if (expression.empty()) return "has no default: the producer's clock stamps it";
+  if (std::find(transaction_start.begin(), transaction_start.end(), expression) !=
+      transaction_start.end()) {
+    return "defaults to " + expression + ", the transaction's start";
+  }
+  if (expression == "statement_timestamp()") {
+    return "defaults to statement_timestamp(), the statement's start";
+  }
+  return "defaults to " + expression + ", not to the moment of insertion";
+}
+
+bool late_rows_are_delivered(const TableCheck& check) {
+  return check.target.source.late_rows == OnLateRow::deliver;
+}
+
+bool check_default(TableCheck& check, const ColumnFacts& column) {
+  if (!column.generated && column.default_expression == insertion_time) return true;
+  check.findings.refuse(
+      column.full_name() + ' ' + stamp_words(column.default_expression) +
+          ": a row may be stamped before rows delivered earlier, and would be lost",
+      column.alter("SET DEFAULT clock_timestamp()") +
+          "\nor: order_by = \"id\", where id is drawn from a sequence"
+          "\nor: late_rows = \"deliver\" and a lookback longer than any transaction: such rows "
+          "then go "
+          "out late, marked as late");
+  return false;
+}
+
+void check_time_type(TableCheck& check, const ColumnFacts& column) {
+  const bool by_id = check.target.source.order_by == OrderBy::id;
+  if (column.type == "timestamp without time zone") {
+    if (by_id) return;  // shown to receivers, decides nothing
+    check.findings.refuse(
+        column.full_name() +
+            " is a timestamp without time zone: what it says "
+            "depends on the session that wrote it",
+        column.alter("TYPE timestamptz USING " + column.name + " AT TIME ZONE 'UTC'"));
+  } else if (column.type != timestamptz) {
+    check.findings.refuse(column.full_name() + " is of type " + column.type,
+                          "created_at = a column of type timestamptz");
+  } else if (!by_id && !late_rows_are_delivered(check) && column.modifier >= 0 &&
+             column.modifier < 6) {
+    check.findings.refuse(column.full_name() + " is rounded to " + std::to_string(column.modifier) +
+                              " digits: a row may be stamped before the moment it was inserted",
+                          column.alter("TYPE timestamptz"));
+  }
+}
+
+}  // namespace
+
+void check_created_at(TableCheck& check) {
+  const auto columns = read_column(check, check.target.source.created_at);
+  const auto& column = columns.front();
+  if (refuse_missing(check, column, "created_at",
+                     "timestamptz NOT NULL DEFAULT clock_timestamp()")) {
+    return;
+  }
+  check_time_type(check, column);
+  check_not_null(check, column);
+  if (check.target.source.order_by == OrderBy::id) return;
+  if (late_rows_are_delivered(check)) {
+    check.findings.ok("order: (" + column.name + ", id); a row stamped up to " +
+                      std::to_string(check.target.source.lookback.count() / 1000) +
+                      " s behind the cursor is delivered late, one further behind halts the lane");
+    return;
+  }
+  // Partitions often differ because they were made before the parent's default was mended; once
+  // the parent is, its ALTER TABLE reaches them all, so the parent is named first and alone.
+  bool sound = check_default(check, column);
+  if (sound) {
+    for (const auto& leaf : std::span(columns).subspan(1))
+      sound = check_default(check, leaf) && sound;
+  }
+  if (sound) check.findings.ok("order: (" + column.name + ", id), stamped by clock_timestamp()");
+  if (id_order_is_possible(check)) {
+    check.findings.ok(
+        "hint: id is drawn from a sequence one by one, so order_by = \"id\" is possible and the "
+        "stronger choice: steps of the clock do not touch it");
+  }
+}
+
+}  // namespace seriatim::postgres

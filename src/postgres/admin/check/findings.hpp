@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postgres/admin/check/check.hpp"
+
+namespace seriatim::postgres {
+
+/// Gathers what the checks find, in the order a person reads it.
+class Findings {
+ public:
+  void ok(std::string what) { add(Finding::Severity::ok, std::move(what), {}); }
+  void warn(std::string what, std::string mend) {
+    add(Finding::Severity::warning, std::move(what), std::move(mend));
+  }
+  void refuse(std::string what, std::string mend) {
+    add(Finding::Severity::refusal, std::move(what), std::move(mend));
+  }
+  [[nodiscard]] bool refused() const { return refused_; }
+  std::vector<Finding> take() { return std::move(list_); }
+
+ private:
+  void add(Finding::Severity severity, std::string what, std::string mend) {
+    refused_ = refused_ || severity == Finding::Severity::refusal;
+    list_.push_back({severity, std::move(what), std::move(mend)});
+  }
+
+  std::vector<Finding> list_;
+  bool refused_ = false;
+};
+
+}  // namespace seriatim::postgres

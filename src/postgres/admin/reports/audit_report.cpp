@@ -1,0 +1,264 @@
+#include "postgres/admin/reports/audit_report.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/reader/row_search.hpp"
+#include "postgres/store/late_rows.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/reports.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr unsigned buckets_at_once = 256;
+constexpr unsigned late_max = 1'000;
+
+std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
+  if (row[id].is_null()) return std::nullopt;
+  return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
+}
+
+Bound bound(const Position& position) {
+  return {position.created_at_us, position.id};
+}
+
+/// Buckets told together: sealed ones of a day, others of an hour.
+bool told_together(const BucketAudit& a, const BucketAudit& b) {
+  constexpr std::int64_t hour_us = 3'600'000'000;
+  const auto span = a.sealed ? 24 * hour_us : hour_us;
+  return a.sealed == b.sealed && !b.open && a.to.created_at_us / span == b.to.created_at_us / span;
+}
+
+class LaneAuditor {
+ public:
+  LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane,
+              bool former)
+      : connection_(connection), target_(target), table_(table), lane_(lane.id) {
+    const bool by_id = target.source.order_by == OrderBy::id;
+    buckets_ = statement_for(
+        by_id ? sql::reports::audit_buckets_by_id : sql::reports::audit_buckets_by_created_at,
+        table, lane.id);
+    audit_.lane = lane.id.lane;
+    audit_.former = former;
+    audit_.position = lane.cursor.position;
+    audit_.sequence = lane.cursor.sequence;
+  }
+
+  LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) try {
+    read_beginning();
+    std::int64_t last = -1;
+    for (;;) {
+      const auto page = connection_.run(
+          buckets_, params({std::to_string(last), std::to_string(buckets_at_once)}));
+      for (const auto& row : page) {
+        last = row["number"].as<std::int64_t>();
+        take(row, every_bucket);
+      }
+      progress(audit_.rows);
+      if (std::cmp_less(page.size(), buckets_at_once)) break;
+    }
+    if (!audit_.former) compare_with_cursor();
+    return std::move(audit_);
+  } catch (const SourceBroken& broken) {
+    prove_nothing(broken);
+  }
+
+ private:
+  /// A row that cannot be judged is not known to be the lane's, or to be no one's.
+  [[noreturn]] void prove_nothing(const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+    RowSearch search(connection_, table_, target_.source.order_by, lane_);
+    const auto unread = search.survey(end_of_last_).unread;
+    throw Error(
+        "lane " + std::to_string(lane_.lane) + ": " +
+        (unread ? "row " + unread->id.value_or("?") : "a row") +
+        " cannot be judged by `where` or `key`: " + (unread ? unread->error : broken.what()) +
+        ", so nothing is proved: correct the row or the expression, then audit again");
+  }
+
+  Params params(std::initializer_list<std::optional<std::string>> more) const {
+    Params all{lane_.process, std::to_string(lane_.lane)};
+    all.insert(all.end(), more);
+    return all;
+  }
+
+  void read_beginning() {
+    if (audit_.former) {
+      audit_.set_aside = 0;  // told with the lanes there are
+      return;
+    }
+    const auto row = connection_.run(sql::reports::audit_lane, params({}))[0];
+    audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
+    audit_.parked = row["parked"].as<std::uint64_t>();
+    redriven_ = row["redriven"].as<std::uint64_t>();
+    audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
+    if (!row["may_read_journal"].as<bool>()) return;
+    audit_.set_aside =
+        connection_.run(sql::reports::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
+  }
+
+  void take(const pqxx::row& row, bool every_bucket) {
+    BucketAudit bucket;
+    bucket.number = row["number"].as<std::int64_t>();
+    bucket.sealed = row["sealed"].as<bool>();
+    bucket.open = row["open"].as<bool>();
+    bucket.from = position_from(row, "from_us", "from_id");
+    bucket.to = *position_from(row, "to_us", "to_id");
+    bucket.rows = row["rows"].as<std::uint64_t>();
+    bucket.rows_there = row["rows_there"].as<std::uint64_t>();
+    bucket.hash = row["hash"].as<std::int64_t>();
+    bucket.lanes = row["lanes"].as<unsigned>();
+    bucket.pruned = row["pruned_rows"].as<std::uint64_t>();
+    const bool fits = row["hash_left"].as<std::int64_t>() == row["hash_there"].as<std::int64_t>();
+    judge(bucket, fits);
+    if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
+      mismatch(bucket, "does not begin where the one before it ends");
+    }
+    end_of_last_ = bucket.to;
+    if (audit_.former) {
+      audit_.position = bucket.to;
+      audit_.sequence = static_cast<std::uint64_t>(bucket.number);
+    }
+    add(bucket, every_bucket);
+  }
+
+  [[nodiscard]] bool was_before_ledger_start(const BucketAudit& bucket) const {
+    return !bucket.open && bucket.number <= static_cast<std::int64_t>(audit_.ledger_start);
+  }
+
+  /// The first of a lane that is gone, or after a time in which other lanes had its rows.
+  [[nodiscard]] bool begins_anew(const BucketAudit& bucket) const {
+    if (end_of_last_ == std::nullopt && audit_.former && audit_.bucket_count == 0) return true;
+    if (!bucket.from) return false;
+    return connection_
+        .run(sql::reports::was_barrier,
+             {lane_.process, std::to_string(bucket.lanes),
+              timestamp_text(bucket.from->created_at_us), bucket.from->id})[0][0]
+        .as<bool>();
+  }
+
+  void judge(BucketAudit& bucket, bool fits) {
+    const auto left = bucket.rows - std::min(bucket.rows, bucket.pruned);
+    if (bucket.rows_there == left && fits) return;
+    if (bucket.sealed) return judge_sealed(bucket, left);
+    NotedRange range;
+    if (bucket.from) range.after = bound(*bucket.from);
+    range.up_to = bound(bucket.to);
+    range.first = range.last = bucket.open ? 0 : bucket.number;
+    LateRows late_rows(connection_, table_, target_.source.order_by,
+                       {lane_.process, lane_.lane, bucket.lanes});
+    const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
+    bucket.late = late.size();
+    bucket.gone = left + bucket.late - std::min(left + bucket.late, bucket.rows_there);
+    bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
+    audit_.late_rows += late.size();
+    for (const auto& row : late) {
+      if (audit_.late.size() < LaneAudit::named_max) audit_.late.push_back(row);
+    }
+  }
+
+  /// Without ids fewer rows may be deleted ones, or deleted ones and late ones.
+  void judge_sealed(BucketAudit& bucket, std::uint64_t left) {
+    if (bucket.rows_there < left) {
+      bucket.gone = left - bucket.rows_there;
+      bucket.verdict = BucketAudit::Verdict::thinned;
+      audit_.thinned += 1;
+      return;
+    }
+    mismatch(bucket, bucket.rows_there > left
+                         ? "has " + std::to_string(bucket.rows_there) +
+                               " rows in the table now: more than were delivered and not pruned"
+                         : std::string("has as many rows in the table now, but not the same"));
+  }
+
+  void mismatch(BucketAudit& bucket, const std::string& what) {
+    bucket.verdict = BucketAudit::Verdict::mismatch;
+    audit_.mismatches += 1;
+    if (audit_.mismatch_texts.size() >= LaneAudit::named_max) return;
+    audit_.mismatch_texts.push_back("the bucket of " + std::to_string(bucket.rows) +
+                                    " rows up to " + timestamp_text(bucket.to.created_at_us) +
+                                    " (row " + bucket.to.id + ") " + what);
+  }
+
+  void add(const BucketAudit& bucket, bool every_bucket) {
+    audit_.rows += bucket.rows;
+    (was_before_ledger_start(bucket) ? rows_before_ : rows_since_) += bucket.rows;
+    audit_.bucket_count += 1;
+    audit_.gone += bucket.gone;
+    audit_.pruned += bucket.pruned;
+    audit_.hash ^= bucket.hash;
+    auto& told = audit_.buckets;
+    if (every_bucket || told.empty() || !told_together(told.back(), bucket)) {
+      told.push_back(bucket);
+      return;
+    }
+    auto& last = told.back();
+    last.number = bucket.number;
+    last.to = bucket.to;
+    last.rows += bucket.rows;
+    last.rows_there += bucket.rows_there;
+    last.late += bucket.late;
+    last.gone += bucket.gone;
+    last.pruned += bucket.pruned;
+    last.hash ^= bucket.hash;
+    last.buckets += 1;
+    last.verdict = std::max(last.verdict, bucket.verdict);
+  }
+
+  void compare_with_cursor() {
+    // Parked rows were counted when they were set aside, and have a second number since.
+    const auto delivered = audit_.sequence - audit_.ledger_start - redriven_;
+    if (rows_before_ > 0) audit_.ledger_start = 0;  // the lane was there before, with a ledger
+    if (rows_since_ == delivered) return;
+    audit_.mismatches += 1;
+    audit_.mismatch_texts.push_back("the cursor counts " + std::to_string(delivered) +
+                                    " rows since the ledger began, the ledger " +
+                                    std::to_string(rows_since_));
+  }
+
+  Connection& connection_;
+  const Target& target_;
+  const Table& table_;
+  LaneId lane_;
+  std::uint64_t rows_before_ = 0;  ///< of an earlier life of the lane
+  std::uint64_t rows_since_ = 0;
+  std::uint64_t redriven_ = 0;
+  std::string buckets_;
+  std::optional<Position> end_of_last_;
+  LaneAudit audit_;
+};
+
+}  // namespace
+
+std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target, bool every_bucket,
+                                   const std::function<void(std::uint64_t)>& progress) {
+  connection.begin(sql::reports::begin_audit);
+  const auto table = resolve_table(connection, target.source);
+  const auto lanes = read_lanes(connection, target.process.name);
+  if (lanes.empty()) {
+    throw Error("process \"" + target.process.name +
+                "\" has no cursor in this database, so it never ran and there is nothing to audit");
+  }
+  refuse_retired(lanes);
+  std::vector<LaneAudit> audits;
+  for (const auto& lane : lanes) {
+    audits.push_back(
+        LaneAuditor(connection, target, table, lane, false).run(every_bucket, progress));
+  }
+  for (const auto& row :
+       connection.run(sql::reports::lanes_gone,
+                      {target.process.name, std::to_string(lanes.front().id.lanes)})) {
+    LaneRow gone;
+    gone.id = {target.process.name, row["lane"].as<unsigned>(), 0};
+    audits.push_back(
+        LaneAuditor(connection, target, table, gone, true).run(every_bucket, progress));
+  }
+  connection.rollback();
+  return audits;
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "postgres/admin/admin.hpp"
+#include "postgres/wire/connection.hpp"
+
+namespace seriatim::postgres {
+
+/// Recounts everything behind the cursors of a process against its ledger, in one snapshot.
+/// `progress` is told the rows recounted so far, now and then.
+[[nodiscard]] std::vector<LaneAudit> audit_lanes(
+    Connection& connection, const Target& target, bool every_bucket,
+    const std::function<void(std::uint64_t)>& progress);
+
+}  // namespace seriatim::postgres

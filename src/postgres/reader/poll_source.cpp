@@ -1,0 +1,313 @@
+#include "postgres/reader/poll_source.hpp"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "postgres/wire/sql_text.hpp"
+#include "sql/reader.hpp"
+#include "sql/wire.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
+constexpr milliseconds ripening_max{50};
+
+/// Rows that came with a look and cannot go out yet: where there are more, those that can are asked
+/// for when they are known, for as long as some wait. A guess: a few bytes a row against a round
+/// trip.
+constexpr std::size_t in_vain_max = 50;
+
+/// How long batches are read up to one bound of the fence.
+constexpr milliseconds settled_for{100};
+
+std::int64_t microseconds(milliseconds m) {
+  return std::chrono::microseconds(m).count();
+}
+
+}  // namespace
+
+PollSource::PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane)
+    : connection_(connection),
+      table_(std::move(table)),
+      config_(std::move(config)),
+      reader_(connection_, table_, config_, lane),
+      writers_(connection_, table_),
+      newest_by_id_(statement_for(sql::reader::newest_by_id, table_, lane)),
+      whole_table_(table_.is_whole_for(lane)) {}
+
+Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
+  const bool by_id = config_.order_by == OrderBy::id;
+  Connection::OneBackend scope(connection_);
+  Round round;
+  if (by_id || expected || !nothing_after(after)) round = poll_anew(after, rows_max, false);
+  if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
+  scope.end();
+  return round;
+}
+
+Round PollSource::poll_on(const Position& after, unsigned rows_max, bool more) {
+  if (const auto range = reader_.asked(after, rows_max)) {
+    auto round = read_on(*range, rows_max, more);
+    if (!round.records.empty()) return round;
+  }
+  return poll_anew(after, rows_max, more);
+}
+
+/// Up to the bound of the fence that held for the batch before: what was settled is settled still.
+/// The fence must not stay unasked for long, since of a writer it has not seen it thinks that it
+/// began right after the last time.
+Round PollSource::read_on(const Range& range, unsigned rows_max, bool more) {
+  if (config_.order_by == OrderBy::id) return poll_by_id(range.after, rows_max, more);
+  return read_settled(range, rows_max, more && Clock::now() < fence_asked_at_ + settled_for);
+}
+
+Round PollSource::poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more) {
+  return config_.order_by == OrderBy::id ? poll_by_id(after, rows_max, more)
+                                         : poll_by_created_at(after, rows_max, more);
+}
+
+// --- created_at order ---------------------------------------------------------------------------
+
+/// Instead of clock, locks and rows, which only tell what of them may go out.
+bool PollSource::nothing_after(const std::optional<Position>& after) {
+  return !reader_.first_row({after, mark_max, floor_for(after)});
+}
+
+Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max,
+                                     bool more) {
+  const Range all{after, mark_max, floor_for(after)};
+  for (bool waited = false;; waited = true) {
+    fence_asked_at_ = Clock::now();
+    auto look = look_at(all, rows_max, more);
+    refuse_clock_back(look.clock, after);
+    const Mark f = look.clock - microseconds(config_.insert_latency);
+    const Range range{after, settle(f, after, look.holders), all.floor};
+    auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
+    look.rows.reset();
+    if (!found) found = find_settled(range, rows_max, more);
+    auto& [round, waiting] = *found;
+    if (!waiting) return std::move(round);
+    // Without writers F itself was the bound, so what waits is not below it.
+    const bool ripens =
+        !waited && look.holders.empty() && *waiting - f < microseconds(ripening_max);
+    if (!ripens) {
+      round.fenced = true;
+      round.blockers = blockers_of(*waiting, look.holders);
+      return std::move(round);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
+  }
+}
+
+/// F first, then the locks, then rows, each by a statement of its own. The rows come along unasked
+/// whether they are settled: that spares a poll that finds some a round trip, and one that has to
+/// wait two, 5 to 9 % of the time from commit to call (bench/profiles.md).
+ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool more) {
+  if (config_.guard == Guard::latency) {
+    return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
+  }
+  const auto rows = more || rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
+  if (rows) {
+    try {
+      return read_clock_and_holders(connection_, table_, rows);
+    } catch (const SourceBroken&) {
+      rows_apart_ = true;  // they are refused: why, and whether they are settled, is told apart
+    }
+  }
+  return read_clock_and_holders(connection_, table_);
+}
+
+/// Of rows that came with the look; nothing where they do not tell.
+std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
+                                                          unsigned rows_max) {
+  auto batch = reader_.brought(rows, range, rows_max);
+  auto& records = batch.records;
+  const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
+    return !core::is_settled(record.position.created_at_us, range.settled);
+  });
+  const auto in_vain = rows.size() - static_cast<std::size_t>(first - records.begin());
+  Settled found;
+  if (first == records.begin() && first != records.end()) {
+    found.waiting = first->position.created_at_us;
+  }
+  records.erase(first, records.end());
+  const bool tells = !records.empty() || found.waiting || batch.complete;
+  rows_apart_ = !tells || in_vain > in_vain_max;
+  if (!tells) return std::nullopt;
+  found.round.records = std::move(records);
+  return found;
+}
+
+PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_max, bool more) {
+  Settled found{read_settled(range, rows_max, more), std::nullopt};
+  const auto& round = found.round;
+  if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
+  rows_apart_ = rows_apart_ && found.waiting;
+  return found;
+}
+
+/// Behind what was stamped already.
+void PollSource::refuse_clock_back(Mark clock, const std::optional<Position>& after) {
+  const auto step = microseconds(config_.insert_latency);
+  if (last_clock_ && clock < *last_clock_ - step) {
+    throw SourceBroken(HaltReason::clock_back,
+                       "the server's clock went back by " + std::to_string(*last_clock_ - clock) +
+                           " µs, insert_latency allows " + std::to_string(step));
+  }
+  // The latest ever seen: small steps back add up, and F stood just below it.
+  last_clock_ = std::max(clock, last_clock_.value_or(clock));
+  if (after && after->created_at_us > clock) {
+    throw SourceBroken(HaltReason::clock_back,
+                       "the cursor stands at " + timestamp_text(after->created_at_us) +
+                           ", the server's clock at " + timestamp_text(clock));
+  }
+}
+
+Mark PollSource::settle(Mark f, const std::optional<Position>& after, const Holders& holders) {
+  if (config_.guard == Guard::latency) return f;
+  const Mark cursor = after ? mark_of(*after, config_.order_by) : mark_min;
+  if (!fence_ || cursor < fence_from_) {
+    fence_.emplace(cursor);
+    fence_from_ = cursor;
+  }
+  return fence_->settle(f, holders);
+}
+
+/// Of all who hold the table those who may still bring a row before the one that waits.
+std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holders) {
+  std::set<std::string> blocking;
+  for (const auto& holder : holders) {
+    if (fence_->bound_of(holder.transaction) <= waiting) blocking.insert(holder.transaction);
+  }
+  return writers_.of(blocking, Clock::now());
+}
+
+Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more) {
+  auto batch = reader_.read(range, rows_max, more);
+  remember_floor(range, batch);
+  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
+}
+
+// --- id order -----------------------------------------------------------------------------------
+
+/// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
+/// before, so it shows as a hole and as a lock. No hole, no question.
+Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more) {
+  const Range unbounded{after, mark_max, floor_for(after)};
+  if (whole_table_) {
+    auto batch = first_rows(unbounded, rows_max, more);
+    const auto settled = run_without_hole(batch.records, after);
+    const bool hole = settled < batch.records.size() || batch.unreadable;
+    if (!hole || settled > 0) {
+      batch.records.resize(settled);
+      return {std::move(batch.records), false, {}, {}};
+    }
+  }
+  reader_.let_go();
+  const auto candidates = reader_.candidates(unbounded, rows_max);
+  if (candidates.empty()) return {};
+  const Mark last = candidates.back();
+  const auto holders =
+      config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
+  const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
+  auto round = read_settled({after, settled, unbounded.floor}, rows_max, false);
+  if (!round.records.empty() || round.unreadable || settled > last) return round;
+  const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
+  round.fenced = true;
+  round.blockers = blockers_of(*waiting, holders);
+  return round;
+}
+
+/// Those that came already are enough where they tell of the first row, or that there is none.
+RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max, bool more) {
+  const auto kept = std::exchange(kept_, std::nullopt);
+  if (kept && kept->after == range.after && kept->rows_max == rows_max) {
+    const auto& [statement, rows, refusal] = kept->asked;
+    if (refusal) return reader_.refused(refusal, range);
+    auto batch = reader_.brought(rows.value(), range, rows_max);
+    if (!batch.records.empty() || batch.complete) return batch;
+  }
+  return reader_.read(range, rows_max, more);
+}
+
+std::optional<Statement> PollSource::begins_with(const Position& after, unsigned rows_max) {
+  if (config_.order_by != OrderBy::id || !whole_table_) return std::nullopt;
+  return reader_.asking_for({after, mark_max, floor_for(after)}, rows_max);
+}
+
+void PollSource::keep(const Position& after, unsigned rows_max, Connection::Behind asked) {
+  if (asked.answer || asked.refusal) kept_.emplace(Kept{after, rows_max, std::move(asked)});
+}
+
+/// How many leading records continue the cursor's id without a hole.
+std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
+                                         const std::optional<Position>& after) const {
+  if (!after) return 0;
+  Mark previous = id_of(*after);
+  std::size_t length = 0;
+  for (; length < records.size(); ++length) {
+    const Mark id = id_of(records[length].position);
+    if (previous == mark_max || id != previous + 1) break;
+    previous = id;
+  }
+  return length;
+}
+
+// --- rows that can never come -------------------------------------------------------------------
+
+void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round& round) {
+  if (!seldom_.due(Clock::now())) return;
+  (void)read_lock_holders(connection_, table_);  // refuses another table in the place of ours
+  if (config_.order_by == OrderBy::created_at) {
+    round.unreadable = reader_.unstamped();
+  } else if (after) {
+    refuse_cursor_ahead(*after);
+  }
+  seldom_.looked(Clock::now(), {}, true);
+}
+
+void PollSource::refuse_cursor_ahead(const Position& cursor) {
+  if (config_.order_by != OrderBy::id) return;
+  const Mark id = id_of(cursor);
+  const auto ahead = [&](const std::string& why) {
+    throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +
+                                                     " stands at id " + cursor.id + ", but " + why);
+  };
+  const auto sequence = connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
+  if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<Mark>() < id) {
+    ahead("its sequence goes on after " + sequence[0][0].as<std::string>() +
+          ": rows would be inserted behind the cursor");
+  }
+  const auto newest = connection_.run(newest_by_id_);
+  if (newest.empty() || newest[0]["id"].as<Mark>() >= id) return;
+  if (newest[0]["created_at_us"].as<Mark>() > cursor.created_at_us) {
+    ahead("row " + newest[0]["id"].as<std::string>() + " behind it was created later");
+  }
+}
+
+// --- the floor: what `where` and lanes leave out is not scanned again ----------------------------
+
+std::optional<Mark> PollSource::floor_for(const std::optional<Position>& after) const {
+  return after == floor_cursor_ ? floor_ : std::nullopt;
+}
+
+/// Everything that matched below `settled` is in the batch and nothing can come there any more: so
+/// it holds for the cursor after the whole batch, and for no other. A cursor inside the batch (a
+/// failure, a lost lock) still has rows of it before it. A row made to match by a later UPDATE is
+/// not seen: `where` is about what a row is, not about what it becomes.
+void PollSource::remember_floor(const Range& range, const RowReader::Batch& batch) {
+  if (whole_table_ || !batch.complete || range.settled == mark_max || range.settled == mark_min) {
+    return;
+  }
+  floor_ = range.settled;
+  floor_cursor_ =
+      batch.records.empty() ? range.after : std::optional(batch.records.back().position);
+}
+
+}  // namespace seriatim::postgres

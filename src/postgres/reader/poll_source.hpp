@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "core/fence.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/reader/row_reader.hpp"
+#include "postgres/reader/seldom.hpp"
+
+namespace seriatim::postgres {
+
+/// One lane's looks at its table: clock, locks, rows, each a statement of its own, in that order
+/// (DESIGN §4.3). Lives as long as its connection, because the fence's memory does.
+class PollSource {
+ public:
+  PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane);
+
+  /// `expected`: there may well be rows. Where there are not, one statement is enough to see it.
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true);
+  /// The same for a reader that, where it has `more` to read, polls next behind the last of these
+  /// rows, or lets go.
+  Round poll_on(const Position& after, unsigned rows_max, bool more);
+  void let_go() { reader_.let_go(); }
+  /// The statement the next poll begins with, for one who may ask it before; none where it hangs on
+  /// what is known then.
+  std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
+  /// What became of it, for the next poll if that is for the same place.
+  void keep(const Position& after, unsigned rows_max, Connection::Behind asked);
+  void forget() { kept_.reset(); }
+  /// What the server's log was written to when the rows of a round were read: RowReader.
+  void tell_written() { reader_.tell_written(); }
+  [[nodiscard]] const std::optional<std::string>& written() const { return reader_.written(); }
+  /// Something may have come that a poll does not show.
+  void prompt() { seldom_.prompt(); }
+
+  /// Id order: throws SourceBroken (CURSOR_AHEAD) where ids will be drawn, or were, behind the
+  /// cursor: setval, TRUNCATE … RESTART IDENTITY, an older copy of the table.
+  void refuse_cursor_ahead(const Position& cursor);
+
+ private:
+  using Holders = std::vector<core::Holder>;
+
+  [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
+  Round poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more);
+  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max, bool more);
+  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more);
+  RowReader::Batch first_rows(const Range& range, unsigned rows_max, bool more);
+  Round read_on(const Range& range, unsigned rows_max, bool more);
+  std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
+  Round read_settled(const Range& range, unsigned rows_max, bool more);
+
+  /// What is settled, and where there is none of it the mark of the first row that waits.
+  struct Settled {
+    Round round;
+    std::optional<Mark> waiting;
+  };
+  Settled find_settled(const Range& range, unsigned rows_max, bool more);
+  std::optional<Settled> settled_of(const Answer& rows, const Range& range, unsigned rows_max);
+  ClockAndHolders look_at(const Range& all, unsigned rows_max, bool more);
+  void refuse_clock_back(Mark clock, const std::optional<Position>& after);
+  Mark settle(Mark f, const std::optional<Position>& after, const Holders& holders);
+  std::size_t run_without_hole(const std::vector<Record>& records,
+                               const std::optional<Position>& after) const;
+  void look_for_lost_rows(const std::optional<Position>& after, Round& round);
+
+  std::optional<Mark> floor_for(const std::optional<Position>& after) const;
+  void remember_floor(const Range& range, const RowReader::Batch& batch);
+
+  Connection& connection_;
+  Table table_;
+  SourceConfig config_;
+  RowReader reader_;
+  WriterNames writers_;
+  std::string newest_by_id_;
+  bool whole_table_;  ///< every row is this lane's: ids without a hole have nothing between them
+
+  std::optional<core::Fence> fence_;
+  Mark fence_from_ = mark_min;
+  std::optional<Mark> last_clock_;  ///< the latest seen
+  std::chrono::steady_clock::time_point fence_asked_at_;
+  std::optional<Mark> floor_;
+  std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
+  bool rows_apart_ = false;               ///< they came with a look in vain, and some wait still
+  struct Kept {
+    Position after;
+    unsigned rows_max;
+    Connection::Behind asked;
+  };
+  std::optional<Kept> kept_;  ///< what came before the poll
+  Seldom seldom_;             ///< looks for rows that can never be delivered
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,401 @@
+#include "postgres/reader/row_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "postgres/reader/row_records.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/reader.hpp"
+#include "sql/table.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+/// Both ends included; nothing where no id can lie in between.
+std::optional<std::pair<Mark, Mark>> id_range(
+    const Range& range, const std::optional<std::string>& only_id = std::nullopt) {
+  if (range.settled == mark_min) return std::nullopt;
+  Mark first = range.floor.value_or(mark_min);
+  Mark last = range.settled == mark_max ? mark_max : range.settled - 1;
+  if (range.after) {
+    const Mark after = id_of(*range.after);
+    if (after == mark_max) return std::nullopt;
+    first = std::max(first, after + 1);
+  }
+  if (only_id) {
+    const Mark only = id_of({0, *only_id});
+    first = std::max(first, only);
+    last = std::min(last, only);
+  }
+  return first <= last ? std::optional(std::pair(first, last)) : std::nullopt;
+}
+
+/// So many ids, no two alike, lie between the cursor and `end`.
+bool without_hole(const Range& range, const Position& end, unsigned rows) {
+  if (!range.after) return false;
+  return static_cast<std::uint64_t>(id_of(end)) - static_cast<std::uint64_t>(id_of(*range.after)) ==
+         rows;
+}
+
+std::optional<std::string> time_bound(const std::optional<Mark>& mark) {
+  return mark ? std::optional(timestamp_text(*mark)) : std::nullopt;
+}
+
+std::optional<std::string> after_at(const Range& range) {
+  return range.after ? std::optional(timestamp_text(range.after->created_at_us)) : std::nullopt;
+}
+
+std::optional<std::string> after_id(const Range& range) {
+  return range.after ? std::optional(range.after->id) : std::nullopt;
+}
+
+/// A broken page hides even the row's id, so the row before it tells where.
+[[noreturn]] void name_place(const Range& range, const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
+  const auto place = range.after ? "after row " + range.after->id : std::string("of the table");
+  throw SourceBroken(broken.reason(),
+                     "the first row " + place + " cannot be read: " + broken.what());
+}
+
+}  // namespace
+
+Mark id_of(const Position& position) {
+  Mark id = 0;
+  const auto& text = position.id;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error == std::errc{} && end == text.data() + text.size()) return id;
+  throw SourceBroken(HaltReason::config_changed,
+                     "the cursor stands at id \"" + text +
+                         "\", which is no number: order_by was changed under this process");
+}
+
+Mark mark_of(const Position& position, OrderBy order) {
+  return order == OrderBy::id ? id_of(position) : position.created_at_us;
+}
+
+RowReader::RowReader(Connection& connection, const Table& table, const SourceConfig& config,
+                     const LaneId& lane)
+    : connection_(connection),
+      config_(config),
+      table_(table),
+      lane_(lane),
+      search_(connection, table, config.order_by, lane),
+      first_row_(statement_for(sql::table::first_row_by_created_at, table, lane)),
+      unstamped_(statement_for(sql::reader::unstamped_row, table, lane)) {}
+
+RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const {
+  return {bound, from_the_start, rows_max, tells_written_ && bound == BatchBound::share};
+}
+
+/// Composed once: the same text is the same prepared statement.
+const std::string& RowReader::statement(const RowShape& shape) {
+  auto& text = statements_[shape];
+  if (text.empty()) {
+    text = rows_in_range(table_, lane_, config_.order_by, shape);
+  }
+  return text;
+}
+
+/// What a row may have where each keeps to its share of the batch.
+std::size_t RowReader::share_of(unsigned rows_max) const {
+  return std::min(config_.payload_max, config_.batch_bytes / rows_max) *
+         bytes_scale(table_.payload_is_binary);
+}
+
+/// $1 and $2 of the statements of this bound.
+RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const {
+  if (bound == BatchBound::share) return {share_of(rows_max), share_of(rows_max)};
+  const auto scale = bytes_scale(table_.payload_is_binary);
+  return {config_.batch_bytes * scale, config_.payload_max * scale};
+}
+
+Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
+  auto params = params_of(range, limits_of(bound, rows_max));
+  return params ? run(statement(shape_of(bound, !range.after, rows_max)), *params) : Answer();
+}
+
+Answer RowReader::query_share(const Range& range, unsigned rows_max) {
+  if (!asked_ || asked_->range != range || asked_->rows_max != rows_max) let_go();
+  const auto asked = std::exchange(asked_, std::nullopt);
+  const auto near = asked ? asked->near : within_reach(range);
+  auto rows = query(near, rows_max, BatchBound::share);
+  if (near != range && rows.size() < rows_max) rows = query(range, rows_max, BatchBound::share);
+  note_reach(range, rows, rows_max);
+  return rows;
+}
+
+/// A range that ends soon has few partitions, and those behind it the planner leaves out.
+Range RowReader::within_reach(const Range& range) const {
+  if (!reach_ || !range.after) return range;
+  const Mark from = mark_of(*range.after, config_.order_by);
+  auto near = range;
+  if (from < mark_max - *reach_) near.settled = std::min(range.settled, from + *reach_);
+  return near;
+}
+
+/// Twice as far as the last batch came, if that was full.
+void RowReader::note_reach(const Range& range, const Answer& rows, unsigned rows_max) {
+  reach_.reset();
+  if (!table_.partitioned || !range.after || rows.size() < rows_max) return;
+  const auto end = end_of(rows);
+  if (!end) return;
+  const auto width = static_cast<std::uint64_t>(mark_of(*end, config_.order_by)) -
+                     static_cast<std::uint64_t>(mark_of(*range.after, config_.order_by));
+  if (width < mark_max / 2) reach_ = static_cast<Mark>(2 * width + 1);
+}
+
+/// A bound above is what keeps partitions to come, and empty as yet, out of the plan.
+std::optional<Statement> RowReader::asking_for(const Range& unbounded, unsigned rows_max) {
+  let_go();
+  if (!is_prepared() || table_.partitioned || large_rows_) return std::nullopt;
+  auto params = params_of(unbounded, limits_of(BatchBound::share, rows_max));
+  if (!params) return std::nullopt;
+  return Statement{statement(shape_of(BatchBound::share, !unbounded.after, rows_max)),
+                   std::move(*params), true};
+}
+
+RowReader::Batch RowReader::brought(const Answer& rows, const Range& range, unsigned rows_max) {
+  const bool full = rows.size() == rows_max && last_mark(rows).value_or(mark_max) < range.settled;
+  plan_anew_for_many(full, shape_of(BatchBound::share, !range.after, rows_max));
+  return made_of(rows, rows_max);
+}
+
+std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsigned rows_max) {
+  if (asked_ && asked_->range.after == after && asked_->rows_max == rows_max) return asked_->range;
+  let_go();
+  return std::nullopt;
+}
+
+/// A plan made while the table was empty and is kept sorts all its rows for each batch, once there
+/// are many (838 ms for 400 000): the first full batch has it made again.
+void RowReader::plan_anew_for_many(bool full, const RowShape& shape) {
+  if (full && !was_full_ && is_prepared()) connection_.plan_anew(statement(shape));
+  was_full_ = full;
+}
+
+/// While the server reads the next batch we make records of this one: each waited for the other
+/// before, an eighth of the time of a drain without a handler.
+void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows) {
+  if (!is_prepared() || rows.size() < rows_max) return;
+  auto end = end_of(rows);
+  if (!end || (config_.order_by == OrderBy::id && !without_hole(range, *end, rows_max))) return;
+  const Range next{std::move(end), range.settled, std::nullopt};
+  const auto near = within_reach(next);
+  const auto params = params_of(near, limits_of(BatchBound::share, rows_max));
+  if (!params) return;
+  connection_.ask(statement(shape_of(BatchBound::share, false, rows_max)), *params);
+  asked_ = Asked{next, near, rows_max};
+}
+
+void RowReader::let_go() {
+  if (std::exchange(asked_, std::nullopt)) connection_.drop_asked();
+}
+
+Answer RowReader::query_one(const Range& range, const std::string& id) {
+  auto params = params_of(range, limits_of(BatchBound::bytes, 1), id);
+  if (!params) return Answer();
+  if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
+  return connection_.fetch(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
+}
+
+/// Nothing where no row can lie in the range.
+std::optional<Params> RowReader::params_of(const Range& range, const Bytes& bytes,
+                                           const std::optional<std::string>& only_id) const {
+  Params params{std::to_string(bytes.first), std::to_string(bytes.second)};
+  if (config_.order_by == OrderBy::id) {
+    const auto ids = id_range(range, only_id);
+    if (!ids) return std::nullopt;
+    params.insert(params.end(), {std::to_string(ids->first), std::to_string(ids->second)});
+  } else {
+    params.insert(params.end(), {after_at(range), after_id(range), timestamp_text(range.settled),
+                                 timestamp_text(range.floor.value_or(mark_min))});
+  }
+  return params;
+}
+
+/// A condition of the user's, or of a lane, is planned with a look at the values each time.
+bool RowReader::is_prepared() const {
+  return connection_.direct() && table_.is_whole_for(lane_);
+}
+
+Answer RowReader::run(const std::string& text, const Params& params) {
+  return is_prepared() ? connection_.fetch_prepared(text, params) : connection_.fetch(text, params);
+}
+
+RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
+  return or_the_first(range, [&] {
+    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
+  });
+}
+
+RowReader::Batch RowReader::refused(const std::exception_ptr& refusal, const Range& range) {
+  return or_the_first(range, [&]() -> Batch { std::rethrow_exception(refusal); });
+}
+
+/// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
+/// rows are read one by one until the bad one is the first.
+RowReader::Batch RowReader::or_the_first(const Range& range, const std::function<Batch()>& read) {
+  written_.reset();
+  try {
+    return read();
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+    return read_first(range);
+  }
+}
+
+RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
+  const auto rows = query_share(range, rows_max);
+  plan_anew_for_many(rows.size() == rows_max, shape_of(BatchBound::share, !range.after, rows_max));
+  if (more) ask_on(range, rows_max, rows);
+  auto batch = made_of(rows, rows_max);
+  if (large_rows_ && batch.records.empty()) return read_exactly(range, rows_max);
+  return batch;
+}
+
+/// Up to the first row that is over its share; that row is for the exact way, which sums up.
+RowReader::Batch RowReader::made_of(const Answer& rows, unsigned rows_max) {
+  written_.reset();
+  if (tells_written_ && !rows.empty()) written_ = rows.value(0, "written");
+  RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
+  large_rows_ = !read.whole && !read.unreadable;
+  const bool complete = read.whole && read.records.size() < rows_max;
+  return {std::move(read.records), std::move(read.unreadable), complete};
+}
+
+RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) {
+  written_.reset();
+  auto batch = exact(query(range, rows_max, BatchBound::bytes), rows_max);
+  const auto share = share_of(rows_max) / bytes_scale(table_.payload_is_binary);
+  large_rows_ = std::any_of(batch.records.begin(), batch.records.end(),
+                            [&](const Record& record) { return bytes_of(record) > share; });
+  return batch;
+}
+
+RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
+  RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
+  const auto found = found_in(rows);
+  const bool complete = found < rows_max && read.records.size() == found;
+  return {std::move(read.records), std::move(read.unreadable), complete};
+}
+
+RowReader::Batch RowReader::read_first(const Range& range) {
+  written_.reset();
+  const auto row = first_row(range);
+  const bool by_id = config_.order_by == OrderBy::id;
+  if (!row || (!by_id && row->created_at_us.value_or(mark_min) >= range.settled)) return {};
+  return read_one(range, row->id);
+}
+
+RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) {
+  try {
+    auto batch = exact(query_one(range, id), 1);
+    batch.complete = false;
+    return batch;
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+    return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
+  }
+}
+
+RowReader::Batch RowReader::query_ids(const std::vector<std::string>& ids,
+                                      const std::optional<Position>& cursor, unsigned rows_max) {
+  const auto bytes = limits_of(BatchBound::bytes, rows_max);
+  return exact(connection_.fetch(
+                   rows_of_ids(table_, lane_, rows_max),
+                   {std::to_string(bytes.first), std::to_string(bytes.second), array_text(ids),
+                    cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
+                    cursor ? std::optional(cursor->id) : std::nullopt}),
+               rows_max);
+}
+
+RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids,
+                                     const std::optional<Position>& cursor, unsigned rows_max) {
+  try {
+    return query_ids(ids, cursor, rows_max);
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  for (const auto& id : ids) {  // one of them cannot be read: in order, until it is the first
+    try {
+      auto batch = query_ids({id}, cursor, 1);
+      if (!batch.records.empty() || batch.unreadable) return batch;
+    } catch (const SourceBroken& broken) {
+      if (broken.reason() != HaltReason::bad_payload) throw;
+      return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
+    }
+  }
+  return {};
+}
+
+std::optional<WaitingRows::Row> RowReader::first_row(const Range& range) {
+  if (config_.order_by == OrderBy::id) {
+    const auto ids = candidates(range, 1);
+    if (ids.empty()) return std::nullopt;
+    return WaitingRows::Row{std::to_string(ids.front()), std::nullopt};
+  }
+  return first_from(range, range.floor);
+}
+
+/// created_at order.
+std::optional<WaitingRows::Row> RowReader::first_from(const Range& range,
+                                                      const std::optional<Mark>& floor) {
+  try {
+    const auto row =
+        connection_.run(first_row_, {after_at(range), after_id(range), time_bound(floor)});
+    if (row.empty()) return std::nullopt;
+    return WaitingRows::Row{row[0]["id"].as<std::string>(),
+                            row[0]["created_at_us"].as<std::int64_t>(mark_min)};
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  return find_first(range, floor);
+}
+
+/// Where `where` or `key` fails on a row: that one, or one before it.
+std::optional<WaitingRows::Row> RowReader::find_first(const Range& range,
+                                                      const std::optional<Mark>& floor) {
+  try {
+    return search_.first(range.after, floor);
+  } catch (const SourceBroken& broken) {
+    name_place(range, broken);
+  }
+}
+
+std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
+  const auto bounds = id_range(range);
+  if (!bounds) return {};
+  try {
+    std::vector<Mark> ids;
+    const auto text = statement_for(sql::reader::candidates_by_id, table_, lane_,
+                                    {{"rows_max", std::to_string(rows_max)}});
+    const Params params{std::to_string(bounds->first), std::to_string(bounds->second)};
+    for (const auto& row :
+         is_prepared() ? connection_.run_prepared(text, params) : connection_.run(text, params)) {
+      ids.push_back(row[0].as<Mark>());
+    }
+    return ids;
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  if (rows_max > 1) return candidates(range, 1);
+  const auto row = find_first(range, bounds->first);
+  if (!row || id_of({0, row->id}) > bounds->second) return {};
+  return {id_of({0, row->id})};
+}
+
+std::optional<Mark> RowReader::first_unsettled(const Range& range) {
+  const auto row = first_from(range, range.settled);
+  return row ? row->created_at_us : std::nullopt;
+}
+
+std::optional<Round::Unreadable> RowReader::unstamped() {
+  const auto row = connection_.run(unstamped_);
+  if (row.empty()) return std::nullopt;
+  return Round::Unreadable{row[0]["id"].as<std::string>(), HaltReason::bad_payload,
+                           "created_at is " + row[0]["stamp"].as<std::string>() +
+                               ", so the row has no place in the order: correct or delete it"};
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postgres/reader/row_search.hpp"
+#include "postgres/table/row_statements.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "seriatim/config.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// Where to read.
+struct Range {
+  std::optional<Position> after;  ///< the cursor
+  Mark settled = mark_max;        ///< strictly below; mark_max: no bound
+  std::optional<Mark> floor;      ///< at or above: no row of ours waits below
+  bool operator==(const Range&) const = default;
+};
+
+/// The number of a row in id order.
+[[nodiscard]] Mark id_of(const Position& position);
+[[nodiscard]] Mark mark_of(const Position& position, OrderBy order);
+
+/// Reads one lane's rows of one table: statements in, records out.
+class RowReader {
+ public:
+  RowReader(Connection& connection, const Table& table, const SourceConfig& config,
+            const LaneId& lane);
+
+  struct Batch {
+    std::vector<Record> records;
+    std::optional<Round::Unreadable> unreadable;  ///< the row after them
+    bool complete = false;                        ///< nothing else in the range was waiting
+  };
+  /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
+  /// one is made into records; where it is not, `let_go` soon.
+  Batch read(const Range& range, unsigned rows_max, bool more = false);
+  /// For a caller who sends it together with others: reads a range without a bound above. Nothing
+  /// where `read` is better. `brought` makes records of what came, also of those behind `range`;
+  /// `refused` reads what it can, where that is why it was.
+  [[nodiscard]] std::optional<Statement> asking_for(const Range& unbounded, unsigned rows_max);
+  Batch brought(const Answer& rows, const Range& range, unsigned rows_max);
+  Batch refused(const std::exception_ptr& refusal, const Range& range);
+  /// The range the server was asked for, where it is for that place; else that is dropped.
+  std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
+  void let_go();
+
+  /// From now on `read` asks how far the server's log was written when the rows were read.
+  void tell_written() { tells_written_ = true; }
+  /// … an LSN, at or behind the commits of all rows of the last `read` or `brought`; absent: not
+  /// known.
+  [[nodiscard]] const std::optional<std::string>& written() const { return written_; }
+
+  /// This row alone, where it stands in the range.
+  Batch read_one(const Range& range, const std::string& id);
+
+  /// created_at order: the rows of these ids that are there, in that order; late where they stand
+  /// behind `cursor`.
+  Batch read_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
+                 unsigned rows_max);
+
+  /// Id order: ids of rows after the cursor, settled or not.
+  std::vector<Mark> candidates(const Range& range, unsigned rows_max);
+
+  /// The first row, settled or not, and whether it can be read or not.
+  std::optional<WaitingRows::Row> first_row(const Range& range);
+
+  /// created_at order: the mark of the first row at or after `range.settled`.
+  std::optional<Mark> first_unsettled(const Range& range);
+
+  /// created_at order: a row without a place in the order.
+  std::optional<Round::Unreadable> unstamped();
+
+ private:
+  using Bytes = std::pair<std::size_t, std::size_t>;
+
+  Answer query(const Range& range, unsigned rows_max, BatchBound bound);
+  Answer query_share(const Range& range, unsigned rows_max);
+  [[nodiscard]] Range within_reach(const Range& range) const;
+  void note_reach(const Range& range, const Answer& rows, unsigned rows_max);
+  void plan_anew_for_many(bool full, const RowShape& shape);
+  void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
+  Answer query_one(const Range& range, const std::string& id);
+  [[nodiscard]] std::optional<Params> params_of(
+      const Range& range, const Bytes& bytes,
+      const std::optional<std::string>& only_id = std::nullopt) const;
+  [[nodiscard]] RowShape shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const;
+  const std::string& statement(const RowShape& shape);
+  Answer run(const std::string& text, const Params& params);
+  [[nodiscard]] bool is_prepared() const;
+  Batch read_within_share(const Range& range, unsigned rows_max, bool more);
+  Batch made_of(const Answer& rows, unsigned rows_max);
+  Batch read_exactly(const Range& range, unsigned rows_max);
+  Batch read_first(const Range& range);
+  std::optional<WaitingRows::Row> first_from(const Range& range, const std::optional<Mark>& floor);
+  std::optional<WaitingRows::Row> find_first(const Range& range, const std::optional<Mark>& floor);
+  Batch or_the_first(const Range& range, const std::function<Batch()>& read);
+  Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
+                  unsigned rows_max);
+  Batch exact(const Answer& rows, unsigned rows_max) const;
+  [[nodiscard]] std::size_t share_of(unsigned rows_max) const;
+  [[nodiscard]] Bytes limits_of(BatchBound bound, unsigned rows_max) const;
+
+  Connection& connection_;
+  SourceConfig config_;
+  Table table_;
+  LaneId lane_;
+  struct Asked {
+    Range range;
+    Range near;  ///< what was sent of it
+    unsigned rows_max;
+  };
+  std::optional<Asked> asked_;  ///< of the server, within shares
+  bool was_full_ = false;       ///< the last batch
+  std::optional<Mark> reach_;   ///< so far behind the cursor a full batch may well end
+  bool large_rows_ = false;     ///< the last batch held one over its share
+  bool tells_written_ = false;
+  std::optional<std::string> written_;
+  std::map<RowShape, std::string> statements_;
+  RowSearch search_;  ///< for the row that fails a statement over many
+  std::string first_row_;
+  std::string unstamped_;
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,391 @@
+#include "postgres/store/cursor_repository.hpp"
+
+#include <algorithm>
+
+#include "core/crash_point.hpp"
+#include "core/ensure.hpp"
+#include "core/mutant.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "seriatim/outcome.hpp"
+#include "sql/store.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+Cursor::State state_from(const std::string& text) {
+  if (text == "running") return Cursor::State::running;
+  if (text == "retrying") return Cursor::State::retrying;
+  if (text == "halted" || text == "retired") return Cursor::State::halted;
+  if (text == "paused") return Cursor::State::paused;
+  throw SourceBroken(HaltReason::source_changed,
+                     "the cursor is in state \"" + text + "\", unknown to this program");
+}
+
+bool is_active(Cursor::State state) {
+  return state == Cursor::State::running || state == Cursor::State::retrying;
+}
+
+std::optional<std::string> at(const std::optional<Position>& position) {
+  return position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt;
+}
+
+std::optional<std::string> id(const std::optional<Position>& position) {
+  return position ? std::optional(position->id) : std::nullopt;
+}
+
+std::optional<std::string> some(std::string text) {
+  return text;
+}
+
+std::string literal(const std::optional<std::string>& text) {
+  return text ? quote_literal(*text) : "NULL";
+}
+
+std::string stored(const std::string& detail) {
+  return storable_text(detail, Outcome::reason_bytes_max);
+}
+
+std::optional<std::string> stored_id(const Failure& failure) {
+  return failure.row_id.empty() ? std::nullopt : std::optional(failure.row_id);
+}
+
+}  // namespace
+
+Cursor cursor_from(const pqxx::row& row) {
+  Cursor cursor;
+  if (!row["position_id"].is_null()) {
+    cursor.position = {row["position_us"].as<std::int64_t>(), row["position_id"].as<std::string>()};
+  }
+  cursor.sequence = row["sequence"].as<std::uint64_t>();
+  cursor.set_aside = row["set_aside"].as<std::uint64_t>();
+  cursor.epoch = row["epoch"].as<std::uint64_t>();
+  cursor.state = state_from(row["state"].as<std::string>());
+  cursor.attempts = row["attempts"].as<unsigned>();
+  cursor.crashes = row["crashes"].as<unsigned>();
+  cursor.retry_in = milliseconds{std::max<std::int64_t>(0, row["retry_ms"].as<std::int64_t>(0))};
+  cursor.reason = halt_reason_from(row["reason"].as<std::string>(""));
+  cursor.detail = row["detail"].as<std::string>("");
+  if (!row["barrier_id"].is_null()) {
+    cursor.barrier = {row["barrier_us"].as<std::int64_t>(), row["barrier_id"].as<std::string>()};
+  }
+  cursor.parked = row["parked"].as<unsigned>();
+  if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
+  return cursor;
+}
+
+CursorRepository::CursorRepository(Connection& connection, const Table& table,
+                                   const SourceConfig& source, LaneId lane, std::string holder,
+                                   milliseconds lease, std::shared_ptr<CursorMemory> memory)
+    : connection_(connection),
+      table_(table),
+      source_(source),
+      lane_(std::move(lane)),
+      holder_(std::move(holder)),
+      lease_(lease),
+      memory_(std::move(memory)),
+      keeps_plan_(source.late_rows == OnLateRow::deliver) {
+  if (!table.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table, lane_);
+  start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
+  start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
+  lock_ = fill(sql::store::lock_cursor, {{"process", "$1"},
+                                         {"lane", "$2"},
+                                         {"epoch", "$3"},
+                                         {"position_at", "$4"},
+                                         {"position_id", "$5"},
+                                         {"began", "$6"}});
+  advance_ = fill(sql::store::advance_cursor, {{"plan", ""}});
+  advance_plan_ = fill(sql::store::advance_cursor, {{"plan", sql::store::plan_goes_on}});
+  advance_sure_ = fill(sql::store::advance_surely, {{"advance", advance_}});
+}
+
+Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
+  Params params{lane_.process, std::to_string(lane_.lane)};
+  params.insert(params.end(), more);
+  return params;
+}
+
+std::string CursorRepository::lease_text() const {
+  return std::to_string(lease_.count());
+}
+
+/// What the cursor's epoch is compared with.
+std::string CursorRepository::expected(std::uint64_t epoch) const {
+  if (!core::mutant(core::Mutant::no_epoch)) return std::to_string(epoch);
+  return connection_.run(sql::store::look_at_cursor, lane_and({}))[0]["epoch"].as<std::string>();
+}
+
+// --- holding ------------------------------------------------------------------------------------
+
+void CursorRepository::release(std::uint64_t epoch, bool untouched) {
+  connection_.rollback();
+  connection_.run(sql::store::release_lane,
+                  lane_and({expected(epoch), holder_, untouched ? "true" : "false"}));
+}
+
+Cursor CursorRepository::look() {
+  connection_.rollback();
+  const auto row = connection_.run(sql::store::look_at_cursor, lane_and({}));
+  if (row.empty()) {
+    throw SessionLost("the cursor row of process \"" + lane_.process + "\" is gone");
+  }
+  refuse_reborn(row[0]);  // its epochs begin again, so the epoch alone does not tell
+  return cursor_from(row[0]);
+}
+
+// --- moving -------------------------------------------------------------------------------------
+
+Params CursorRepository::start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                      const std::optional<Plan>& plan) const {
+  return lane_and(
+      {expected(epoch), lease_text(),
+       plan && plan->ids ? some(array_text(*plan->ids)) : std::nullopt,
+       plan && plan->looked_at ? some(timestamp_text(*plan->looked_at)) : std::nullopt,
+       again ? "0" : "1", plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
+       plan ? some(array_text(plan->ids_before)) : std::nullopt, std::to_string(next_rows),
+       plan && plan->handed_to_before ? some(std::to_string(*plan->handed_to_before))
+                                      : std::nullopt,
+       began_text()});
+}
+
+bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows,
+                             const std::optional<Plan>& plan) {
+  if (core::mutant(core::Mutant::no_durability)) return true;
+  connection_.rollback();
+  return !connection_.run_prepared(start_, start_params(epoch, again, next_rows, plan)).empty();
+}
+
+bool CursorRepository::asks_what_is_flushed() {
+  if (!knows_flushed_) {
+    const auto answer = connection_.attempt(sql::store::tells_what_is_flushed, {});
+    const auto* told = std::get_if<pqxx::result>(&answer);
+    knows_flushed_ = told != nullptr && (*told)[0][0].as<bool>();
+  }
+  return *knows_flushed_;
+}
+
+bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
+  if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
+    return this->start(epoch, start.again, start.next_rows, std::nullopt);
+  }
+  connection_.rollback();
+  auto params = start_params(epoch, start.again, start.next_rows, std::nullopt);
+  const bool unwaited = start.may_be_lost && asks_what_is_flushed();
+  if (unwaited) params.push_back(start.written);
+  const auto stands =
+      commit_and_lock(unwaited ? start_unwaited_ : start_, params, epoch, start.position);
+  return !stands || (stands->epoch == epoch && is_active(stands->state));
+}
+
+Params CursorRepository::lock_params(std::uint64_t epoch,
+                                     const std::optional<Position>& position) const {
+  return lane_and({expected(epoch), at(position), id(position), began_text()});
+}
+
+bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Position>& position) {
+  if (connection_.direct()) {
+    return connection_.begin_prepared({lock_, lock_params(epoch, position)});
+  }
+  return !connection_
+              .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
+                                                    {"lane", std::to_string(lane_.lane)},
+                                                    {"epoch", expected(epoch)},
+                                                    {"position_at", literal(at(position))},
+                                                    {"position_id", literal(id(position))},
+                                                    {"began", literal(began_text())}}))
+              .empty();
+}
+
+bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
+  if (!connection_.sent_ahead()) sent_.reset();
+  const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
+  if (held && connection_.in_transaction()) return true;
+  sent_.reset();  // a move that was still on its way is taken back by this
+  if (begin_locked(epoch, position)) return true;
+  connection_.rollback();
+  return false;
+}
+
+/// Nothing beside the cursor row changes, and a prepared statement can do it.
+bool CursorRepository::is_plain(const Move& move) const {
+  const bool planned = keeps_plan_ || move.redriven;
+  const bool asks_more = core::mutant(core::Mutant::no_epoch);  // expected()
+  return !planned && mark_rows_.empty() && connection_.direct() && !asks_more;
+}
+
+Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) const {
+  return lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
+                   std::to_string(move.ids.size()), move.next_started ? "1" : "0", lease_text(),
+                   array_text(move.open_ids), std::to_string(move.queued),
+                   std::to_string(move.next_rows)});
+}
+
+Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
+  auto params = advance_params(epoch, move);
+  if (move.starts_next) params.emplace_back("1");
+  return {{move.starts_next ? advance_sure_ : advance_, std::move(params)},
+          {lock_, lock_params(epoch, move.to)}};
+}
+
+Connection::Ahead CursorRepository::ahead(std::uint64_t epoch,
+                                          const std::optional<Move>& next) const {
+  if (!next) return {};
+  return [this, epoch, &next] { return change_for(epoch, *next); };
+}
+
+bool CursorRepository::send_ahead(std::uint64_t epoch, Move move) {
+  if (connection_.sent_ahead()) return sent_ && sent_->epoch == epoch && sent_->move == move;
+  if (!connection_.in_transaction() || !is_plain(move)) return false;
+  prepare_to_take_back();
+  connection_.send_ahead(change_for(epoch, move));
+  remember_sent(epoch, std::move(move));
+  return true;
+}
+
+void CursorRepository::remember_sent(std::uint64_t epoch, std::optional<Move> move) {
+  if (move && connection_.sent_ahead()) sent_ = {epoch, *std::move(move)};
+}
+
+/// Taking back and what comes instead are to go in one message, so that the lock is not free for
+/// longer than that takes.
+void CursorRepository::prepare_to_take_back() {
+  if (std::exchange(may_be_taken_back_, true)) return;
+  for (const std::string_view statement :
+       {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(advance_),
+        std::string_view(advance_sure_), sql::store::note_retry, sql::store::halt_lane}) {
+    connection_.prepare(statement);
+  }
+}
+
+bool CursorRepository::advance_sent(bool goes_on, std::optional<Move> next,
+                                    Connection::Behind* behind) {
+  const auto sent = std::exchange(sent_, std::nullopt).value();
+  const auto& [epoch, move] = sent;
+  try {
+    core::crash_point("updated");
+    const bool moved =
+        goes_on ? connection_.commit_sent(ahead(epoch, next)) : connection_.end_sent(behind);
+    core::crash_point("committed");
+    if (!goes_on) return moved;
+    if (moved) {
+      locked_.emplace(epoch, move.to);
+      remember_sent(epoch, std::move(next));
+      return true;
+    }
+    const auto stands = look();
+    return stands.epoch == epoch && stands.position == move.to;
+  } catch (const SourceBroken& refused) {
+    if (!changed_hands(refused, epoch, move.from)) throw;
+    return false;
+  }
+}
+
+void CursorRepository::take_back() {
+  if (!sent_) return;
+  if (connection_.sent_ahead() && begin_locked(sent_->epoch, sent_->move.from))
+    return sent_.reset();
+  connection_.rollback();
+  throw SessionLost("the lane was taken, or changed, before its handler began to write");
+}
+
+/// Where another move was sent ahead it is taken back in the same message, so that nobody who waits
+/// for the lock gets it in between.
+bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
+                               Connection::Behind* behind) try {
+  if (!connection_.in_transaction() || move.ids.empty()) return false;
+  auto params = advance_params(epoch, move);
+  const bool planned = keeps_plan_ || move.redriven;
+  const bool with_lock = move.goes_on && is_plain(move);
+  const bool surely = move.starts_next || (with_lock && move.with_others);
+  core::ensure(!surely || !planned, "no batch that was planned starts with a commit");
+  if (surely) params.emplace_back(move.starts_next ? "1" : "0");
+  if (with_lock) {
+    if (next && !connection_.sent_ahead()) prepare_to_take_back();
+    return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move,
+                            std::move(next));
+  }
+  if (planned) {
+    params.push_back(move.ids.back());
+    params.emplace_back(move.redriven ? "1" : "0");
+  }
+  const auto& statement = planned ? advance_plan_ : surely ? advance_sure_ : advance_;
+  const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
+  if (alone && !connection_.sent_ahead()) {
+    core::crash_point("updated");
+    const bool moved = connection_.commit_after({statement, params}, behind);
+    core::crash_point("committed");
+    return moved;
+  }
+  const bool moved = connection_.sent_ahead()
+                         ? connection_.begin_prepared({statement, params})
+                         : !connection_.run_prepared(statement, params).empty();
+  if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
+  core::crash_point("updated");
+  if (!end(moved)) return false;
+  core::crash_point("committed");
+  return true;
+} catch (const SourceBroken& refused) {
+  if (!changed_hands(refused, epoch, move.from)) throw;
+  return false;
+}
+
+/// What advance_surely.sql fails with, where it was not a trigger of the user's.
+bool CursorRepository::changed_hands(const SourceBroken& refused, std::uint64_t epoch,
+                                     const std::optional<Position>& from) {
+  if (refused.sqlstate() != "22012") return false;
+  const auto stands = look();
+  return stands.epoch != epoch || stands.position != from || !is_active(stands.state);
+}
+
+bool CursorRepository::advance_and_lock(const std::string& statement, const Params& params,
+                                        std::uint64_t epoch, const Move& move,
+                                        std::optional<Move> next) {
+  core::crash_point("updated");
+  const auto stands = commit_and_lock(statement, params, epoch, move.to, std::move(next));
+  core::crash_point("committed");
+  return !stands || (stands->epoch == epoch && stands->position == move.to);
+}
+
+/// Only the answer of the lock is seen, and it tells of both. Refused: so was what came before it;
+/// or that was done, and then the lane paused, or locked by an operator's act.
+std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
+                                                        const Params& params, std::uint64_t epoch,
+                                                        const std::optional<Position>& position,
+                                                        std::optional<Move> next) {
+  const bool locked = connection_.commit_with(
+      {{statement, params}, {lock_, lock_params(epoch, position)}}, ahead(epoch, next));
+  if (!locked) return look();
+  locked_.emplace(epoch, position);
+  remember_sent(epoch, std::move(next));
+  return std::nullopt;
+}
+
+bool CursorRepository::end(bool ours) {
+  if (ours) {
+    connection_.commit();
+  } else {
+    connection_.rollback();
+  }
+  return ours;
+}
+
+/// In the lock's transaction where there is one, else in one of its own.
+bool CursorRepository::change(std::string_view sql, const Params& params) {
+  if (connection_.sent_ahead()) return end(connection_.begin_prepared({sql, params}));
+  const bool ours = !connection_.run(sql, params).empty();
+  return connection_.in_transaction() ? end(ours) : ours;
+}
+
+bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
+  return change(sql::store::note_retry,
+                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
+                          std::to_string(delay.count()), lease_text(), began_text()}));
+}
+
+bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {
+  return change(sql::store::halt_lane,
+                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
+                          to_string(reason), began_text()}));
+}
+
+}  // namespace seriatim::postgres

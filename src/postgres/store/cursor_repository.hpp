@@ -1,0 +1,146 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postgres/store/cursor_memory.hpp"
+#include "postgres/table/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// From a row with the columns of look_at_cursor.sql.
+[[nodiscard]] Cursor cursor_from(const pqxx::row& row);
+
+/// The cursor row of one lane. Every change is a compare-and-set on its epoch, so that a holder
+/// that was replaced can change nothing (promise P5).
+class CursorRepository {
+ public:
+  CursorRepository(Connection& connection, const Table& table, const SourceConfig& source,
+                   LaneId lane, std::string holder, milliseconds lease,
+                   std::shared_ptr<CursorMemory> memory);
+
+  Claim claim();
+  /// What late_rows = "deliver" keeps beside the cursor; absent: as it is.
+  struct Plan {
+    std::optional<std::vector<std::string>> ids;
+    std::optional<Mark> looked_at;
+    std::vector<std::string> ids_before;  ///< as it must still be
+    std::uint64_t sequence_before = 0;
+    /// The highest number a receiver may have seen, where that must not have changed either.
+    std::optional<std::uint64_t> handed_to_before;
+  };
+  /// `next_rows`: so many the first call may take.
+  bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
+             const std::optional<Plan>& plan);
+  struct Start {
+    bool again = false;
+    std::size_t next_rows = 0;
+    std::optional<Position> position;
+    /// By a crash of the server, so where the rows are durable already nobody waits for it.
+    bool may_be_lost = false;
+    std::optional<std::string> written;  ///< to there, when the rows were read; absent: not known
+  };
+  /// Without a plan; where the backend is our own, `lock` at `position` in the same message.
+  bool start_and_lock(std::uint64_t epoch, const Start& start);
+  /// Known once a start asked for it: the server tells to where its log is written and flushed.
+  [[nodiscard]] bool knows_flushed() const { return knows_flushed_.value_or(false); }
+  bool lock(std::uint64_t epoch, const std::optional<Position>& position);
+  /// Where the cursor goes, and what is noted of the way.
+  struct Move {
+    std::optional<Position> from;
+    std::optional<Position> to;         ///< the last row done that was not late
+    std::vector<std::string> ids;       ///< all rows done, in order
+    std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    std::size_t queued = 0;             ///< of these, how many are set aside
+    bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
+    bool next_started = false;
+    std::size_t next_rows = 0;  ///< … in a call that may take so many
+    bool goes_on = false;       ///< `lock` comes next
+    bool starts_next = false;   ///< `start` too: of a round that is read already
+    bool with_others = false;   ///< the lock's transaction holds the writes of a handler
+
+    friend bool operator==(const Move&, const Move&) = default;
+  };
+  /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`
+  /// commits it, anything else takes it back. False: not sent.
+  bool send_ahead(std::uint64_t epoch, Move move);
+  /// `goes_on`: `lock` comes next; `next`: `send_ahead` of this, behind the message.
+  bool advance_sent(bool goes_on, std::optional<Move> next, Connection::Behind* behind = nullptr);
+  /// The lock's transaction as it was before `send_ahead`.
+  void take_back();
+  /// `behind`: asked right behind the COMMIT, where the move goes in one message with that.
+  bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
+               Connection::Behind* behind = nullptr);
+  /// Ends the lock's transaction: with its changes, or, where it was refused, without.
+  bool end(bool ours);
+  bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
+  bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure);
+  void release(std::uint64_t epoch, bool untouched);
+  Cursor look();
+
+ private:
+  [[nodiscard]] std::string lease_text() const;
+  [[nodiscard]] std::string expected(std::uint64_t epoch) const;
+  Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
+  [[nodiscard]] Params advance_params(std::uint64_t epoch, const Move& move) const;
+  [[nodiscard]] bool is_plain(const Move& move) const;
+  [[nodiscard]] bool changed_hands(const SourceBroken& refused, std::uint64_t epoch,
+                                   const std::optional<Position>& from);
+  [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                    const std::optional<Plan>& plan) const;
+  bool advance_and_lock(const std::string& statement, const Params& params, std::uint64_t epoch,
+                        const Move& move, std::optional<Move> next);
+  /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
+  /// message, did not end in the lock.
+  std::optional<Cursor> commit_and_lock(std::string_view statement, const Params& params,
+                                        std::uint64_t epoch,
+                                        const std::optional<Position>& position,
+                                        std::optional<Move> next = std::nullopt);
+  [[nodiscard]] Connection::Change change_for(std::uint64_t epoch, const Move& move) const;
+  [[nodiscard]] Connection::Ahead ahead(std::uint64_t epoch, const std::optional<Move>& next) const;
+  void remember_sent(std::uint64_t epoch, std::optional<Move> move);
+  bool asks_what_is_flushed();
+  [[nodiscard]] Params lock_params(std::uint64_t epoch,
+                                   const std::optional<Position>& position) const;
+  bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
+  bool change(std::string_view sql, const Params& params);
+  /// When the process began, as a timestamp; absent before the first claim.
+  [[nodiscard]] std::optional<std::string> began_text() const;
+  std::optional<std::string> create();
+  void refuse_strange(const pqxx::row& row) const;
+  void refuse_reborn(const pqxx::row& row) const;
+  [[noreturn]] void refuse_gone() const;
+  void remember(const pqxx::row& row);
+
+  Connection& connection_;
+  const Table& table_;
+  SourceConfig source_;
+  LaneId lane_;
+  std::string holder_;
+  milliseconds lease_;
+  std::shared_ptr<CursorMemory> memory_;
+  std::string mark_rows_;  ///< statement; empty: nothing to mark
+  std::string start_;
+  std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it
+  std::optional<bool> knows_flushed_;  ///< the server tells whether they do
+  std::string lock_;
+  std::string advance_;
+  std::string advance_plan_;  ///< … and the batch that was planned
+  std::string advance_sure_;  ///< … or fails
+  bool keeps_plan_;           ///< late rows are delivered
+  struct Sent {
+    std::uint64_t epoch = 0;
+    Move move;
+  };
+  void prepare_to_take_back();
+  std::optional<Sent> sent_;        ///< ahead of `advance_sent`
+  bool may_be_taken_back_ = false;  ///< what that takes is prepared
+  std::optional<std::pair<std::uint64_t, std::optional<Position>>> locked_;  ///< ahead of `lock`
+};
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,136 @@
+#include "postgres/store/late_rows.hpp"
+
+#include <set>
+
+#include "postgres/wire/sql_text.hpp"
+#include "sql/store.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+/// Buckets looked at together: most hold 64 rows or more.
+constexpr unsigned buckets_max = 64;
+
+std::optional<std::string> moment_of(const std::optional<Bound>& bound) {
+  return bound ? std::optional(timestamp_text(bound->created_at_us)) : std::nullopt;
+}
+
+std::optional<std::string> id_of(const std::optional<Bound>& bound) {
+  return bound ? bound->id : std::nullopt;
+}
+
+std::optional<Bound> bound_from(const pqxx::row& row, const char* moment, const char* id) {
+  if (row[id].is_null()) return std::nullopt;
+  return Bound{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
+}
+
+}  // namespace
+
+LateRows::LateRows(Connection& connection, const Table& table, OrderBy order, const LaneId& lane)
+    : connection_(connection), order_(order), lane_(lane) {
+  const bool by_id = order == OrderBy::id;
+  late_rows_ = statement_for(
+      by_id ? sql::store::late_rows_by_id : sql::store::late_rows_by_created_at, table, lane);
+  late_row_ = statement_for(by_id ? sql::store::late_row_by_id : sql::store::late_row_by_created_at,
+                            table, lane);
+  note_late_rows_ = statement_for(
+      by_id ? sql::store::note_late_rows_by_id : sql::store::note_late_rows_by_created_at, table,
+      lane);
+}
+
+NotedRange LateRows::range_from(const pqxx::row& row) const {
+  NotedRange range;
+  range.after = bound_from(row, "from_us", "from_id");
+  range.up_to = bound_from(row, "to_us", "to_id").value_or(Bound{});
+  range.first = row["first"].as<std::int64_t>();
+  range.last = row["last"].as<std::int64_t>();
+  range.rows = row["rows"].as<std::uint64_t>();
+  return range;
+}
+
+std::optional<NotedRange> LateRows::newest(const Bound& up_to, std::uint64_t rows_about) {
+  const bool moment = !up_to.id;
+  const auto found = connection_.run(
+      sql::store::newest_buckets,
+      {lane_.process, std::to_string(lane_.lane), moment ? moment_of(up_to) : std::nullopt,
+       std::to_string(rows_about), std::to_string(buckets_max), std::to_string(lane_.lanes)});
+  if (found.empty()) return std::nullopt;
+  auto range = range_from(found[0]);
+  range.up_to = up_to;
+  if (!moment) range.last = INT64_MAX;  // whatever is closed meanwhile
+  return range;
+}
+
+std::optional<NotedRange> LateRows::next(std::int64_t number, const std::optional<Mark>& before,
+                                         std::uint64_t rows_about) {
+  const auto found = connection_.run(
+      sql::store::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),
+                                 std::to_string(rows_about), std::to_string(buckets_max),
+                                 before ? std::optional(timestamp_text(*before)) : std::nullopt,
+                                 std::to_string(lane_.lanes)});
+  return found.empty() ? std::nullopt : std::optional(range_from(found[0]));
+}
+
+pqxx::result LateRows::candidates(const NotedRange& range, std::uint64_t rows_max,
+                                  unsigned late_max) {
+  const std::initializer_list<std::optional<std::string>> where{
+      std::to_string(rows_max),   lane_.process,
+      std::to_string(lane_.lane), std::to_string(range.first),
+      std::to_string(range.last), std::to_string(late_max)};
+  Params params;
+  if (order_ == OrderBy::id) {
+    params = {id_of(range.after), range.up_to.id};
+  } else {
+    params = {moment_of(range.after), id_of(range.after), moment_of(range.up_to), range.up_to.id};
+  }
+  params.insert(params.end(), where);
+  return connection_.run(late_rows_, params);
+}
+
+std::vector<Position> LateRows::find(const NotedRange& range, std::uint64_t rows_max,
+                                     unsigned late_max) {
+  return not_delivered(candidates(range, rows_max, late_max));
+}
+
+/// What is not noted where it stands may be noted elsewhere; that is looked up for these few only.
+std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
+  if (rows.empty()) return {};
+  std::vector<std::string> ids;
+  for (const auto& row : rows) ids.push_back(row["id"].as<std::string>());
+  std::set<std::string> delivered;
+  for (const auto& row :
+       connection_.run(sql::store::delivered_ids, {lane_.process, array_text(ids)})) {
+    delivered.insert(row["id"].as<std::string>());
+  }
+  std::vector<Position> late;
+  for (const auto& row : rows) {
+    auto id = row["id"].as<std::string>();
+    if (delivered.contains(id)) continue;
+    late.push_back({row["created_at_us"].as<std::int64_t>(0), std::move(id)});
+  }
+  return late;
+}
+
+std::optional<Position> LateRows::one(const Position& cursor, const std::string& id) {
+  const auto late = not_delivered(
+      connection_.run(late_row_, {timestamp_text(cursor.created_at_us), cursor.id, id}));
+  return late.empty() ? std::nullopt : std::optional(late.front());
+}
+
+std::vector<std::string> LateRows::note(const std::vector<Position>& rows) {
+  std::vector<std::string> moments;
+  std::vector<std::string> ids;
+  for (const auto& row : rows) {
+    moments.push_back(timestamp_text(row.created_at_us));
+    ids.push_back(row.id);
+  }
+  for (const auto& placed : connection_.run(
+           note_late_rows_,
+           {lane_.process, std::to_string(lane_.lane), array_text(moments), array_text(ids)})) {
+    std::erase(ids, placed["id"].as<std::string>());
+  }
+  return ids;
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postgres/table/table.hpp"
+#include "postgres/wire/connection.hpp"
+#include "seriatim/config.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// One end of a range of positions.
+struct Bound {
+  std::int64_t created_at_us = 0;
+  std::optional<std::string> id;  ///< absent: at this moment, whatever the id
+};
+
+/// Positions behind the cursor, and the closed buckets of the ledger that say what was delivered
+/// there. The open bucket always counts.
+struct NotedRange {
+  std::optional<Bound> after;  ///< absent: from the first row on
+  Bound up_to;
+  std::int64_t first = 0;  ///< buckets by number; first 0: from the oldest
+  std::int64_t last = 0;
+  std::uint64_t rows = 0;  ///< noted in them
+};
+
+/// Rows behind the cursor that are not in the ledger: neither delivered nor set aside.
+class LateRows {
+ public:
+  LateRows(Connection& connection, const Table& table, OrderBy order, const LaneId& lane);
+
+  /// What was delivered last, about `rows_about` rows of it, up to `up_to` where that is a moment.
+  [[nodiscard]] std::optional<NotedRange> newest(const Bound& up_to, std::uint64_t rows_about);
+  /// The buckets after `number` that still have their ids and end before `before`; nothing where
+  /// there are none.
+  [[nodiscard]] std::optional<NotedRange> next(std::int64_t number,
+                                               const std::optional<Mark>& before,
+                                               std::uint64_t rows_about);
+
+  /// In order, at most `late_max`. Looks at no more than `rows_max` rows of the table.
+  [[nodiscard]] std::vector<Position> find(const NotedRange& range, std::uint64_t rows_max,
+                                           unsigned late_max);
+
+  /// The row of that id, where it is late.
+  [[nodiscard]] std::optional<Position> one(const Position& cursor, const std::string& id);
+
+  /// Counts rows as delivered or set aside in the closed buckets they stand in; answers the ids of
+  /// those that stand in none and so belong to the open one.
+  [[nodiscard]] std::vector<std::string> note(const std::vector<Position>& rows);
+
+ private:
+  [[nodiscard]] std::vector<Position> not_delivered(const pqxx::result& rows);
+  [[nodiscard]] NotedRange range_from(const pqxx::row& row) const;
+  pqxx::result candidates(const NotedRange& range, std::uint64_t rows_max, unsigned late_max);
+
+  Connection& connection_;
+  OrderBy order_;
+  LaneId lane_;
+  std::string late_rows_;
+  std::string late_row_;
+  std::string note_late_rows_;
+};
+
+}  // namespace seriatim::postgres

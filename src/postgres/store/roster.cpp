@@ -1,0 +1,63 @@
+#include "postgres/store/roster.hpp"
+
+#include <utility>
+
+#include "postgres/wire/connection.hpp"
+#include "sql/store.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+constexpr milliseconds silence_max{3'000};
+
+class PostgresRoster final : public RosterSession {
+ public:
+  PostgresRoster(const std::string& url, const ProcessConfig& config, std::string holder)
+      : connection_(url, {.application = "seriatim/" + config.name + "/lanes"}),
+        process_(config.name),
+        holder_(std::move(holder)),
+        lanes_(config.lanes) {}
+
+  Roster look(bool tell) override {
+    const auto backend = connection_.direct()
+                             ? std::optional(std::to_string(connection_.backend_pid()))
+                             : std::nullopt;
+    const auto rows = connection_.run_prepared(
+        sql::store::look_at_roster, {process_, holder_, std::to_string(lanes_), backend,
+                                     std::to_string(silence_max.count()), tell ? "true" : "false"});
+    Roster roster;
+    roster.lanes.resize(lanes_);
+    for (const auto& row : rows) add(row, roster);
+    return roster;
+  }
+
+  void leave() override { connection_.run(sql::store::leave_roster, {process_, holder_}); }
+
+ private:
+  void add(const pqxx::row& row, Roster& roster) const {
+    const bool as_ours = row["lanes"].as<unsigned>() == lanes_;
+    auto holder = row["holder"].as<std::string>();
+    if (row["lane"].is_null()) {
+      if (as_ours) roster.instances.push_back(std::move(holder));
+    } else if (!as_ours) {
+      roster.cut_otherwise = true;
+    } else {
+      roster.lanes[row["lane"].as<unsigned>()] = {std::move(holder), row["free"].as<bool>()};
+    }
+  }
+
+  Connection connection_;
+  const std::string process_;
+  const std::string holder_;
+  const unsigned lanes_;
+};
+
+}  // namespace
+
+std::unique_ptr<RosterSession> open_roster(const std::string& url, const ProcessConfig& config,
+                                           const std::string& holder) {
+  return std::make_unique<PostgresRoster>(url, config, holder);
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postgres/wire/connection.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "seriatim/config.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::postgres {
+
+/// A configured table as the database knows it: names quoted, expressions resolved, types looked
+/// up.
+struct Table {
+  std::string oid;
+  std::string name;             ///< "public"."bookings", quoted where needed
+  std::string id_name;          ///< as in the catalogue
+  std::string id;               ///< the same, quoted
+  std::string id_type;          ///< int2, int4, int8, uuid, text or varchar
+  std::string created_at_name;  ///< as in the catalogue
+  std::string created_at;       ///< column, quoted
+  std::string created_at_utc;   ///< expression of type timestamptz
+  std::string key = "NULL";     ///< expressions over alias t from here on
+  std::string event_type = "NULL";
+  std::string payload;
+  std::string headers = "NULL";
+  std::string where = "true";
+  std::string mark;                ///< column, quoted; empty: none
+  bool payload_is_binary = false;  ///< bytea: read as hex digits
+  bool hinted = false;             ///< inserts notify channel `seriatim`
+  bool policed = false;            ///< row-level security is active, and shows us every row
+  bool filtered = false;           ///< `where` leaves rows out
+  bool partitioned = false;
+
+  [[nodiscard]] bool integer_id() const;
+  /// Every row is this lane's.
+  [[nodiscard]] bool is_whole_for(const LaneId& lane) const { return !filtered && lane.lanes == 1; }
+};
+
+/// Throws SourceBroken where the table, a column or an expression is not as configured.
+[[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
+
+/// Puts the table's names, one lane's filter and `more` into a statement of sql/.
+[[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
+                                        const LaneId& lane, const Placeholders& more = {});
+
+}  // namespace seriatim::postgres

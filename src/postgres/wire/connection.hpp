@@ -1,0 +1,234 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <pqxx/pqxx>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "postgres/wire/fetch.hpp"
+#include "postgres/wire/pipeline.hpp"
+#include "postgres/wire/silence_watch.hpp"
+#include "seriatim/error.hpp"
+
+namespace seriatim::postgres {
+
+using std::chrono::milliseconds;
+
+class OpenConnection;
+
+/// Parameters of a statement in text form; absent: NULL.
+using Params = std::vector<std::optional<std::string>>;
+/// … in binary form, as the type's receive function reads it.
+using BinaryParams = std::vector<std::string>;
+
+/// `sql` is its caller's until it is answered. `binary`: rows come in binary form.
+struct Statement {
+  std::string_view sql;
+  Params params = {};
+  bool binary = false;
+};
+
+/// One connection to the server, never silently reopened. The keepalives and the tcp_user_timeout
+/// of the URL (or ours) hold at both of its ends. A server that says nothing for twice the
+/// tcp_user_timeout is given up, unless it is still at the statement.
+///
+/// Behind a pooler (PgBouncer) every transaction may come to another backend, which other clients
+/// have left as they liked and will find again: there each statement runs in a transaction that
+/// brings its own settings, and nothing is kept from one transaction to the next.
+///
+/// Threads: one. Errors: everything that may work on another connection is SessionLost; what the
+/// server refused for good is SourceBroken, naming the SQLSTATE. A statement that fails ends the
+/// open transaction.
+class Connection {
+ public:
+  struct Options {
+    std::string application = "seriatim";
+    milliseconds statement_timeout{30'000};
+    milliseconds lock_timeout{5'000};
+    milliseconds idle_in_transaction_timeout{60'000};
+    /// Asks the server on a second connection whether a silent backend is still at work.
+    bool looks_again = true;
+    /// At least so long, and for 250 uses, the server keeps the plan of a prepared statement.
+    milliseconds plan_kept{5'000};
+  };
+
+  Connection(const std::string& url, const Options& options);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// One statement, in the open transaction or in one of its own.
+  pqxx::result run(std::string_view sql, const Params& params = {});
+
+  /// The same, for a statement of every round: parsed once and planned seldom, so its plan must not
+  /// hang on the parameters. Through a pooler it is a plain statement.
+  pqxx::result run_prepared(std::string_view sql, const Params& params);
+
+  /// The same with rows in binary form. `fetch_prepared` takes the rows `ask` asked for, where it
+  /// did.
+  Answer fetch(std::string_view sql, const Params& params);
+  Answer fetch_prepared(std::string_view sql, const Params& params);
+  /// Sends the statement `fetch_prepared` will be called with next, so that the server works
+  /// meanwhile. The connection is of no other use before. Directly only.
+  void ask(std::string_view sql, const Params& params);
+  /// Waits for the rows asked for, and drops them.
+  void drop_asked();
+  /// Has the server parse a statement that is to need no round trip for it later. Directly only.
+  void prepare(std::string_view sql);
+  /// Has a prepared statement planned for the table as it is now, where its plan may be kept.
+  void plan_anew(std::string_view sql);
+
+  /// The same in the open transaction, where a refusal is the caller's to deal with: the
+  /// transaction stays open, in error until it is rolled back to a savepoint.
+  struct Refusal {
+    std::string sqlstate;
+    std::string message;
+  };
+  std::variant<pqxx::result, Refusal> attempt(std::string_view sql, const Params& params);
+  std::variant<pqxx::result, Refusal> attempt_binary(std::string_view sql,
+                                                     const BinaryParams& params);
+
+  /// Opens a transaction and runs its first statement in the same round trip, so it takes literals
+  /// and no parameters.
+  pqxx::result begin(std::string_view first_statement);
+  /// The same for a statement as run_prepared takes it; whether it found a row. The ROLLBACK of a
+  /// transaction left open goes in the same message. Directly only.
+  bool begin_prepared(Statement first);
+
+  /// Statements as run_prepared takes them, in one round trip, each with a snapshot of its own; the
+  /// answers in their order. `before`: called with the number of each but the first when the one
+  /// before it is answered and it is not yet sent, which takes a round trip each. Directly only.
+  std::vector<Answer> run_together(const std::vector<Statement>& statements,
+                                   const std::function<void(std::size_t)>& before = {});
+
+  /// In its scope statements stay on one backend. Through a pooler that takes a transaction (and
+  /// saves the statements theirs), directly nothing; each statement has its own snapshot either
+  /// way.
+  class OneBackend {
+   public:
+    explicit OneBackend(Connection& connection);
+    ~OneBackend();  ///< rolls back where `end` was not reached
+    OneBackend(const OneBackend&) = delete;
+    OneBackend& operator=(const OneBackend&) = delete;
+    void end();
+
+   private:
+    Connection& connection_;
+    bool opened_;
+  };
+
+  /// SessionLost from here means: in doubt.
+  void commit();
+  /// A transaction's last statement and the first of the transaction after it, both as run_prepared
+  /// takes them.
+  struct Change {
+    Statement last;
+    Statement next;
+  };
+  /// Makes what is sent ahead, while the server is at what was sent before it.
+  using Ahead = std::function<Change()>;
+  /// In one round trip, of which only the last answer is told, the last statement, in the open
+  /// transaction (in a new one where something was sent ahead in that) or one of its own, COMMIT,
+  /// and begin_prepared with the next. Directly only. `ahead`: sent behind it, as `send_ahead`
+  /// does.
+  bool commit_with(Change change, const Ahead& ahead = {});
+  /// The same in two parts. Sends the last statement and does not wait: the server works at it
+  /// meanwhile. `rollback` and `begin_prepared` take it back; the connection is of no other use.
+  void send_ahead(Change change);
+  /// COMMIT and the next statement in one message, the rest as `commit_with`.
+  bool commit_sent(const Ahead& ahead = {});
+  /// Sent behind a COMMIT without waiting for that, and run in a transaction of its own; not asked
+  /// where it would have to be prepared: refused there, that would cost the transaction before it.
+  struct Behind {
+    Statement statement;
+    std::optional<Answer> answer;
+    std::exception_ptr refusal;  ///< in the place of the answer: SessionLost or SourceBroken
+  };
+  /// COMMIT alone, `behind` it what is to be asked then, if anything; whether the statement sent
+  /// ahead found a row.
+  bool end_sent(Behind* behind = nullptr);
+  /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
+  /// nothing is lost should it find none. Directly only.
+  bool commit_after(Statement last, Behind* behind = nullptr);
+  [[nodiscard]] bool sent_ahead() const { return sent_.has_value(); }
+  /// Does nothing where no transaction is open.
+  void rollback();
+  [[nodiscard]] bool in_transaction() const { return in_transaction_; }
+
+  /// Several statements at once, for migrations; their results are dropped.
+  void run_script(std::string_view script);
+
+  /// The backend is this client's own: no pooler hands it to others between transactions, so that
+  /// its pid and its LISTENs mean something.
+  [[nodiscard]] bool direct() const { return direct_; }
+  [[nodiscard]] int backend_pid() const;
+
+  void listen(const std::string& channel);
+  /// Payloads of notifications that have come: (channel, payload). Never waits.
+  std::vector<std::pair<std::string, std::string>> notifications();
+  /// For poll(2): readable when notifications may have come, or the server has gone.
+  [[nodiscard]] int socket() const;
+
+ private:
+  class Receiver;
+  template <class F>
+  auto guarded(F&& work);
+  pqxx::result execute(std::string_view sql, const auto& params);
+  pqxx::result execute_prepared(std::string_view sql, const auto& params);
+  std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
+  using Clock = std::chrono::steady_clock;
+  struct Prepared {
+    std::string name;
+    Clock::time_point kept_until;
+    unsigned uses = 0;
+  };
+  const std::string& prepared(std::string_view sql);
+  const std::string& name_of(std::string_view sql);
+  [[nodiscard]] bool is_known(std::string_view sql) const;
+  [[nodiscard]] bool is_ready(std::string_view sql) const;
+  void send(Pipeline& pipeline, const Statement& known);
+  void make_known(const std::vector<Statement>& statements);
+  std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});
+  std::optional<Statement> send_behind(Pipeline& pipeline, const Ahead& ahead);
+  bool begin_found(const std::vector<Statement>& statements, const Ahead& ahead = {});
+  bool commit_found(std::vector<Statement> statements, Behind* behind);
+  std::unique_ptr<Pipeline> pipeline();
+  /// What stands between us and a transaction of our own, where one is open.
+  std::vector<Statement> way_back();
+  void refuse_while_asked() const;
+  void refuse_while_owed() const;
+  [[nodiscard]] SilenceWatch::Expectation alone() const;
+  void apply_settings(const Options& options);
+  pqxx::result run_shielded(const std::string& message);
+  void tell_network_bounds();
+  void watch_silence(const std::string& url, const Options& options);
+  [[nodiscard]] int tcp_option(int name) const;
+
+  std::unique_ptr<OpenConnection> connection_;
+  std::unique_ptr<SilenceWatch> watch_;
+  milliseconds silence_max_{30'000};
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<std::pair<std::string, std::string>> notifications_;
+  milliseconds plan_kept_;
+  std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
+  std::uint64_t prepared_count_ = 0;
+  Answer receive_asked();
+  std::optional<Fetch> asked_;
+  struct SentAhead {
+    std::unique_ptr<Pipeline> pipeline;  ///< holds its answer
+    Statement next;                      ///< the first statement after it and its COMMIT
+  };
+  std::optional<SentAhead> sent_;
+  std::string begin_ = "BEGIN;\n";
+  bool in_transaction_ = false;
+  bool direct_ = true;
+};
+
+}  // namespace seriatim::postgres

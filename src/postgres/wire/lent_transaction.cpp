@@ -1,0 +1,62 @@
+#include "postgres/wire/lent_transaction.hpp"
+
+#include <algorithm>
+
+#include "postgres/wire/binary_array.hpp"
+#include "postgres/wire/sql_text.hpp"
+#include "sql/wire.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+using Said = std::variant<pqxx::result, Connection::Refusal>;
+
+Transaction::Answer answer_from(const Said& said) {
+  Transaction::Answer answer;
+  if (const auto* refusal = std::get_if<Connection::Refusal>(&said)) {
+    answer.refusal = {refusal->sqlstate, refusal->message};
+    return answer;
+  }
+  const auto& result = std::get<pqxx::result>(said);
+  answer.rows_affected = static_cast<std::size_t>(result.affected_rows());
+  for (const auto& row : result) {
+    auto& values = answer.rows.emplace_back();
+    for (const auto& field : row) {
+      values.push_back(field.is_null() ? std::nullopt : std::optional(field.as<std::string>()));
+    }
+  }
+  return answer;
+}
+
+}  // namespace
+
+void LentTransaction::use() {
+  if (!ever_used_ && before_first_) before_first_();
+  used_ = ever_used_ = true;
+}
+
+void LentTransaction::mark(std::chrono::milliseconds time_max) {
+  use();
+  const auto left = std::max<std::int64_t>(1, time_max.count());  // 0 would be no bound
+  connection_.run(fill(sql::wire::mark, {{"time_max_ms", std::to_string(left)}}));
+}
+
+Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
+  use();
+  return answer_from(connection_.attempt(statement, params));
+}
+
+Transaction::Answer LentTransaction::run_over(const std::string& statement,
+                                              const std::vector<Column>& columns) {
+  use();
+  BinaryParams params;
+  for (const auto& column : columns) params.push_back(binary_array(column));
+  return answer_from(connection_.attempt_binary(statement, params));
+}
+
+void LentTransaction::undo() {
+  connection_.run(sql::wire::undo);
+}
+
+}  // namespace seriatim::postgres

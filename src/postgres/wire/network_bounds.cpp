@@ -1,0 +1,32 @@
+#include "postgres/wire/network_bounds.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace seriatim::postgres {
+
+namespace {
+
+// A half-open connection is noticed within 10 + 3·5 s, unanswered data within 15 s.
+constexpr std::array<std::string_view, 6> network_bounds{
+    "connect_timeout=10",    "keepalives=1",       "keepalives_idle=10",
+    "keepalives_interval=5", "keepalives_count=3", "tcp_user_timeout=15000"};
+
+}  // namespace
+
+std::string with_network_bounds(const std::string& url) {
+  const bool uri = url.rfind("postgres://", 0) == 0 || url.rfind("postgresql://", 0) == 0;
+  const auto query = uri ? url.find('?') : std::string::npos;
+  std::string out = uri ? url.substr(0, query) : std::string();
+  char separator = '?';
+  for (const auto bound : network_bounds) {
+    if (uri) out += std::exchange(separator, '&');
+    out += bound;
+    if (!uri) out += ' ';
+  }
+  if (!uri) return out + url;
+  return query == std::string::npos ? out : out + '&' + url.substr(query + 1);
+}
+
+}  // namespace seriatim::postgres
