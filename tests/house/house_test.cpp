@@ -232,6 +232,11 @@ TEST_SUITE("the house") {
                             "sql/bench.hpp", "sql/reader.hpp", "librdkafka/"})) == "");
   }
 
+  TEST_CASE("the demo sees the programs' parts that people use, and nothing of the app") {
+    CHECK(lines(trespasses("src/lab/demo", {"seriatim/", "lab/", "embedded/", "postgres/admin/",
+                                            "spdlog/", "boost/", "sql/demo.hpp"})) == "");
+  }
+
   TEST_CASE("a handler sees public headers, handlers/support and its client library") {
     const std::map<std::string, std::set<std::string>> client_libraries{
         {"http", {}},

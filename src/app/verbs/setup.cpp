@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "app/reports.hpp"
+#include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
 #include "lab/demo/demo.hpp"
 #include "postgres/admin/check/check.hpp"
@@ -75,7 +76,11 @@ Exit perform(const VersionVerb&, Context& context) {
 }
 
 Exit perform(const DemoVerb& verb, Context&) {
-  return static_cast<Exit>(run_demo({std::chrono::seconds(verb.seconds), verb.keep}));
+  // Whoever is impatient waits for a second: a program that ends at once leaves the folder.
+  const Signals signals(lab::demo_stop_max, {}, Signals::Second::is_ignored);
+  return static_cast<Exit>(lab::run_demo({std::chrono::seconds(verb.seconds), verb.keep},
+                                         signals.token(),
+                                         [](const std::string& line) { print(line + '\n'); }));
 }
 
 }  // namespace seriatim::app

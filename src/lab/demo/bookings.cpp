@@ -2,22 +2,22 @@
 
 #include <sql/demo.hpp>
 
-namespace seriatim::app {
+namespace seriatim::lab {
 
 namespace {
 
 constexpr unsigned people = 4;
 
-lab::Session::Params someone(lab::Dice& dice) {
+Session::Params someone(Dice& dice) {
   const auto customer = std::uniform_int_distribution(1, 50)(dice);
   const auto number = std::uniform_int_distribution(100'000, 999'999)(dice);
   return {std::to_string(customer), "+4530" + std::to_string(number)};
 }
 
 /// Most transactions are short, one in ten stays open for up to a second.
-lab::Shape booking() {
+Shape booking() {
   using std::chrono::milliseconds;
-  const lab::Pause pause{milliseconds(60), milliseconds(1'000)};
+  const Pause pause{milliseconds(60), milliseconds(1'000)};
   return {.insert = std::string(sql::demo::insert_booking),
           .values = someone,
           .rollback = 0.05,
@@ -29,7 +29,7 @@ lab::Shape booking() {
 
 Bookings::Bookings(const std::string& url)
     : session_(url, "bookings"),
-      writers_({.count = people, .open = lab::Busy{url, {booking()}, tally_}}) {
+      writers_({.count = people, .open = Busy{url, {booking()}, tally_}}) {
   session_.run(sql::demo::create_bookings);
 }
 
@@ -47,4 +47,4 @@ std::vector<std::string> Bookings::committed_ids() {
   return ids;
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::lab

@@ -5,7 +5,7 @@
 
 #include "lab/writers/busy.hpp"
 
-namespace seriatim::app {
+namespace seriatim::lab {
 
 /// The demo's own table, and the people booking: concurrent transactions that stay open for a
 /// while, overtake each other at commit, and sometimes roll back.
@@ -27,9 +27,9 @@ class Bookings {
   [[nodiscard]] std::uint64_t rolled_back() const { return tally_.rolled_back; }
 
  private:
-  lab::Session session_;
-  lab::Tally tally_;
-  lab::Writers writers_;
+  Session session_;
+  Tally tally_;
+  Writers writers_;
 };
 
-}  // namespace seriatim::app
+}  // namespace seriatim::lab

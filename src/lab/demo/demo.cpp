@@ -2,14 +2,14 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <optional>
 
-#include "app/output.hpp"
-#include "app/signals.hpp"
 #include "embedded/embedded_server.hpp"
 #include "lab/demo/bookings.hpp"
 #include "lab/demo/sms_provider.hpp"
@@ -18,7 +18,7 @@
 #include "postgres/admin/admin.hpp"
 #include "seriatim/postgres.hpp"
 
-namespace seriatim::app {
+namespace seriatim::lab {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -26,10 +26,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::chrono::minutes stop_max{2};  ///< for the server and the relay, which take a second
+using Say = std::function<void(const std::string&)>;
 
-void say(const std::string& text) {
-  print(text + '\n');
+void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any changed;
+  changed.wait_for(lock, stop, time, [] { return false; });
 }
 
 /// `seriatim` as a program of its own, which ends when this one does. A signal of the terminal is
@@ -39,11 +42,11 @@ std::vector<std::string> seriatim(std::vector<std::string> arguments) {
   return arguments;
 }
 
-lab::Process::Options into(const std::string& log) {
-  lab::Process::Options options;
+Process::Options into(const std::string& log) {
+  Process::Options options;
   options.out_file = log;
   options.err_with_out = true;
-  options.group = lab::Process::Group::own;
+  options.group = Process::Group::own;
   options.death_signal = SIGTERM;
   return options;
 }
@@ -74,9 +77,10 @@ allow_private = true              # the provider of this demo is on loopback
 
 class Demo {
  public:
-  Demo(const DemoOptions& options, std::stop_token stop)
+  Demo(const DemoOptions& options, const std::stop_token& stop, const Say& say)
       : options_(options),
-        stop_(std::move(stop)),
+        stop_(stop),
+        say_(say),
         server_({folder_.path() / "postgres", {}, {}, stop_}),
         config_(folder_.path() / "seriatim.toml"),
         log_(folder_.path() / "relay.log") {
@@ -85,7 +89,7 @@ class Demo {
 
   int run() {
     prepare();
-    lab::Process relay(seriatim({"run", "--config", config_.string()}), into(log_));
+    Process relay(seriatim({"run", "--config", config_.string()}), into(log_));
     bookings_->start();
     const auto began = Clock::now();
     watch_until(began + options_.length * 3 / 10, relay);
@@ -94,32 +98,32 @@ class Demo {
     mend(bad);
     watch_until(began + options_.length * 9 / 10, relay);
     bookings_->stop();
-    say("\nNobody books any more; the relay delivers what is left.");
+    say_("\nNobody books any more; the relay delivers what is left.");
     const bool drained = wait_until([&] { return status().lag_records == 0; }, relay);
-    const int ended = relay.stop(stop_max).code;
+    const int ended = relay.stop(demo_stop_max).code;
     return verdict(drained, ended);
   }
 
  private:
   void prepare() {
-    say("A private PostgreSQL is running in " + (folder_.path() / "postgres").string());
+    say_("A private PostgreSQL is running in " + (folder_.path() / "postgres").string());
     install_schema(server_.url());
     bookings_.emplace(server_.url());
     std::ofstream(config_) << fmt::format(configuration, fmt::arg("database", server_.url()),
                                           fmt::arg("provider", provider_.url()));
-    say("An SMS provider listens on " + provider_.url());
-    say("Its outbox is table bookings, the configuration " + config_.string());
-    say("");
+    say_("An SMS provider listens on " + provider_.url());
+    say_("Its outbox is table bookings, the configuration " + config_.string());
+    say_("");
     show({"check"});
-    say("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.\n");
+    say_("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.\n");
   }
 
   void show(std::vector<std::string> arguments) {
     std::string line = "$ seriatim";
     for (const auto& argument : arguments) line += ' ' + argument;
-    say(line);
+    say_(line);
     arguments.insert(arguments.end(), {"--config", config_.string()});
-    say(lab::run(seriatim(arguments), into("")).out);
+    say_(lab::run(seriatim(arguments), into("")).out);
   }
 
   postgres::LaneReport status() {
@@ -131,12 +135,12 @@ class Demo {
     return postgres::Admin(server_.url()).status({process, source}).at(0);
   }
 
-  void watch_until(Clock::time_point end, lab::Process& relay) {
+  void watch_until(Clock::time_point end, Process& relay) {
     while (Clock::now() < end) {
       demand_alive(relay);
       const auto lane = status();
       const auto sent = provider_.accepted();
-      say(fmt::format(
+      say_(fmt::format(
           "{:>5} sent  last \"{}\" to {}  waiting {:>3} rows, oldest {} s  lane {}", sent.size(),
           sent.empty() ? "" : sent.back().body.substr(0, 14), sent.empty() ? "-" : sent.back().to,
           lane.lag_records ? std::to_string(*lane.lag_records) : "?",
@@ -148,13 +152,13 @@ class Demo {
     }
   }
 
-  std::string poison(lab::Process& relay) {
+  std::string poison(Process& relay) {
     const auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00000");
-    say("\nBooking " + id + " has a number that does not exist. Its turn comes:");
+    say_("\nBooking " + id + " has a number that does not exist. Its turn comes:");
     if (!wait_until([&] { return status().lane.state == LaneState::halted; }, relay)) {
       throw Error("the lane did not halt at booking " + id + "; see " + log_.string());
     }
-    say("The lane stands still rather than skip it. What an operator sees:\n");
+    say_("The lane stands still rather than skip it. What an operator sees:\n");
     show({"status"});
     show({"peek", "booking_sms", "--rows", "3"});
     return id;
@@ -162,14 +166,14 @@ class Demo {
 
   void mend(const std::string& id) {
     const std::string number = "+4530123456";
-    say("\nThe number is corrected in the table, and the row tried again:\n");
-    say("# bookings." + id + ": phone is now " + number);
+    say_("\nThe number is corrected in the table, and the row tried again:\n");
+    say_("# bookings." + id + ": phone is now " + number);
     bookings_->correct_phone(id, number);
     show({"retry", "booking_sms"});
   }
 
   /// False when it is not so after a while.
-  bool wait_until(const std::function<bool()>& fact, lab::Process& relay) {
+  bool wait_until(const std::function<bool()>& fact, Process& relay) {
     const auto deadline = Clock::now() + 30s;
     while (!fact()) {
       demand_alive(relay);
@@ -179,7 +183,7 @@ class Demo {
     return true;
   }
 
-  void demand_alive(lab::Process& relay) {
+  void demand_alive(Process& relay) {
     if (stop_.stop_requested()) {
       throw Error("stopped by a signal before the verdict" +
                   (options_.keep ? "; kept: " + folder_.path().string() : ""));
@@ -198,23 +202,25 @@ class Demo {
     }
     const auto committed = bookings_->committed_ids();
     const bool same = drained && received == committed;
-    say(fmt::format("\nCommitted {} bookings ({} more rolled back), {} refused once and corrected.",
+    say_(
+        fmt::format("\nCommitted {} bookings ({} more rolled back), {} refused once and corrected.",
                     committed.size(), bookings_->rolled_back(), provider_.refused()));
-    say(fmt::format("The provider accepted {}: {}.", received.size(),
-                    same ? "all of them, in order, none twice" : "NOT the same, or not in order"));
-    if (relay_status != 0) say(fmt::format("The relay ended with status {}.", relay_status));
+    say_(fmt::format("The provider accepted {}: {}.", received.size(),
+                     same ? "all of them, in order, none twice" : "NOT the same, or not in order"));
+    if (relay_status != 0) say_(fmt::format("The relay ended with status {}.", relay_status));
     if (options_.keep) {
-      say(fmt::format("Kept: {} (start its PostgreSQL with pg_ctl -D {}/postgres/data start)",
-                      folder_.path().string(), folder_.path().string()));
+      say_(fmt::format("Kept: {} (start its PostgreSQL with pg_ctl -D {}/postgres/data start)",
+                       folder_.path().string(), folder_.path().string()));
     }
     const bool good = same && relay_status == 0 && !committed.empty();
-    say(good ? "VERDICT: delivered seriatim." : "VERDICT: FAILED.");
+    say_(good ? "VERDICT: delivered seriatim." : "VERDICT: FAILED.");
     return good ? 0 : 1;
   }
 
   DemoOptions options_;
   std::stop_token stop_;
-  lab::TemporaryFolder folder_{"demo"};
+  const Say& say_;
+  TemporaryFolder folder_{"demo"};
   embedded::EmbeddedServer server_;
   fs::path config_;
   fs::path log_;
@@ -224,10 +230,8 @@ class Demo {
 
 }  // namespace
 
-int run_demo(const DemoOptions& options) {
-  // Whoever is impatient waits for a second: a program that ends at once leaves the folder.
-  const Signals signals(stop_max, {}, Signals::Second::is_ignored);
-  return Demo(options, signals.token()).run();
+int run_demo(const DemoOptions& options, const std::stop_token& stop, const Say& say) {
+  return Demo(options, stop, say).run();
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::lab

@@ -4,7 +4,7 @@
 #include <boost/url/parse_query.hpp>
 #include <map>
 
-namespace seriatim::app {
+namespace seriatim::lab {
 
 namespace {
 
@@ -23,12 +23,12 @@ std::map<std::string, std::string> form_of(const std::string& body) {
 }  // namespace
 
 SmsProvider::SmsProvider() {
-  service_.reply_with([this](const lab::ReceivedRequest& request) { return answer(request); });
+  service_.reply_with([this](const ReceivedRequest& request) { return answer(request); });
 }
 
-lab::Reply SmsProvider::answer(const lab::ReceivedRequest& request) {
+Reply SmsProvider::answer(const ReceivedRequest& request) {
   auto fields = form_of(request.body);
-  lab::Reply reply;
+  Reply reply;
   reply.headers = {{"Content-Type", "application/json"}};
   const std::scoped_lock guard(mutex_);
   if (fields["To"].starts_with(unknown_numbers)) {
@@ -56,4 +56,4 @@ std::size_t SmsProvider::refused() const {
   return refused_;
 }
 
-}  // namespace seriatim::app
+}  // namespace seriatim::lab

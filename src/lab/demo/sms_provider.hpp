@@ -6,7 +6,7 @@
 
 #include "lab/http/http_service.hpp"
 
-namespace seriatim::app {
+namespace seriatim::lab {
 
 /// An SMS provider as the large ones look from outside: form POST, 201 with a sid, 400 with a JSON
 /// error for a number that does not exist.
@@ -30,12 +30,12 @@ class SmsProvider {
   [[nodiscard]] std::size_t refused() const;
 
  private:
-  lab::Reply answer(const lab::ReceivedRequest& request);
+  Reply answer(const ReceivedRequest& request);
 
   mutable std::mutex mutex_;
   std::vector<Message> accepted_;
   std::size_t refused_ = 0;
-  lab::HttpService service_{{.record = false}};  ///< ends first: its threads use the rest
+  HttpService service_{{.record = false}};  ///< ends first: its threads use the rest
 };
 
-}  // namespace seriatim::app
+}  // namespace seriatim::lab
