@@ -27,7 +27,7 @@ std::optional<std::string> text_of(const JsonValue& line, const std::string& nam
 }
 
 std::optional<std::string> payload_of(const JsonValue& line) {
-  if (const auto text = text_of(line, "payload_text")) return text;
+  if (auto text = text_of(line, "payload_text")) return text;
   const auto base64 = text_of(line, "payload_base64");
   return base64 ? handlers::base64_decode(*base64) : std::nullopt;
 }

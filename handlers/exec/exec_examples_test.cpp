@@ -15,10 +15,9 @@ ExecHandlerConfig example(const std::string& name, const std::string& argument) 
 
 /// What a query of an SQLite file answers, as Python prints it.
 std::string rows_of(const ExecStage& stage, const std::string& query) {
-  const auto ended = run({"python3", "-c",
-                          "import sqlite3,sys; print(sqlite3.connect(sys.argv[1])"
-                          ".execute(sys.argv[2]).fetchall())",
-                          stage.file("model").string(), query});
+  constexpr const char* program =
+      "import sqlite3,sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchall())";
+  const auto ended = run({"python3", "-c", program, stage.file("model").string(), query});
   CHECK_MESSAGE(ended.code == 0, ended.err);
   return ended.out;
 }

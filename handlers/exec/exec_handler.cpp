@@ -120,13 +120,13 @@ std::optional<BatchOutcome> ExecHandler::broken(const Conversation& talk, bool i
   if (talk.is_late() && talk.trouble() != Trouble::protocol) {
     why = "did not answer in time and was ended";
   }
-  auto outcome = in_doubt(talk, std::move(why));
+  auto outcome = in_doubt(talk, why);
   child_.reset();
   return BatchOutcome{talk.done(), std::move(outcome)};
 }
 
 /// With the last line of its standard error, which often says why.
-Outcome ExecHandler::in_doubt(const Conversation& talk, std::string why) const {
+Outcome ExecHandler::in_doubt(const Conversation& talk, const std::string& why) const {
   auto text = config_.command.front() + ' ' + why;
   if (const auto line = child_->last_error_line(); !line.empty()) text += "; it said: " + line;
   text = told(std::move(text), told_bytes_max);

@@ -37,7 +37,7 @@ class ExecHandler final : public Handler {
                                                      const CallContext& context, bool is_new);
   [[nodiscard]] BatchOutcome refused(const Conversation& talk);
   [[nodiscard]] std::optional<BatchOutcome> broken(const Conversation& talk, bool is_new);
-  [[nodiscard]] Outcome in_doubt(const Conversation& talk, std::string why) const;
+  [[nodiscard]] Outcome in_doubt(const Conversation& talk, const std::string& why) const;
   /// One that does not die is kept, and none is started beside it.
   void kill_child();
   void end_child_gently();

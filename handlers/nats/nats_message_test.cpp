@@ -15,7 +15,7 @@ using namespace seriatim::testing;
 
 namespace {
 
-NatsMessage make(const Record& record, NatsHandlerConfig config = {}) {
+NatsMessage make(const Record& record, const NatsHandlerConfig& config = {}) {
   return NatsMessageMaker(config).make(record);
 }
 

@@ -30,8 +30,9 @@ TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
   const auto all = command({"--help"});
   CHECK(all.code == 0);
   CHECK(all.err.empty());
-  for (const auto* verb : {"init", "check", "run", "status", "peek", "retry", "skip", "pause",
-                           "resume", "append", "demo", "torture", "bench", "version"}) {
+  for (const auto* verb : {"init",   "check", "run",    "status", "peek",    "why",   "audit",
+                           "retry",  "skip",  "parked", "rewind", "lanes",   "prune", "pause",
+                           "resume", "adopt", "append", "demo",   "torture", "bench", "version"}) {
     CAPTURE(verb);
     CHECK(contains(all.out, std::string("\n  ") + verb + ' '));
     const auto one = command({verb, "--help"});

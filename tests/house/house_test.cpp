@@ -332,6 +332,22 @@ TEST_SUITE("the house") {
     CHECK(rows > 50);
   }
 
+  TEST_CASE("every file the pages for contributors name is there") {
+    const std::regex path(
+        R"(`((?:src|sql|tests|bench|handlers|include|docs|cmake|packages)/[a-z0-9_/.]+)`)");
+    int named = 0;
+    for (const char* page : {"ARCHITECTURE.md", "CONTRIBUTING.md", "handlers/README.md"}) {
+      const auto text = text_of(root / page);
+      for (std::sregex_iterator match(text.begin(), text.end(), path), end; match != end; ++match) {
+        ++named;
+        CAPTURE(page);
+        CAPTURE((*match)[1].str());
+        CHECK(fs::exists(root / (*match)[1].str()));
+      }
+    }
+    CHECK(named > 40);
+  }
+
   TEST_CASE("every test the documentation names is there") {
     int named = 0;
     for (const auto& page : fs::directory_iterator(root / "docs")) {

@@ -12,8 +12,9 @@
 
 namespace seriatim::app {
 
-// What the command line asks for: one struct a verb, carried out by its `perform` in a file of its
-// own. A new verb: its struct here, its file, its options in command_line.cpp.
+// What the command line asks for: one struct a verb, carried out by its `perform` in acts, prune,
+// reports, run or setup.cpp. A new verb: its struct, entry of Verb and `perform` here, its options
+// in command_line.cpp.
 
 struct InitVerb {
   bool print = false;

@@ -23,17 +23,6 @@ milliseconds interval(FaultKind kind) {
 
 }  // namespace
 
-std::string to_string(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::kill: return "kill";
-    case FaultKind::freeze: return "freeze";
-    case FaultKind::terminate: return "terminate_backends";
-    case FaultKind::restart: return "restart_server";
-    case FaultKind::net: return "net";
-  }
-  return "?";
-}
-
 std::vector<Fault> timetable(std::uint64_t seed, const std::vector<FaultKind>& kinds,
                              milliseconds length) {
   std::vector<Fault> faults;

@@ -9,8 +9,6 @@ namespace seriatim::torture {
 
 enum class FaultKind { kill, freeze, terminate, restart, net };
 
-[[nodiscard]] std::string to_string(FaultKind kind);
-
 struct Fault {
   std::chrono::milliseconds at;  ///< after the beginning
   FaultKind kind = FaultKind::kill;
