@@ -446,8 +446,9 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
   auto config = loopback();
   config.ca_file = ca.path();
   config.lookup = [](const std::string&, auto) { return std::vector<std::string>{"127.0.0.1"}; };
-  for (const auto& [reason, certificate] : bad) {
-    INFO(std::string(reason));
+  for (const auto& [said, certificate] : bad) {
+    const std::string reason = said;
+    CAPTURE(reason);
     HttpService receiver({.certificate = certificate.certificate, .key = certificate.key});
     HttpClient client(config);
     const auto result = post(client, receiver.url());

@@ -72,8 +72,8 @@ class TemplateValues::Impl {
   const Data* find(std::string_view name) {
     const auto plain = plain_.find(name);
     if (plain != plain_.end()) return &plain->second;
-    if (auto text = text_of(name)) {
-      return &plain_.emplace(name, Data(std::move(*text))).first->second;
+    if (const auto text = text_of(name)) {
+      return &plain_.emplace(name, Data(*text)).first->second;
     }
     auto rest = name;
     const auto first = take_segment(rest);

@@ -75,10 +75,11 @@ class StatusLog final : public Observer {
 /// which need no process of their own.
 class InProcessRelay {
  public:
-  InProcessRelay(std::shared_ptr<Source> source, ProcessConfig config, HandlerFactory handler)
+  InProcessRelay(const std::shared_ptr<Source>& source, const ProcessConfig& config,
+                 const HandlerFactory& handler)
       : status(std::make_shared<StatusLog>()) {
     relay_.observe(status);
-    relay_.add(std::move(config), std::move(source), std::move(handler));
+    relay_.add(config, source, handler);
     thread_ = std::jthread([this](const std::stop_token& stop) { relay_.run(stop); });
   }
   void stop() {
