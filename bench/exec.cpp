@@ -45,11 +45,18 @@ class BarePipes {
  public:
   /// `at_once`: all lines, and then all answers.
   void send(const std::vector<std::string>& lines, bool at_once) {
+    std::string all;
     for (const auto& line : lines) {
+      if (at_once) {
+        all += line;
+        continue;
+      }
       process_.write(line);
-      if (!at_once) read();
+      read();
     }
-    for (std::size_t i = 0; at_once && i < lines.size(); ++i) read();
+    if (!at_once) return;
+    process_.write(all);
+    for (std::size_t i = 0; i < lines.size(); ++i) read();
   }
 
  private:

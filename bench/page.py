@@ -115,7 +115,8 @@ class Page:
                  "seriatim bench null --rows 1000000    # one of them: docs/cli.md",
                  "```", "",
                  "The figures as JSON, a file a step, are in [performance/figures](performance/figures). Measured otherwise: [lanes and the capacity",
-                 "model](scaling.md), [pruning](retention.md), [the audit](audit.md), brokers; `bench/run --list` names what measures these.")
+                 "model](scaling.md), [pruning](retention.md), [the audit](audit.md), brokers. `bench/run --list` names what",
+                 "measures lanes and brokers; the scripts for pruning and the audit are gone.")
 
     @staticmethod
     def busy(about):

@@ -32,13 +32,19 @@ def program_at(path):
     return str(found)
 
 
-def built(program, target, required=True):
+def has_target(program, target):
+    """Does the build folder that `program` is in know `target`?"""
+    known = subprocess.run(["cmake", "--build", str(Path(program).parent), "--target", "help"], capture_output=True, text=True, check=True)
+    return any(line.split(":")[0] == target for line in known.stdout.splitlines())
+
+
+def built(program, target):
     """The program that cmake calls `target`, from the build folder that `program` is in."""
     folder = Path(program).parent
     done = subprocess.run(["cmake", "--build", str(folder), "--target", target], stdout=sys.stderr, check=False)
-    if done.returncode != 0 and required:
+    if done.returncode != 0:
         fail(f"{target} could not be built in {folder}; cmake says above why")
-    return str(folder / target) if done.returncode == 0 else None
+    return str(folder / target)
 
 
 def statement(name, **values):
@@ -77,7 +83,7 @@ def binaries():
 
 
 class Child:
-    """A process told to end by SIGTERM, or by the end of its standard input where that is a pipe."""
+    """A process told to end by SIGTERM, or by the end of its standard input if that is a pipe."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen([str(word) for word in command], text=True, **options)

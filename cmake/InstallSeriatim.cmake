@@ -5,13 +5,15 @@ add_library(seriatim INTERFACE)
 add_library(seriatim::seriatim ALIAS seriatim)
 target_link_libraries(seriatim INTERFACE seriatim_postgres seriatim_runtime seriatim_core)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME seriatim-dev)
 install(TARGETS seriatim seriatim_core seriatim_runtime seriatim_postgres
         EXPORT seriatimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT seriatimTargets NAMESPACE seriatim:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/seriatim)
 install(DIRECTORY include/seriatim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET seriatim_app)
-  install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(TARGETS seriatim_lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lab)
+  install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT seriatim)
+  # `./run demo` builds no seriatim-lab; what it made can be installed all the same.
+  install(TARGETS seriatim_lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT seriatim-lab OPTIONAL)
 endif()
 
 configure_package_config_file(cmake/seriatimConfig.cmake.in
@@ -20,3 +22,20 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/seriatimConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/seriatimConfig.cmake ${CMAKE_BINARY_DIR}/seriatimConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/seriatim)
+
+# The Debian packages seriatim, seriatim-lab (torture, bench) and seriatim-dev: `cpack` in the build folder.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "the seriatim engineers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_COMPONENTS_ALL seriatim seriatim-lab seriatim-dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_STRIP_FILES ON)
+foreach(component seriatim seriatim-lab seriatim-dev)
+  string(TOUPPER ${component} name)
+  set(CPACK_DEBIAN_${name}_PACKAGE_NAME ${component})
+endforeach()
+set(CPACK_DEBIAN_SERIATIM-LAB_PACKAGE_DEPENDS "seriatim (= ${PROJECT_VERSION})")
+include(CPack)

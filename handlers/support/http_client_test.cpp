@@ -446,14 +446,13 @@ TEST_CASE("a certificate that does not hold is refused, and nothing is sent") {
   auto config = loopback();
   config.ca_file = ca.path();
   config.lookup = [](const std::string&, auto) { return std::vector<std::string>{"127.0.0.1"}; };
-  for (const auto& [said, certificate] : bad) {
-    const std::string reason = said;
-    CAPTURE(reason);
-    HttpService receiver({.certificate = certificate.certificate, .key = certificate.key});
+  for (const auto& entry : bad) {
+    INFO(std::string(entry.first));
+    HttpService receiver({.certificate = entry.second.certificate, .key = entry.second.key});
     HttpClient client(config);
     const auto result = post(client, receiver.url());
     CHECK(failure_of(result) == Failure::refused);
-    CHECK(why(result).find(reason) != std::string::npos);
+    CHECK(why(result).find(entry.first) != std::string::npos);
     CHECK(receiver.request_count() == 0);
   }
   const auto leaf = authority.issue(other);

@@ -1,4 +1,4 @@
--- As prune_candidates_by_created_at.sql, in the order of an identity column; $1 is NULL where $2 is.
+-- As candidates_by_created_at.sql, in the order of an identity column; $1 is NULL where $2 is.
 SELECT t.{id}::text AS id,
        CASE WHEN isfinite({created_at_utc}) THEN
            (extract(epoch FROM {created_at_utc}) * 1000000)::bigint END AS created_at_us,

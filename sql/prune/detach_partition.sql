@@ -1,2 +1,2 @@
--- As prune_drop_partition.sql; what was in it stays as a table of its own.
+-- As drop_partition.sql; what was in it stays as a table of its own.
 ALTER TABLE {table} DETACH PARTITION {partition}

@@ -1,4 +1,4 @@
--- As prune_rows.sql notes rows it deletes. $1 processes  $2 lanes  $3 numbers  $4 rows  $5 hashes
+-- As rows.sql notes rows it deletes. $1 processes  $2 lanes  $3 numbers  $4 rows  $5 hashes
 WITH buckets AS (
     SELECT s.process, s.lane, b.number, sum(s.rows) AS rows, bit_xor(s.hash) AS hash
     FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[])

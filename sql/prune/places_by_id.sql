@@ -1,4 +1,4 @@
--- As prune_places_by_created_at.sql, in the order of an identity column.
+-- As places_by_created_at.sql, in the order of an identity column.
 -- $1 process  $3, $4 the first and the last of the ids
 WITH rows AS MATERIALIZED (
     SELECT t.{id}::text AS id, t.{id} AS place, hashtextextended(({key})::text, 0) AS hash

@@ -1,4 +1,4 @@
--- As prune_sealed_by_created_at.sql, in the order of an identity column.
+-- As sealed_by_created_at.sql, in the order of an identity column.
 SELECT l.rows - l.pruned_rows AS rows, l.hash # l.pruned_hash AS hash,
        now_there.rows AS rows_there, now_there.hash AS hash_there
 FROM seriatim.ledger AS l

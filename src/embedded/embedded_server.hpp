@@ -19,7 +19,7 @@ namespace seriatim::embedded {
 class EmbeddedServer {
  public:
   struct Options {
-    std::filesystem::path folder;       ///< created where absent; data/ and server.log live in it
+    std::filesystem::path folder;       ///< created if absent; data/ and server.log live in it
     std::vector<std::string> settings;  ///< "max_prepared_transactions=64"
     std::filesystem::path binaries;     ///< folder of initdb and postgres; empty: the one
                                         ///< $SERIATIM_POSTGRES_BIN names, else the newest found

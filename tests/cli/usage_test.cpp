@@ -156,7 +156,7 @@ TEST_CASE("torture and bench say which package has them if their program is miss
   const auto alone = folder.path() / "seriatim";
   std::filesystem::copy_file(SERIATIM_PROGRAM, alone);
   Process::Options options;
-  options.environment["PATH"] = "/usr/bin:/bin";
+  options.environment["PATH"] = folder.path().string();
   for (const char* verb : {"torture", "bench"}) {
     CAPTURE(verb);
     const auto ended = run({alone.string(), verb, "--help"}, options);
@@ -168,7 +168,7 @@ TEST_CASE("torture and bench say which package has them if their program is miss
         std::filesystem::path(SERIATIM_PROGRAM).parent_path().string() + ":/usr/bin:/bin";
     CHECK(contains(run({alone.string(), verb, "--help"}, options).out,
                    std::string("Usage: seriatim ") + verb));
-    options.environment["PATH"] = "/usr/bin:/bin";
+    options.environment["PATH"] = folder.path().string();
   }
 }
 

@@ -12,9 +12,9 @@
 
 namespace seriatim::simulation {
 
-/// What the checkers see, and all they see: more than src/lab/judge can know of a real run, on the
-/// same types. The table's history, the receiver's log, the cursor's
-/// history and the journal of acts. Times are simulated; relays and rows are told by number.
+/// All that the checkers see: the table's history, the receiver's log, the cursor's history and the
+/// journal of acts. That is more than src/lab/judge can know of a real run, on the same types.
+/// Times are simulated; relays and rows are named by number.
 struct Evidence {
   struct Row : lab::Row {
     bool committed = false;         ///< became visible

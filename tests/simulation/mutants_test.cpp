@@ -222,6 +222,9 @@ TEST_SUITE("mutants of the driver and the store") {
     must_be_caught({.mutant = Mutant::lock_asked_late}, Profile::everything, 3'000, "P5",
                    frozen_often);
   }
+  TEST_CASE("the judge of real runs sees what the simulation alone judges by nothing else") {
+    must_be_caught({.sabotage = Sabotage::previous_id_forgotten}, Profile::calm, 20, "real");
+  }
   TEST_CASE("without the lock a second holder comes in between") {
     must_be_caught({.sabotage = Sabotage::no_lock}, Profile::everything, 500, "P2 P3 P5");
   }

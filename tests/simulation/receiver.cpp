@@ -7,7 +7,9 @@ Receiver::Answer Receiver::take(unsigned relay, Micros call_begun, std::size_t p
   const auto answer = decide(record);
   Evidence::Attempt attempt;
   attempt.id = std::stoll(record.id());
-  if (record.previous_id) attempt.previous_id = std::stoll(*record.previous_id);
+  if (record.previous_id && !stage_.sabotaged(Sabotage::previous_id_forgotten)) {
+    attempt.previous_id = std::stoll(*record.previous_id);
+  }
   attempt.sequence = record.sequence;
   attempt.epoch = record.epoch;
   attempt.attempt = record.attempt;

@@ -42,6 +42,7 @@ enum class Sabotage {
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
   failure_overtaken,         ///< the rest of a batch is sent though a row failed
   no_insert_latency,         ///< rows as young as a step of the clock are read
+  previous_id_forgotten,     ///< the receiver is not given the id of the row before
   no_audit,                  ///< nobody looks behind the cursor
   newest_audited,            ///< … but at the newest bucket
   ledger_after_commit,       ///< ids are noted after the cursor's commit, unless its session ends

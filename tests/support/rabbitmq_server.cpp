@@ -37,6 +37,11 @@ RabbitmqServer::RabbitmqServer(Options options)
       std::vector<std::string>{"/usr/bin/epmd", "-port", std::to_string(port_of_mapper_),
                                "-address", "127.0.0.1"},
       program("mapper.log"));
+  // A node that finds no mapper would start one that outlives us.
+  lab::wait_until("epmd answers", [&] {
+    return lab::run({"/usr/bin/epmd", "-port", std::to_string(port_of_mapper_), "-names"}).code ==
+           0;
+  });
   if (wanted_.started) start();
 }
 

@@ -19,10 +19,11 @@ class RabbitmqServer final : public BrokerServer {
 
   RabbitmqServer() : RabbitmqServer(Options{}) {}
   explicit RabbitmqServer(Options options);
+  ~RabbitmqServer() override { kill(); }  // before its mapper of ports
 
   [[nodiscard]] std::string url() const;
 
-  /// rabbitmqctl with these words, on this server; takes a second. Throws with what it said where
+  /// rabbitmqctl with these words, on this server; takes a second. Throws with what it said if
   /// it fails.
   std::string control(std::vector<std::string> words) const;
 

@@ -98,7 +98,9 @@ class Parser {
     add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
     add_fault_flags(sub, *verb);
     sub->add_flag("--keep", verb->keep, "Leave the schema and logs, also of a clean run");
-    sub->add_option("--relay-program", verb->relay_program)->group("");
+    sub->add_option("--relay-program", verb->relay_program)
+        ->envname("SERIATIM_TORTURE_PROGRAM")
+        ->group("");
   }
 
   static void add_fault_flags(CLI::App* sub, TortureVerb& verb) {

@@ -11,6 +11,7 @@
 #include "app/lab/verbs.hpp"
 #include "app/signals.hpp"
 #include "embedded/embedded_server.hpp"
+#include "lab/process/process.hpp"
 #include "lab/process/temporary_folder.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/error.hpp"
@@ -48,9 +49,10 @@ std::function<void()> restarting(embedded::EmbeddedServer& server) {
 
 std::function<void()> restarting(const std::string& command) {
   return [command] {
-    const int status = std::system(command.c_str());
-    if (status == 0) return;
-    throw Error("--restart-command \"" + command + "\" ended with " + std::to_string(status));
+    const auto ended = lab::run({"sh", "-c", command});
+    if (ended.code == 0) return;
+    throw Error("--restart-command \"" + command + "\" ended with " + std::to_string(ended.code) +
+                (ended.err.empty() ? "" : ": " + ended.err));
   };
 }
 
@@ -122,11 +124,10 @@ void demand_possible(const TortureVerb& verb) {
 Exit perform(const TortureVerb& verb, Context& context) {
   demand_possible(verb);
   auto settings = settings_from(verb);
-  tell("seed " + std::to_string(settings.seed));
+  tell("seed " + std::to_string(settings.seed) + ", trying " + settings.relay_program.string());
   // Before the database is asked anything: its connections have threads.
   const Signals signals(judgement_max, [](int) { tell("ending early; judging what happened"); });
-  // Logs, and the data of a private server: evidence from the run's start on, until it is known
-  // that nothing is to be shown.
+  // Logs and the data of a private server: evidence that is kept until the verdict is clean.
   lab::TemporaryFolder folder("torture-" + std::to_string(settings.seed));
   settings.folder = folder.path();
   std::unique_ptr<embedded::EmbeddedServer> server;

@@ -11,8 +11,10 @@
 namespace seriatim::app {
 
 Exit perform(const LabVerb& verb, Context&) {
-  const auto beside =
-      std::filesystem::read_symlink("/proc/self/exe").replace_filename("seriatim-lab");
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  ::setenv("SERIATIM_TORTURE_PROGRAM", self.c_str(),
+           1);  // an installed lab tries us, not its neighbour
+  const auto beside = std::filesystem::path(self).replace_filename("seriatim-lab");
   std::vector<char*> arguments{const_cast<char*>("seriatim-lab")};
   for (const auto& argument : verb.arguments) {
     arguments.push_back(const_cast<char*>(argument.c_str()));

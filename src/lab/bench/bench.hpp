@@ -20,7 +20,7 @@ struct Settings {
   unsigned repeats = 5;
   unsigned batch_rows = 1'000;
   std::vector<OrderBy> orders{OrderBy::id, OrderBy::created_at};
-  bool read_ahead = true;           ///< where several rows are committed together
+  bool read_ahead = true;           ///< if several rows are committed together
   std::optional<unsigned> seconds;  ///< of latency, idle; absent: under a minute in all
 
   // What the table and the server hold beside the rows handed over.
@@ -40,7 +40,7 @@ using Progress = std::function<void(const std::string& line)>;
 /// Carries out one bench in a database of its own on the server, which it removes. A requested stop
 /// ends it early; what was measured until then is told.
 ///
-/// Errors: Error where it cannot be held.
+/// Errors: Error if it cannot be held.
 [[nodiscard]] Report measure(const Settings& settings, const Progress& progress,
                              const std::stop_token& stop);
 

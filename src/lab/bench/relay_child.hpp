@@ -12,13 +12,13 @@
 
 namespace seriatim::bench {
 
-/// Thrown where a stop was asked.
+/// Thrown if a stop was asked.
 struct Interrupted {};
 
 /// The relay under test as a process of its own, in a process group of its own: a Ctrl-C at the
 /// terminal is not for it.
 ///
-/// Errors: Error with what the relay complained of, or where nothing was heard for too long.
+/// Errors: Error with what the relay complained of, or if nothing was heard for too long.
 class RelayChild {
  public:
   RelayChild(const std::filesystem::path& program, const RelaySpec& spec, std::stop_token stop);

@@ -30,7 +30,7 @@ class Stage {
   /// A relay that is to deliver the table; the process's name is one never used before.
   [[nodiscard]] RelaySpec spec(OrderBy order);
   [[nodiscard]] std::unique_ptr<RelayChild> start(const RelaySpec& spec) const;
-  /// Processor time of the relay's backends; 0 where it cannot be seen.
+  /// Processor time of the relay's backends; 0 if it cannot be seen.
   [[nodiscard]] double backend_cpu();
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

@@ -49,7 +49,9 @@ std::optional<asio::ssl::context> tls_context(const HttpServiceConfig& config) {
 /// The service's end of one connection, plain or TLS, blocking. A stream for Asio and Beast.
 class Wire {
  public:
-  Wire(tcp::socket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
+  /// Takes over the connected socket `fd`.
+  Wire(asio::io_context& context, const tcp& protocol, int fd, asio::ssl::context* tls)
+      : socket_(context, protocol, fd) {
     if (tls != nullptr) tls_.emplace(socket_, *tls);
   }
 
@@ -230,7 +232,7 @@ class HttpService::Impl {
  private:
   static tcp::endpoint loopback(const HttpServiceConfig& config);
   void accept_all();
-  void serve(tcp::socket socket, std::size_t number);
+  void serve(int socket, std::size_t number);
   void talk(Wire& wire, std::size_t number);
   bool serve_request(Wire& wire, boost::beast::flat_buffer& buffer, std::size_t number);
   bool carry_out(Wire& wire, const Reply& reply);
@@ -253,21 +255,22 @@ void HttpService::Impl::accept_all() {
     auto socket = listener_.accept(error);
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
+    if (error) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // no descriptors left
     if (error || open_.size() >= config_.connections_max) continue;
     socket.set_option(tcp::no_delay(true), error);
     const auto number = ++accepted_;
-    open_.emplace(number, socket.native_handle());
-    std::thread([this, number, s = std::move(socket)]() mutable {
-      serve(std::move(s), number);
-    }).detach();
+    const int fd = open_.emplace(number, socket.release()).first->second;
+    std::thread([this, number, fd] { serve(fd, number); }).detach();
     changed_.notify_all();
   }
 }
 
-void HttpService::Impl::serve(tcp::socket socket, std::size_t number) {
-  std::optional<Wire> wire(std::in_place, std::move(socket), tls_ ? &*tls_ : nullptr);
+void HttpService::Impl::serve(int socket, std::size_t number) {
+  std::optional<Wire> wire(std::in_place, context_, config_.ipv6 ? tcp::v6() : tcp::v4(), socket,
+                           tls_ ? &*tls_ : nullptr);
   talk(*wire, number);
-  // Nothing of the service is touched after this: its destructor waits for it only.
+  // The destructor of the service waits until `open_` is empty. Nothing of the service is touched
+  // after that.
   const std::lock_guard lock(mutex_);
   wire.reset();
   open_.erase(number);

@@ -12,7 +12,7 @@
 
 namespace seriatim::lab {
 
-/// One request as it came over the wire. `body` holds the bytes, undecoded.
+/// One request as it came over the wire. `body` holds the bytes; chunks are put together.
 struct ReceivedRequest {
   std::string method;
   std::string target;
@@ -47,10 +47,10 @@ struct Reply {
 
   enum class Act {
     answer,
-    hang,                  ///< reads the request, never answers
-    close_before_answer,   ///< reads the request, then FIN
-    reset_before_answer,   ///< reads the request, then RST
-    answer_before_body,    ///< answers after the request's head, then FIN; the body stays unread
+    hang,                 ///< reads the request, never answers
+    close_before_answer,  ///< reads the request, then FIN
+    reset_before_answer,  ///< reads the request, then RST
+    answer_before_body,  ///< answers after the request's head and reads no more until the peer goes
     close_before_reading,  ///< RST as soon as the connection is accepted; nothing is recorded
   };
   Act act = Act::answer;

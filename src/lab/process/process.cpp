@@ -128,9 +128,10 @@ void end_with(pid_t parent, int death_signal) {
   if (getppid() != parent) fail_in_child("the starter has ended\n");
 }
 
-/// As a shell at a terminal starts a program, however this one was started (nohup).
+/// As a shell at a terminal starts a program, however this one was started (nohup, in the
+/// background).
 void reset_signals() {
-  signal(SIGHUP, SIG_DFL);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE}) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -186,17 +187,20 @@ Process::~Process() {
   for (int* fd : {&pid_fd_, &in_fd_, &out_fd_, &err_fd_}) close_quietly(*fd);
 }
 
-void Process::signal(int number) const {
+void Process::signal(int number) {
+  if (number == SIGCONT) frozen_ = false;
   if (!code_) ::kill(pid_, number);
 }
 
 void Process::freeze() {
+  if (frozen_ && !code_) return;  // the kernel reports a stop once
   signal(SIGSTOP);
   int status = 0;
   while (!code_ && waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
   }
   if (!code_ && !WIFSTOPPED(status)) note_end(status);
   if (code_) throw std::runtime_error(name_ + " is to freeze and has ended" + story());
+  frozen_ = true;
 }
 
 void Process::kill() {

@@ -65,7 +65,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void signal(int number) const;
+  void signal(int number);
   /// SIGSTOP; returns once all its threads stand still. SIGCONT lets it go on.
   void freeze();
   /// SIGKILL and its end.
@@ -110,6 +110,7 @@ class Process {
   std::string out_;
   std::string err_;
   std::optional<int> code_;
+  bool frozen_ = false;
 };
 
 /// Runs a program to its end.

@@ -85,6 +85,7 @@ bool ServerProcess::end(int signal) {
 }
 
 void ServerProcess::freeze() {
+  if (!process_) throw std::runtime_error(options_.name + " is to freeze and does not run");
   process_->freeze();
 }
 

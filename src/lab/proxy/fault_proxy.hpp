@@ -40,7 +40,7 @@ enum class Connections { existing, coming, all };
 class FaultProxy {
  public:
   /// `host` is a name, an address, or the folder of a Unix-domain socket of PostgreSQL ("/…").
-  /// Listens on a free port of 127.0.0.1. Throws std::runtime_error where the name is unknown.
+  /// Listens on a free port of 127.0.0.1. Throws std::runtime_error if the name is unknown.
   FaultProxy(const std::string& host, unsigned short port, std::uint64_t seed = 1);
   ~FaultProxy();
   FaultProxy(const FaultProxy&) = delete;
@@ -59,7 +59,7 @@ class FaultProxy {
   void half_open(Side gone);  ///< closed towards that side; the other one never learns
   /// Both sides go deaf as if the cable were cut or the host gone: no byte, no ACK, no FIN; new
   /// connections are not answered either. Peers notice by keepalives and tcp_user_timeout alone.
-  /// False where the kernel does not let us (no SO_ATTACH_FILTER); then nothing has happened.
+  /// False if the kernel does not let us (no SO_ATTACH_FILTER); then nothing has happened.
   [[nodiscard]] bool cut();
   void mend();  ///< connections that outlived the cut go on
 

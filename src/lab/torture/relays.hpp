@@ -30,7 +30,7 @@ class Relays {
   std::vector<std::string> revive();
   /// Lets all end in peace; what did not is said.
   std::vector<std::string> stop();
-  /// One that holds a lane now, where that can be seen.
+  /// One that holds a lane now, if that can be seen.
   [[nodiscard]] std::size_t holder(std::uint64_t dice) const;
 
   /// Above the longest time a live holder's lock is left to it: freeze longer, and it is replaced.

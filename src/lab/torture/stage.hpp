@@ -33,7 +33,7 @@ class Stage {
  public:
   Stage(std::string url, std::uint64_t seed, std::vector<OrderBy> orders);
 
-  /// Error where the schema is there already: another run of this seed, or one that was kept.
+  /// Error if the schema is there already: another run of this seed, or one that was kept.
   void build();
   /// Drops the schema and this run's rows of seriatim.cursor, journal and ledger.
   void tear_down();

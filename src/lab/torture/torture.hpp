@@ -75,10 +75,10 @@ struct Report {
 };
 
 /// Carries out a run to its verdict; a requested stop ends it early, and it is judged all the same.
-/// Leaves nothing in the database but where the verdict is "broken" or `keep` is set.
+/// Leaves nothing in the database unless the verdict is "broken" or `keep` is set.
 ///
 /// Threads: the calling one carries out the faults and must outlive the run; others are its own.
-/// Errors: Error where the run could not be held at all.
+/// Errors: Error if the run could not be held at all.
 [[nodiscard]] Report torture(const Settings& settings,
                              const std::function<void(const std::string&)>& progress,
                              const std::stop_token& stop);

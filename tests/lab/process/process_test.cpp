@@ -167,6 +167,7 @@ TEST_CASE("a frozen program stands still until it goes on") {
   Process process({"sh", "-c", "echo ready; read x; echo gone on"}, {.input_open = true});
   process.wait_for_output("ready");
   process.freeze();
+  process.freeze();  // the kernel reports one stop, and this one must not wait for another
   CHECK(state_of(process.pid()) == 'T');
   CHECK(process.runs());
   process.write("x\n");

@@ -119,6 +119,7 @@ TEST_CASE("a frozen server stands still, can be thawed and can be stopped") {
   wait_until("it goes on", [&] { return state_of(server.pid()) != 'T'; });
   server.freeze();
   CHECK(server.end(SIGTERM));
+  CHECK_THROWS_AS(server.freeze(), std::runtime_error);
 }
 
 TEST_CASE("a server deaf to a stop is killed with all its processes") {
