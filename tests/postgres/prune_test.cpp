@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <thread>
 
 #include "postgres/least_role.hpp"
@@ -390,8 +389,7 @@ TEST_CASE(
     "producers, a relay and a prune at once: nothing is lost, order is kept, the audit complete") {
   BOTH_ORDERS
   Desk desk(order);
-  std::atomic<bool> writing{true};
-  std::vector<std::thread> producers;
+  std::vector<std::jthread> producers;
   for (int i = 0; i < 3; ++i) {
     producers.emplace_back([&] {
       auto session = desk.database.connect("producer");
@@ -403,8 +401,8 @@ TEST_CASE(
     });
   }
   std::uint64_t pruned = 0;
-  std::thread pruner([&] {
-    while (writing) {
+  std::jthread pruner([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
       for (const auto& report :
            prune(desk.database.url(), {desk.target}, everything(), alice, go_on)) {
         CHECK(report.sound());
@@ -435,7 +433,7 @@ TEST_CASE(
          ++rounds < 20'000)
     deliver();
   for (auto& producer : producers) producer.join();
-  writing = false;
+  pruner.request_stop();
   pruner.join();
   CHECK(desk.database.value("SELECT count(DISTINCT id) FROM seen") == std::to_string(committed));
   CHECK(desk.database.value(order == OrderBy::id
