@@ -141,7 +141,7 @@ void reset_signals() {
 
 Process::Process(std::vector<std::string> command) : Process(std::move(command), Options{}) {}
 
-Process::Process(std::vector<std::string> command, Options options)
+Process::Process(std::vector<std::string> command, const Options& options)
     : name_(command.at(0)), input_(options.input), input_open_(options.input_open) {
   auto in = input_ends(options);
   auto out = output_ends(options.out_file, options.out_closed, false);
@@ -325,8 +325,8 @@ Ended run(std::vector<std::string> command) {
   return Process(std::move(command)).wait();
 }
 
-Ended run(std::vector<std::string> command, Process::Options options) {
-  return Process(std::move(command), std::move(options)).wait();
+Ended run(std::vector<std::string> command, const Process::Options& options) {
+  return Process(std::move(command), options).wait();
 }
 
 void wait_until(const std::string& what, const std::function<bool()>& fact,

@@ -59,7 +59,7 @@ class Process {
 
   /// `command[0]` is a path or is looked up in PATH.
   explicit Process(std::vector<std::string> command);
-  Process(std::vector<std::string> command, Options options);
+  Process(std::vector<std::string> command, const Options& options);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -115,7 +115,7 @@ class Process {
 
 /// Runs a program to its end.
 Ended run(std::vector<std::string> command);
-Ended run(std::vector<std::string> command, Process::Options options);
+Ended run(std::vector<std::string> command, const Process::Options& options);
 
 /// Waits until `fact` holds, looking every few milliseconds; throws with `what` after `limit`.
 void wait_until(const std::string& what, const std::function<bool()>& fact,

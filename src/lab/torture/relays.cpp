@@ -8,8 +8,6 @@
 
 namespace seriatim::torture {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 /// Short times, so that lanes change hands often. A call given up while the receiver works on it is

@@ -16,7 +16,7 @@ void forget_probes(Session& session) {
 
 }  // namespace
 
-Stage::Stage(std::string url, std::uint64_t seed, std::vector<OrderBy> orders)
+Stage::Stage(std::string url, std::uint64_t seed, const std::vector<OrderBy>& orders)
     : url_(std::move(url)),
       schema_("seriatim_torture_" + std::to_string(seed)),
       prefix_("torture_" + std::to_string(seed) + '_') {

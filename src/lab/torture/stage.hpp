@@ -31,7 +31,7 @@ struct ServerFacts {
 /// Schema `seriatim_torture_SEED` with its tables, and this run's rows in schema seriatim.
 class Stage {
  public:
-  Stage(std::string url, std::uint64_t seed, std::vector<OrderBy> orders);
+  Stage(std::string url, std::uint64_t seed, const std::vector<OrderBy>& orders);
 
   /// Error if the schema is there already: another run of this seed, or one that was kept.
   void build();

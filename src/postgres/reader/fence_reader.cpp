@@ -28,8 +28,8 @@ Blocker blocker_from(const pqxx::row& row) {
 
 /// Of lock_holders.sql, which always answers one.
 struct HolderRow {
-  bool same_table;
-  bool policed;
+  bool same_table = false;
+  bool policed = false;
   std::optional<std::string> virtualtransaction;
   std::optional<std::string> pid;
 };
