@@ -315,18 +315,54 @@ TEST_CASE("a row that comes a second time is counted a second time") {
   CHECK(desk.audit().sound());
 }
 
-TEST_CASE("rows noted as integers are not late when their ids have become text") {
+TEST_CASE("a row that stands in another bucket than the range that notes it is not late") {
   Ranged desk;
-  desk.insert_up_to(10);
+  desk.insert_up_to(200);
   auto relay = desk.relay();
   REQUIRE(relay.claim());
-  REQUIRE(relay.deliver().size() == 10);
+  while (!relay.deliver().empty()) {
+  }
+  desk.database.run(
+      "UPDATE bookings SET created_at = (SELECT created_at FROM bookings WHERE id = 5) WHERE id IN "
+      "(150, 199)");
+  CHECK_FALSE(desk.first_look());
+  CHECK(desk.audit().sound());
+}
+
+TEST_CASE("rows noted as integers are not late when their ids have become text") {
+  Ranged desk;
+  desk.database.run(as_big_as_they_are);
+  desk.insert_up_to(1100);  // more than late rows are counted
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver(1100).size() == 1100);
   relay.session.reset();
   desk.database.run(
       "ALTER TABLE bookings ALTER id DROP IDENTITY; ALTER TABLE bookings ALTER id TYPE text");
   CHECK(desk.audit().sound());
-  desk.database.run("INSERT INTO bookings (id, created_at) VALUES ('07', '2020-01-01Z')");
+  desk.database.run(
+      "INSERT INTO bookings (id, created_at) SELECT '07', max(created_at) - interval '1 us' FROM "
+      "bookings");
   CHECK(desk.audit().late_rows == 1);
+}
+
+TEST_CASE("a late row that is set aside in a sealed bucket leaves it sealed") {
+  Ranged desk;
+  desk.insert_up_to(100);
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  while (!relay.deliver().empty()) {
+  }
+  REQUIRE(desk.closed() != "");
+  desk.database.run(
+      "UPDATE seriatim.ledger SET hash = seriatim.ledger_hash(ids, ranges), ids = NULL, ranges = "
+      "NULL");
+  desk.database.run(behind + std::string("VALUES (-7, '2020-01-01Z', '{}')"));
+  REQUIRE(relay.session->halt(relay.cursor.epoch, HaltReason::late_row, {"-7", "late"}));
+  desk.admin.skip(desk.target, "-7", alice);
+  CHECK(desk.database.value("SELECT bool_and(ids IS NULL AND ranges IS NULL) FROM "
+                            "seriatim.ledger") == "t");
+  CHECK(desk.audit().sound());
 }
 
 TEST_CASE("a program older than the ranges cannot take such a lane, nor cut its bucket") {
