@@ -22,7 +22,7 @@ constexpr std::uint64_t step_rows = 1'000;
 constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
-constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket: 4096 of 64 rows
+constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
 constexpr unsigned sealed_at_once = 256;            ///< buckets a turn …
 /// … and rows: to hash the ids of so many ranges takes 10 to 20 ms.
 constexpr std::uint64_t sealed_rows_at_once = 65'536;
