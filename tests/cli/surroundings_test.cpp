@@ -48,7 +48,7 @@ struct ZoneStage : Stage {
     std::filesystem::remove(log);
     std::ostringstream all;
     const auto tell = [&](std::vector<std::string> arguments) {
-      const auto ended = in(surroundings, std::move(arguments));
+      auto ended = in(surroundings, std::move(arguments));
       all << ended.code << ' ' << ended.out << '\n';
       return ended;
     };

@@ -10,11 +10,11 @@ namespace {
 using Data = decltype(Options::Value::data);
 
 /// One-line tables: {key, value} pairs, each on line 7 of "f.toml".
-Options options(std::vector<std::pair<std::string, Data>> values, Problems& problems) {
+Options options(const std::vector<std::pair<std::string, Data>>& values, Problems& problems) {
   auto table = std::make_shared<Options::Table>();
   table->where = "f.toml:1";
   table->path = "process.handler";
-  for (auto& [key, data] : values) table->values[key] = {std::move(data), "f.toml:7"};
+  for (const auto& [key, data] : values) table->values[key] = {data, "f.toml:7"};
   return {std::move(table), problems};
 }
 

@@ -64,7 +64,8 @@ TEST_SUITE("examples") {
     const auto build = (folder.path() / "build").string();
     succeed({"cmake", "--install", SERIATIM_BINARY_DIR, "--prefix", prefix});
     succeed({"cmake", "-G", "Ninja", "-S", project.string(), "-B", build,
-             "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_CXX_FLAGS=" SERIATIM_CXX_FLAGS});
+             "-DCMAKE_PREFIX_PATH=" + prefix,
+             std::string("-DCMAKE_CXX_FLAGS=") + SERIATIM_CXX_FLAGS});
     succeed({"cmake", "--build", build});
     TestDatabase database;
     CHECK(greetings(database, build + "/user") == "1 hello\n2 world\n");

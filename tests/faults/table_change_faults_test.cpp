@@ -21,10 +21,10 @@ using Ids = std::vector<std::string>;
 /// What the relay of one order was handed.
 struct Delivery {
   Delivery(const TestDatabase& database, OrderBy order,
-           std::function<Outcome(const Record&)> answer = nullptr)
+           const std::function<Outcome(const Record&)>& answer = nullptr)
       : relay(postgres_source(database.url(), source(order)), config(order),
               handler_from([this, answer](const Record& record) {
-                const auto outcome = answer ? answer(record) : Outcome::done();
+                auto outcome = answer ? answer(record) : Outcome::done();
                 if (outcome.kind == Outcome::Kind::done) log.add(record);
                 return outcome;
               })) {}

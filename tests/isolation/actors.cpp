@@ -64,7 +64,7 @@ std::string Relay::perform(const std::string& word) {
     if (word == "reopen") open();
     if (word == "advance") return advance(), "";
     round_ = lane_.poll();
-    const auto text = told(round_);
+    auto text = told(round_);
     if (word != "poll") advance();
     return text;
   } catch (const SourceBroken& broken) {

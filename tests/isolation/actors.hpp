@@ -47,7 +47,7 @@ class Actor {
 /// A client that writes.
 class Writer final : public Actor {
  public:
-  Writer(std::string name, const testing::TestDatabase& database)
+  Writer(const std::string& name, const testing::TestDatabase& database)
       : Actor(name), session_(database.connect(name)) {}
   [[nodiscard]] int pid() const override { return session_.pid(); }
 

@@ -10,7 +10,6 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::check;
-using postgres::ProbeFacts;
 
 namespace {
 

@@ -156,7 +156,7 @@ TEST_CASE("a statement of every round is parsed once a session, and fails as any
 
 TEST_CASE("a plan is made anew after many uses, and not often") {
   TestDatabase database;
-  const auto plans_for_uses = [&](Connection::Options options) {
+  const auto plans_for_uses = [&](const Connection::Options& options) {
     Connection connection(database.url(), options);
     std::set<std::string> plans;
     for (int use = 0; use < 600; ++use) {

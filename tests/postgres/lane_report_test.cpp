@@ -44,7 +44,7 @@ TEST_CASE(
     CHECK_FALSE(report().holder_alive);
     CHECK(report().holder.empty());
     CHECK(report().lag_records == 1);
-    CHECK(report().updated_at.find("T") == 10);
+    CHECK(report().updated_at.find('T') == 10);
   }
 }
 

@@ -10,7 +10,6 @@
 using namespace seriatim;
 using namespace seriatim::postgres;
 using namespace std::chrono_literals;
-using seriatim::testing::SqlSession;
 using seriatim::testing::TestDatabase;
 using seriatim::torture::FaultProxy;
 using seriatim::torture::Side;

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 struct Sleeper {
-  explicit Sleeper(SourceConfig source = {}) : lane(database, source) { lane.claim(); }
+  explicit Sleeper(const SourceConfig& source = {}) : lane(database, source) { lane.claim(); }
 
   bool sleep(milliseconds at_most) { return lane.session->wait_until(Clock::now() + at_most); }
 

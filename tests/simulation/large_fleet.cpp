@@ -127,7 +127,8 @@ std::optional<Fleet::Turn> Fleet::turn(const std::string& what, Micros within,
   pass(calm_time);
   if (hand_overs() != moved || !even()) return std::nullopt;
   result.moved = moved - before;
-  result.looks_per_s = static_cast<double>(looks_ - looks) / (calm_time / second);
+  result.looks_per_s = static_cast<double>(looks_ - looks) * static_cast<double>(second) /
+                       static_cast<double>(calm_time);
   for (std::size_t i = 0; i < instances_.size(); ++i) result.instances += runs(i);
   return result;
 }

@@ -4,7 +4,7 @@ namespace seriatim::simulation {
 
 Receiver::Answer Receiver::take(unsigned relay, Micros call_begun, std::size_t place,
                                 const Record& record) {
-  const auto answer = decide(record);
+  auto answer = decide(record);
   Evidence::Attempt attempt;
   attempt.id = std::stoll(record.id());
   if (record.previous_id && !stage_.sabotaged(Sabotage::previous_id_forgotten)) {

@@ -11,7 +11,7 @@ Result check_seed(std::uint64_t seed, Profile profile) {
   const auto setup = draw_setup(seed, profile);
   CAPTURE(seed);
   const SeedInHand in_hand(seed);
-  const auto result = run(setup);
+  auto result = run(setup);
   if (result.violation) FAIL(story(setup, *result.violation));
   CHECK(result.rows > 0);
   return result;

@@ -153,7 +153,7 @@ class Demo {
   }
 
   std::string poison(Process& relay) {
-    const auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00000");
+    auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00000");
     say_("\nBooking " + id + " has a number that does not exist. Its turn comes:");
     if (!wait_until([&] { return status().lane.state == LaneState::halted; }, relay)) {
       throw Error("the lane did not halt at booking " + id + "; see " + log_.string());

@@ -129,6 +129,7 @@ void Connection::send(Pipeline& pipeline, const Statement& known) {
 /// Before them that to what was sent ahead, unless it was forgotten.
 std::vector<Answer> Connection::answers_to(const std::vector<Statement>& known,
                                            const Ahead& ahead) {
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): what it reports is in a unique_ptr
   auto pipeline = this->pipeline();
   for (const auto& statement : known) send(*pipeline, statement);
   const auto owed = pipeline->owed();

@@ -33,7 +33,7 @@ class OpeningPolicy : public pqxx::connect_direct {
 class OpenConnection : private OpeningPolicy, public pqxx::connection_base {
  public:
   explicit OpenConnection(const std::string& url);
-  ~OpenConnection();
+  ~OpenConnection() override;
   OpenConnection(const OpenConnection&) = delete;
   OpenConnection& operator=(const OpenConnection&) = delete;
 

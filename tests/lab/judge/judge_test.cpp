@@ -62,16 +62,16 @@ struct Plant {
 
 /// Exactly this kind is found, so often, and nothing else. An empty kind: nothing is found.
 void check_finds(const std::string& kind, const std::vector<Plant>& plants) {
-  for (const auto& [what, change, count] : plants) {
-    CAPTURE(std::string(what));
+  for (const auto& plant : plants) {
+    INFO(std::string(plant.what));
     Story story;
-    change(story);
+    plant.change(story);
     const auto verdict = judge(story);
     CAPTURE(verdict.violations());
     CHECK(verdict.clean() == kind.empty());
-    for (const auto& [name, found] : verdict.kinds()) {
-      CAPTURE(name);
-      CHECK(found->size() == (name == kind ? count : 0));
+    for (const auto& finding : verdict.kinds()) {
+      CAPTURE(finding.first);
+      CHECK(finding.second->size() == (finding.first == kind ? plant.count : 0));
     }
   }
 }
