@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "lab/torture/loopback.hpp"
+#include "lab/proxy/loopback.hpp"
 #include "support/skip.hpp"
 
 using namespace seriatim::torture;

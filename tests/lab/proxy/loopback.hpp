@@ -1,6 +1,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -116,8 +117,8 @@ class PlainListener {
   PlainListener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     auto address = PlainSocket::loopback(0);
     socklen_t size = sizeof address;
-    ::bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), size);
-    ::listen(socket_.fd(), 16);
+    REQUIRE(::bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), size) == 0);
+    REQUIRE(::listen(socket_.fd(), 16) == 0);
     ::getsockname(socket_.fd(), reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
   }
