@@ -1,4 +1,3 @@
-SELECT NULL AS number, bucket_at AS from_at, bucket_id AS from_id,
-       seriatim.ledger_list(bucket_ids, bucket_ranges) AS ids
+SELECT NULL AS number, bucket_at AS from_at, bucket_id AS from_id, bucket_ids AS ids
 FROM seriatim.cursor
 WHERE process_name = $1 AND lane = $2::integer

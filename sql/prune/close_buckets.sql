@@ -2,21 +2,20 @@
 -- for long, and pruned rows are noted in closed ones. Not of a lane that is delivering at this moment.
 WITH lane AS (
     SELECT * FROM seriatim.cursor AS c
-    WHERE c.process_name = $1 AND (c.bucket_ids <> '{}' OR c.bucket_ranges <> '{}')
+    WHERE c.process_name = $1 AND cardinality(c.bucket_ids) > 0
       AND (c.bucket_at IS NULL OR c.bucket_at < $2::timestamptz)
     FOR UPDATE SKIP LOCKED
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, position_at, position_id,
-           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
-           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
+           cardinality(bucket_ids),
+           (SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(bucket_ids) AS id), bucket_ids
     FROM lane
     ON CONFLICT DO NOTHING
     RETURNING process_name, lane
 )
 UPDATE seriatim.cursor AS c
-SET bucket_at = c.position_at, bucket_id = c.position_id, bucket_ids = '{}', bucket_ranges = '{}',
-    bucket_newest_at = NULL
+SET bucket_at = c.position_at, bucket_id = c.position_id, bucket_ids = '{}'
 FROM closed AS d
 WHERE c.process_name = d.process_name AND c.lane = d.lane

@@ -1,1 +1,0 @@
-r.id::bigint <@ noted.ranges
