@@ -216,8 +216,8 @@ TEST_CASE("rewound to the start, a model with a reset is built anew") {
     stage.outbox.run(
         "DELETE FROM seriatim.ledger;"
         "UPDATE seriatim.cursor SET position_at = NULL, position_id = NULL,"
-        " sequence = 0, epoch = epoch + 1, bucket_ids = '{}', bucket_id = NULL,"
-        " bucket_at = NULL");
+        " sequence = 0, epoch = epoch + 1, bucket_ids = '{}', bucket_ranges = '{}',"
+        " bucket_id = NULL, bucket_at = NULL");
     const auto relay = stage.start(handler);
     REQUIRE(stage.reaches(20));
     CHECK(model(target) == "20 to 20, n 210");
@@ -235,7 +235,8 @@ TEST_CASE("what the other database has already counts as done") {
   // As after a crash between its commit and ours.
   stage.outbox.run(
       "UPDATE seriatim.cursor SET position_id = '4', sequence = 4, bucket_ids ="
-      " bucket_ids[1:4], position_at = (SELECT created_at FROM t WHERE id = 4)");
+      " bucket_ids[1:4], bucket_ranges = bucket_ranges * '{[1,5)}', position_at = (SELECT "
+      "created_at FROM t WHERE id = 4)");
   stage.append(2);
   const auto relay = stage.start(handler);
   REQUIRE(stage.reaches(12));

@@ -10,11 +10,10 @@ WITH before AS (
     FROM before
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, $3::timestamptz, $4::text,
-           cardinality(bucket_ids),
-           coalesce((SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(bucket_ids) AS id), 0),
-           bucket_ids
+           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
+           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
     FROM before WHERE $3::timestamptz IS NOT NULL
     ON CONFLICT (process_name, lane, number) DO UPDATE  -- nothing since: the last one reaches there
         SET to_at = EXCLUDED.to_at, to_id = EXCLUDED.to_id
@@ -27,7 +26,8 @@ WITH before AS (
 ), kept AS (
     UPDATE seriatim.cursor AS c
     SET lanes = $2::integer, epoch = n.epoch, position_at = $3::timestamptz, position_id = $4::text,
-        bucket_at = $3::timestamptz, bucket_id = $4::text, bucket_ids = '{}', planned_ids = '{}',
+        bucket_at = $3::timestamptz, bucket_id = $4::text, bucket_ids = '{}', bucket_ranges = '{}',
+        bucket_newest_at = NULL, planned_ids = '{}',
         looked_at = n.looked_at, barrier_at = NULL, barrier_id = NULL, holder = NULL,
         holder_pid = NULL, holder_started = NULL, lease_until = NULL, attempts = 0, crashes = 0,
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,

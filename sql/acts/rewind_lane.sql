@@ -3,26 +3,27 @@
 -- ledger forgets what will be delivered again. A paused lane stays paused.
 -- $1 to $7 as in pause_lane.sql  $8, $9 the new position  $10 its sequence  $11 rows jumped or gone back
 -- over  $12 forwards?  $13 the first bucket gone back over
--- $14, $15, $16 backwards: where the open bucket begins, and its ids
+-- $14, $15 backwards: where the open bucket begins  $16, $17, $18 … its ids, ranges and newest created_at
 WITH before AS (
     SELECT * FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
       AND c.position_at IS NOT DISTINCT FROM $4::timestamptz
       AND c.position_id IS NOT DISTINCT FROM $5::text
+      AND set_config('seriatim.knows_ranges', 'on', true) IS NOT NULL  -- as keep_cursor_ranges.sql asks
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, position_at, position_id,
-           cardinality(bucket_ids),
-           (SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(bucket_ids) AS id), bucket_ids
-    FROM before WHERE $12::boolean AND cardinality(bucket_ids) > 0
+           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
+           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
+    FROM before WHERE $12::boolean AND (bucket_ids <> '{}' OR bucket_ranges <> '{}')
 ), undone AS (
     DELETE FROM seriatim.ledger AS l
     USING before AS b
     WHERE l.process_name = b.process_name AND l.lane = b.lane
       AND NOT $12::boolean AND l.number >= $13::bigint
 ), kept AS (
-    SELECT coalesce(sum(l.rows), 0) + cardinality($16::text[]) AS rows
+    SELECT coalesce(sum(l.rows), 0) + seriatim.ledger_rows($16::text[], $17::int8multirange) AS rows
     FROM seriatim.ledger AS l JOIN before AS b ON l.process_name = b.process_name AND l.lane = b.lane
     WHERE $13::bigint IS NULL OR l.number < $13::bigint
 ), changed AS (
@@ -33,6 +34,8 @@ WITH before AS (
         bucket_at = CASE WHEN $12::boolean THEN $8::timestamptz ELSE $14::timestamptz END,
         bucket_id = CASE WHEN $12::boolean THEN $9::text ELSE $15::text END,
         bucket_ids = CASE WHEN $12::boolean THEN '{}' ELSE $16::text[] END,
+        bucket_ranges = CASE WHEN $12::boolean THEN '{}' ELSE $17::int8multirange END,
+        bucket_newest_at = CASE WHEN NOT $12::boolean THEN $18::timestamptz END,
         ledger_start = CASE WHEN $12::boolean THEN c.ledger_start
                             ELSE greatest(0, $10::bigint - c.redriven - (SELECT rows FROM kept)) END,
         planned_ids = '{}', looked_at = $8::timestamptz,

@@ -3,6 +3,7 @@
 -- A late row is set aside behind the cursor, which stays where it is. Either is accounted for in the
 -- ledger, here in the open bucket where it stands there.
 -- $1 to $7 as in pause_lane.sql  $8, $9 the cursor's new position  $10 the row  $11 ids for the open bucket
+-- $12 the row's time
 WITH before AS (
     SELECT * FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
@@ -13,6 +14,9 @@ WITH before AS (
     SET position_at = $8::timestamptz, position_id = $9::text,
         sequence = c.sequence + 1, epoch = c.epoch + 1, set_aside = c.set_aside + 1,
         bucket_ids = c.bucket_ids || $11::text[],
+        bucket_newest_at = CASE WHEN $11::text[] = '{}' THEN c.bucket_newest_at
+                                WHEN c.bucket_newest_at IS NOT NULL OR (c.bucket_ids = '{}' AND c.bucket_ranges = '{}')
+                                THEN greatest(c.bucket_newest_at, $12::timestamptz) END,
         planned_ids = array_remove(c.planned_ids, $10::text),
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
         detail = CASE c.state WHEN 'paused' THEN c.detail END,

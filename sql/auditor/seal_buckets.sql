@@ -1,7 +1,7 @@
--- Old buckets lose their ids: the oldest that still have them, of one hour, become one with the
+-- Old buckets lose their ids and ranges: the oldest that still have them, of one hour, become one with the
 -- sealed one before them while that is of the same hour and not too large. Count and hash remain.
 -- $3 ids are kept for so many ms, and for no more rows than $4  $5 not from this moment on (NULL: no
--- bound)  $6 buckets at once  $7 rows of a sealed bucket
+-- bound)  $6 buckets at once, of about $8 rows together: the hash of ranges is computed here  $7 rows of a sealed bucket
 WITH sealable AS (
     SELECT l.number, l.lanes, l.rows, date_trunc('hour', l.closed_at) AS hour
     FROM seriatim.ledger AS l
@@ -12,10 +12,13 @@ WITH sealable AS (
       AND ($5::timestamptz IS NULL OR l.to_at < $5::timestamptz)
     ORDER BY l.number
     LIMIT $6::bigint
+), counted AS (
+    SELECT *, sum(rows) OVER (ORDER BY number) - rows AS rows_before FROM sealable
 ), oldest AS (
     SELECT * FROM sealable ORDER BY number LIMIT 1
 ), together AS (
-    SELECT s.number, s.rows FROM sealable AS s JOIN oldest AS o ON s.hour = o.hour AND s.lanes = o.lanes
+    SELECT s.number, s.rows FROM counted AS s JOIN oldest AS o ON s.hour = o.hour AND s.lanes = o.lanes
+    WHERE s.rows_before < $8::bigint
 ), neighbour AS (
     SELECT p.number
     FROM oldest AS o
@@ -41,8 +44,10 @@ WITH sealable AS (
 ), sealed AS (
     UPDATE seriatim.ledger AS l
     SET ids = NULL,
+        ranges = NULL,
+        newest_at = (SELECT CASE WHEN bool_and(newest_at IS NOT NULL OR rows = 0) THEN max(newest_at) END FROM parts),
         rows = (SELECT sum(rows) FROM parts),
-        hash = (SELECT bit_xor(hash) FROM parts),
+        hash = (SELECT bit_xor(coalesce(hash, seriatim.ledger_hash(ids, ranges))) FROM parts),
         pruned_rows = (SELECT sum(pruned_rows) FROM parts),
         pruned_hash = (SELECT bit_xor(pruned_hash) FROM parts),
         from_at = (SELECT from_at FROM parts ORDER BY number LIMIT 1),

@@ -5,18 +5,19 @@ WITH rows AS MATERIALIZED (
     FROM {table} AS t
     WHERE t.{id} = ANY ($2::{id_type}[]) AND ({where})
 ), near AS MATERIALIZED (
-    SELECT l.lane, l.lanes, l.number, l.from_id, l.to_id, l.ids
+    SELECT l.lane, l.lanes, l.number, l.from_id, l.to_id, l.ids, l.ranges
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.to_id::bigint >= $3::bigint
       AND (l.from_id IS NULL OR l.from_id::bigint < $4::bigint)
     UNION ALL
-    SELECT c.lane, c.lanes, NULL, c.bucket_id, c.position_id, c.bucket_ids
+    SELECT c.lane, c.lanes, NULL, c.bucket_id, c.position_id, c.bucket_ids,
+           c.bucket_ranges
     FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.position_id IS NOT NULL
 ), noted AS (
-    SELECT DISTINCT ON (u.id) u.id, n.lane, n.number
-    FROM near AS n CROSS JOIN unnest(n.ids) AS u (id)
-    ORDER BY u.id, n.number
+    SELECT DISTINCT ON (n.id) n.id, n.lane, n.number
+    FROM (SELECT lane, number, seriatim.ledger_ids(ids, ranges) AS id FROM near) AS n
+    ORDER BY n.id, n.number
 ), standing AS (
     SELECT DISTINCT ON (r.id) r.id, n.lane, n.number, n.ids IS NULL AS sealed
     FROM rows AS r

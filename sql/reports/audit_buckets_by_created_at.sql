@@ -7,14 +7,14 @@ SELECT b.number, b.lanes, b.rows, b.hash, b.pruned_rows, b.hash # b.pruned_hash 
        (extract(epoch FROM b.to_at) * 1000000)::bigint AS to_us, b.to_id,
        now_there.rows AS rows_there, now_there.hash AS hash_there
 FROM (
-    SELECT l.number, l.lanes, l.rows, l.hash, l.pruned_rows, l.pruned_hash,
+    SELECT l.number, l.lanes, l.rows, coalesce(l.hash, seriatim.ledger_hash(l.ids, l.ranges)) AS hash, l.pruned_rows, l.pruned_hash,
            l.ids IS NULL AS sealed, false AS open,
            l.from_at, l.from_id, l.to_at, l.to_id
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.lane = $2::integer
     UNION ALL
-    SELECT 9223372036854775807, c.lanes, cardinality(c.bucket_ids),
-           coalesce((SELECT bit_xor(hashtextextended(id, 0)) FROM unnest(c.bucket_ids) AS id), 0),
+    SELECT 9223372036854775807, c.lanes, seriatim.ledger_rows(c.bucket_ids, c.bucket_ranges),
+           seriatim.ledger_hash(c.bucket_ids, c.bucket_ranges),
            0, 0, false, true, c.bucket_at, c.bucket_id, c.position_at, c.position_id
     FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.position_id IS NOT NULL

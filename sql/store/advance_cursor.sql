@@ -3,13 +3,20 @@
 -- others would deliver them again.
 -- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next;
 -- $10: lease in ms; $11: ids for the open bucket; $12: of the rows, how many are set aside; $13: rows the
--- next call may take. Where a plan is kept: $14: the last row done; $15: 1 for a row that was parked
+-- next call may take; $14: ranges for the open bucket; $15: the newest created_at for it. Where a plan is kept:
+-- $16: the last row done; $17: 1 for a row that was parked
 UPDATE seriatim.cursor AS c
 SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence + $8::bigint,
     set_aside = c.set_aside + $12::bigint,
     attempts = $9::integer, crashes = 0, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
-    bucket_ids = c.bucket_ids || $11::text[],  -- a full bucket is closed by a trigger
+    -- A full bucket is closed by a trigger. A range tells no row twice, so what comes again is listed.
+    bucket_ids = c.bucket_ids || $11::text[]
+        || CASE WHEN c.bucket_ranges && $14::int8multirange
+                THEN seriatim.ledger_list('{}', c.bucket_ranges * $14::int8multirange) ELSE '{}' END,
+    bucket_ranges = c.bucket_ranges + $14::int8multirange,
+    bucket_newest_at = CASE WHEN c.bucket_newest_at IS NOT NULL OR (c.bucket_ids = '{}' AND c.bucket_ranges = '{}')
+                            THEN greatest(c.bucket_newest_at, $15::timestamptz) END,
     handed_to = greatest(c.handed_to, c.sequence + $8::bigint + $13::bigint),
     {plan}
     lease_until = clock_timestamp() + $10::bigint * interval '1 millisecond'

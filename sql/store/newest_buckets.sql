@@ -19,7 +19,7 @@ WITH newest AS (
     SELECT * FROM taken ORDER BY number LIMIT 1
 )
 SELECT coalesce(f.number, 0) AS first, coalesce((SELECT max(number) FROM taken), 0) AS last,
-       coalesce((SELECT sum(rows) FROM taken), 0) + cardinality(c.bucket_ids) AS rows,
+       coalesce((SELECT sum(rows) FROM taken), 0) + seriatim.ledger_rows(c.bucket_ids, c.bucket_ranges) AS rows,
        (extract(epoch FROM CASE WHEN f.number IS NULL THEN c.bucket_at ELSE f.from_at END)
            * 1000000)::bigint AS from_us,
        CASE WHEN f.number IS NULL THEN c.bucket_id ELSE f.from_id END AS from_id,

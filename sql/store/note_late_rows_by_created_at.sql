@@ -5,7 +5,7 @@ WITH late AS (
 ), since AS (  -- a lane that was gone for a time counts what it had before no more
     SELECT ledger_start FROM seriatim.cursor WHERE process_name = $1 AND lane = $2::integer
 ), placed AS (
-    SELECT b.number, late.id
+    SELECT b.number, late.at, late.id
     FROM late
     CROSS JOIN since
     CROSS JOIN LATERAL (
@@ -19,12 +19,14 @@ WITH late AS (
     ) AS b
     WHERE b.from_at IS NULL OR (b.from_at, b.from_id::{id_type}) < (late.at, late.id::{id_type})
 ), sums AS (
-    SELECT number, array_agg(id) AS ids, count(*) AS rows,
+    SELECT number, array_agg(id) AS ids, count(*) AS rows, max(at) AS newest_at,
            bit_xor(hashtextextended(id, 0)) AS hash
     FROM placed GROUP BY number
 ), noted AS (
     UPDATE seriatim.ledger AS l
-    SET rows = l.rows + s.rows, hash = l.hash # s.hash, ids = l.ids || s.ids
+    SET rows = l.rows + s.rows, hash = l.hash # s.hash,
+        ids = CASE WHEN l.ids IS NOT NULL THEN l.ids || s.ids END,  -- a sealed one stays so
+        newest_at = CASE WHEN l.newest_at IS NOT NULL THEN greatest(l.newest_at, s.newest_at) END
     FROM sums AS s
     WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number = s.number
 )

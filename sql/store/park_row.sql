@@ -15,6 +15,9 @@ WITH before AS (
         set_aside = c.set_aside + 1,
         redriven = c.redriven + (b.parked_number IS NOT NULL AND $12::text[] = '{}')::integer,
         bucket_ids = c.bucket_ids || $12::text[],
+        bucket_newest_at = CASE WHEN $12::text[] = '{}' THEN c.bucket_newest_at
+                                WHEN c.bucket_newest_at IS NOT NULL OR (c.bucket_ids = '{}' AND c.bucket_ranges = '{}')
+                                THEN greatest(c.bucket_newest_at, $5::timestamptz) END,
         planned_ids = CASE WHEN b.parked_number IS NULL THEN array_remove(c.planned_ids, $4)
                       ELSE '{}' END,
         state = 'running', attempts = 0, crashes = 0,

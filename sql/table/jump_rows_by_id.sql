@@ -9,16 +9,16 @@ WITH jumped AS (
     SELECT max(number) AS last, count(*) AS rows, array_agg(id ORDER BY number) AS ids,
            (array_agg(at ORDER BY number DESC))[1] AS to_at,
            (array_agg(id ORDER BY number DESC))[1] AS to_id,
-           bit_xor(hashtextextended(id, 0)) AS hash
+           bit_xor(hashtextextended(id, 0)) AS hash, max(at) FILTER (WHERE isfinite(at)) AS newest_at
     FROM jumped
     GROUP BY (number - 1) / $5::bigint
 ), noted AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, newest_at)
     SELECT c.process_name, c.lane, c.lanes, c.sequence + b.last,
            CASE WHEN b.last > b.rows THEN lag(b.to_at) OVER previous ELSE c.position_at END,
            CASE WHEN b.last > b.rows THEN lag(b.to_id) OVER previous ELSE c.position_id END,
-           b.to_at, b.to_id, b.rows, b.hash, b.ids
+           b.to_at, b.to_id, b.rows, b.hash, b.ids, b.newest_at
     FROM buckets AS b
     JOIN seriatim.cursor AS c ON c.process_name = $1 AND c.lane = $2::integer
     WINDOW previous AS (ORDER BY b.last)

@@ -269,7 +269,10 @@ class PostgresSession final : public LaneSession {
                                 .next_started = advance.next_started,
                                 .starts_next = advance.starts_next};
     move.ids.reserve(advance.done.size());
-    for (const auto& position : advance.done) move.ids.push_back(position.id);
+    for (const auto& position : advance.done) {
+      move.ids.push_back(position.id);
+      move.saw(position);
+    }
     move.open_ids = move.ids;
     if (advance.next_started) move.next_rows = rows_of_call(records_left);
     return move;
@@ -289,6 +292,7 @@ class PostgresSession final : public LaneSession {
       if (is_late) return late.push_back(position);
       move.to = position;
       move.open_ids.push_back(position.id);
+      move.saw(position);
     };
     auto queued = advance.queued.begin();
     for (std::size_t i = 0; i <= advance.done.size(); ++i) {
@@ -303,7 +307,12 @@ class PostgresSession final : public LaneSession {
     if (move.redriven) {
       parked_.take();
     } else if (!late.empty()) {
-      for (auto& id : late_rows_.note(late)) move.open_ids.push_back(std::move(id));
+      for (auto& id : late_rows_.note(late)) {
+        for (const auto& row : late) {
+          if (row.id == id) move.saw(row);
+        }
+        move.open_ids.push_back(std::move(id));
+      }
     }
     parked_.queue(advance.queued);
     if (advance.next_started) move.next_rows = next_rows();

@@ -22,6 +22,29 @@ inline constexpr const char* bookings = R"(
     );
     CREATE INDEX ON bookings (created_at, id);)";
 
+/// Closes a bucket of 64 rows too, as keep_cursor_ranges.sql closes one of 1 000: few rows make
+/// several.
+inline constexpr const char* small_buckets = R"(
+    CREATE FUNCTION close_early() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO seriatim.ledger (process_name, lane, lanes, number, from_at, from_id, to_at,
+                                     to_id, rows, ids, ranges, newest_at)
+        VALUES (NEW.process_name, NEW.lane, NEW.lanes, NEW.sequence, NEW.bucket_at, NEW.bucket_id,
+                NEW.position_at, NEW.position_id,
+                seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges), NEW.bucket_ids,
+                nullif(NEW.bucket_ranges, '{}'), NEW.bucket_newest_at);
+        NEW.bucket_at := NEW.position_at;
+        NEW.bucket_id := NEW.position_id;
+        NEW.bucket_ids := '{}';
+        NEW.bucket_ranges := '{}';
+        NEW.bucket_newest_at := NULL;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER "later than cursor_keep" BEFORE UPDATE ON seriatim.cursor FOR EACH ROW
+        WHEN (NEW.epoch = OLD.epoch
+              AND seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges) >= 64)
+        EXECUTE FUNCTION close_early();)";
+
 inline const Actor alice{"alice@desk", "the number is wrong"};
 
 /// A table with rows 1, 2, 3 and the relay's lane on it.
@@ -32,6 +55,7 @@ struct Desk {
 
   explicit Desk(OrderBy order = OrderBy::created_at) {
     database.run(bookings);
+    database.run(small_buckets);
     insert(3);
     target.process.name = "process";
     target.process.handler_deadline = milliseconds{200};

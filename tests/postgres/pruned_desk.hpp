@@ -70,7 +70,11 @@ struct Delivered : Desk {
     return admin.audit(of, true, [](std::uint64_t) {}).front();
   }
   postgres::LaneAudit audit() { return audit(target); }
-  void seal() { database.run("UPDATE seriatim.ledger SET ids = NULL"); }
+  void seal() {
+    database.run(
+        "UPDATE seriatim.ledger SET hash = coalesce(hash, seriatim.ledger_hash(ids, ranges)), ids "
+        "= NULL, ranges = NULL");
+  }
 
   std::vector<Target> targets;
 };

@@ -63,8 +63,10 @@ struct Desk {
   /// The ids the ledger and the open bucket hold, in order.
   std::string noted() {
     return database.value(
-        "SELECT string_agg(id, ' ' ORDER BY id::int) FROM (SELECT unnest(bucket_ids) AS id FROM "
-        "seriatim.cursor UNION ALL SELECT unnest(ids) FROM seriatim.ledger) n");
+        "SELECT string_agg(id, ' ' ORDER BY id::int) FROM (SELECT seriatim.ledger_ids(bucket_ids, "
+        "bucket_ranges) AS id FROM "
+        "seriatim.cursor UNION ALL SELECT seriatim.ledger_ids(ids, ranges) FROM seriatim.ledger) "
+        "n");
   }
 
   TestDatabase database;

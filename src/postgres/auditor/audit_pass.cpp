@@ -22,8 +22,10 @@ constexpr std::uint64_t step_rows = 1'000;
 constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
-constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket: 4096 of 64 rows
-constexpr unsigned sealed_at_once = 256;            ///< buckets a turn
+constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
+constexpr unsigned sealed_at_once = 256;            ///< buckets a turn …
+/// … and rows: to hash the ids of so many ranges takes 10 to 20 ms.
+constexpr std::uint64_t sealed_rows_at_once = 65'536;
 
 constexpr std::size_t named_max = 10;
 constexpr std::size_t named_bytes_max = 200;  ///< the whole text must fit Outcome::reason_bytes_max
@@ -204,7 +206,8 @@ void AuditPass::seal(const std::optional<Mark>& window_start) {
                   {lane_.process, std::to_string(lane_.lane),
                    std::to_string(config_.audit_window.count()), std::to_string(ids_max),
                    window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
-                   std::to_string(sealed_at_once), std::to_string(sealed_rows_max)});
+                   std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
+                   std::to_string(sealed_rows_at_once)});
 }
 
 }  // namespace seriatim::postgres

@@ -5,6 +5,7 @@
 #include "core/crash_point.hpp"
 #include "core/ensure.hpp"
 #include "core/mutant.hpp"
+#include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "sql/store.hpp"
@@ -214,10 +215,12 @@ bool CursorRepository::is_plain(const Move& move) const {
 }
 
 Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) const {
+  const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(move.from));
   return lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
                    std::to_string(move.ids.size()), move.next_started ? "1" : "0", lease_text(),
-                   array_text(move.open_ids), std::to_string(move.queued),
-                   std::to_string(move.next_rows)});
+                   array_text(noted.listed), std::to_string(move.queued),
+                   std::to_string(move.next_rows), noted.ranges,
+                   move.newest ? some(timestamp_text(*move.newest)) : std::nullopt});
 }
 
 Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,7 @@ class CursorRepository {
     std::optional<Position> to;         ///< the last row done that was not late
     std::vector<std::string> ids;       ///< all rows done, in order
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    std::optional<Mark> newest;         ///< of these, the newest created_at
     std::size_t queued = 0;             ///< of these, how many are set aside
     bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
     bool next_started = false;
@@ -64,6 +66,9 @@ class CursorRepository {
     bool starts_next = false;   ///< `start` too: of a round that is read already
     bool with_others = false;   ///< the lock's transaction holds the writes of a handler
 
+    void saw(const Position& row) {
+      newest = std::max(newest.value_or(mark_min), row.created_at_us);
+    }
     friend bool operator==(const Move&, const Move&) = default;
   };
   /// The statement of a move whose call is still to be made, without waiting for it: `advance_sent`

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/store.hpp"
 
@@ -99,8 +100,8 @@ std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
   std::vector<std::string> ids;
   for (const auto& row : rows) ids.push_back(row["id"].as<std::string>());
   std::set<std::string> delivered;
-  for (const auto& row :
-       connection_.run(sql::store::delivered_ids, {lane_.process, array_text(ids)})) {
+  for (const auto& row : connection_.run(sql::store::delivered_ids,
+                                         {lane_.process, array_text(ids), ranges_of(ids)})) {
     delivered.insert(row["id"].as<std::string>());
   }
   std::vector<Position> late;

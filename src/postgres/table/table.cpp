@@ -163,6 +163,16 @@ Table resolve_table(Connection& connection, const SourceConfig& config) {
   return table;
 }
 
+namespace {
+
+/// Whether a row's id is among noted ranges.
+std::string_view in_ranges(const Table& table) {
+  if (table.integer_id()) return sql::table::in_ranges;
+  return table.id_type == "uuid" ? sql::table::in_no_range : sql::table::in_ranges_of_text;
+}
+
+}  // namespace
+
 std::string statement_for(std::string_view sql, const Table& table, const LaneId& lane,
                           const Placeholders& more) {
   std::string filter = "true";
@@ -196,6 +206,7 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                       {"header_pairs", headers},
                       {"where", table.where},
                       {"mark", table.mark},
+                      {"in_ranges", in_ranges(table)},
                       {"lane_filter", filter}};
   values.insert(values.end(), more.begin(), more.end());
   return fill(sql, values);

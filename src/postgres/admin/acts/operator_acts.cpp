@@ -113,8 +113,9 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
   // In id order a row without a time takes the cursor's: it decides nothing there.
   const auto& position = lane.cursor.position;
   const auto at = row.created_at_us.value_or(position ? position->created_at_us : 0);
-  const auto changed = change(connection, sql::acts::skip_row, lane, actor,
-                              {timestamp_text(at), row.id, row.id, array_text({row.id})});
+  const auto changed =
+      change(connection, sql::acts::skip_row, lane, actor,
+             {timestamp_text(at), row.id, row.id, array_text({row.id}), timestamp_text(at)});
   return lane_name(lane) + ": skipped row " + row.id + " (sequence " +
          changed[0]["sequence"].as<std::string>() + ")";
 }
@@ -131,9 +132,9 @@ std::optional<std::string> set_aside_late(Connection& connection, const Target& 
   const auto late = late_rows.one(*position, id);
   if (!late) return std::nullopt;
   const auto open_bucket = late_rows.note({*late});
-  const auto changed =
-      change(connection, sql::acts::skip_row, lane, actor,
-             {timestamp_text(position->created_at_us), position->id, id, array_text(open_bucket)});
+  const auto changed = change(connection, sql::acts::skip_row, lane, actor,
+                              {timestamp_text(position->created_at_us), position->id, id,
+                               array_text(open_bucket), timestamp_text(late->created_at_us)});
   return lane_name(lane) + ": skipped late row " + id + " (sequence " +
          changed[0]["sequence"].as<std::string>() + ")";
 }

@@ -9,6 +9,8 @@
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
+#include "postgres/store/id_list.hpp"
+#include "postgres/store/noted_ids.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -71,7 +73,8 @@ void wait_until_settled(Connection& connection, const Target& target, const Tabl
 struct Remainder {
   std::optional<std::string> first_bucket_gone;
   std::optional<std::string> from_at, from_id;  ///< where the open bucket begins
-  std::string ids = "{}";                       ///< … and what is in it, as an array's text
+  NotedIds noted;                               ///< … what is in it
+  std::optional<std::string> newest_at;         ///< … and the newest created_at of that
 };
 
 std::optional<std::string> text_of(const pqxx::field& field) {
@@ -126,7 +129,7 @@ class Rewind {
     change(connection_, sql::acts::rewind_lane, lane, actor,
            {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
             step.forward ? "true" : "false", rest.first_bucket_gone, rest.from_at, rest.from_id,
-            rest.ids});
+            array_text(rest.noted.listed), rest.noted.ranges, rest.newest_at});
     return step;
   }
 
@@ -215,12 +218,12 @@ class Rewind {
     rest.from_at = text_of(bucket["from_at"]);
     rest.from_id = text_of(bucket["from_id"]);
     place.insert(place.begin(), text_of(bucket["ids"]));
-    rest.ids = connection_
-                   .run(statement_for(by_id_ ? sql::acts::ids_up_to_by_id
-                                             : sql::acts::ids_up_to_by_created_at,
-                                      table_, {}),
-                        place)[0][0]
-                   .as<std::string>();
+    const auto left = connection_.run(
+        statement_for(by_id_ ? sql::acts::ids_up_to_by_id : sql::acts::ids_up_to_by_created_at,
+                      table_, {}),
+        place)[0];
+    rest.noted = noted_ids(ids_from_json(left["ids"].as<std::string>()), table_.integer_id());
+    rest.newest_at = text_of(left["newest_at"]);
     return rest;
   }
 

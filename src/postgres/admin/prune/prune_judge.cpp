@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/prune.hpp"
@@ -155,8 +156,8 @@ void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
 void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
                             const std::vector<std::string>& unnoted) {
   std::set<std::string> delivered;
-  for (const auto& row :
-       connection_.run(sql::store::delivered_ids, {reader.process, array_text(unnoted)})) {
+  for (const auto& row : connection_.run(
+           sql::store::delivered_ids, {reader.process, array_text(unnoted), ranges_of(unnoted)})) {
     delivered.insert(row["id"].as<std::string>());
   }
   for (const auto& id : unnoted) {

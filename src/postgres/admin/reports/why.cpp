@@ -8,6 +8,7 @@
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reader.hpp"
 #include "sql/reports.hpp"
@@ -207,7 +208,10 @@ class Inquiry {
 
   /// Delivered or set aside, whatever has become of the row since.
   bool look_whether_noted() {
-    const auto found = connection_.run(sql::reports::find_noted, {report_.process, report_.id});
+    const auto found =
+        connection_.run(sql::reports::find_noted,
+                        {report_.process, report_.id,
+                         fits_range(report_.id) ? std::optional(report_.id) : std::nullopt});
     if (found.empty()) return false;
     report_.noted =
         RowReport::Noted{found[0]["lane"].as<unsigned>(), found[0]["bucket"].as<std::string>(""),

@@ -1,0 +1,69 @@
+-- As keep_cursor.sql, which earlier migrations quote, with ranges in the ledger.
+CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- A program of before retired names must stop at such a row too, and say why.
+    IF OLD.state = 'retired' THEN
+        RAISE EXCEPTION '%', OLD.detail USING ERRCODE = 'check_violation';
+    END IF;
+    IF (octet_length(NEW.process_name) BETWEEN 1 AND 63
+        AND NEW.lane >= 0 AND NEW.lanes > NEW.lane
+        AND NEW.sequence >= 0 AND NEW.attempts >= 0 AND NEW.crashes >= 0
+        AND NEW.state IN ('running', 'retrying', 'halted', 'paused', 'retired')
+        AND (NEW.position_at IS NULL) = (NEW.position_id IS NULL)
+        AND (NEW.bucket_at IS NULL) = (NEW.bucket_id IS NULL)
+        AND (NEW.barrier_at IS NULL) = (NEW.barrier_id IS NULL)) IS NOT TRUE
+    THEN
+        RAISE EXCEPTION 'no cursor can stand like this: process "%", lane % of %, state %, sequence %, attempts %, crashes %, position (%, %), bucket (%, %), barrier (%, %)',
+            NEW.process_name, NEW.lane, NEW.lanes, NEW.state, NEW.sequence, NEW.attempts, NEW.crashes,
+            NEW.position_at, NEW.position_id, NEW.bucket_at, NEW.bucket_id, NEW.barrier_at, NEW.barrier_id
+            USING ERRCODE = 'check_violation',
+                  HINT = 'Use the acts of seriatim (pause, skip, rewind, lanes) instead of writing it by hand.';
+    END IF;
+    -- A program of before this version knows nothing of ranges. It may go on with a lane it holds; were it to take
+    -- one over, cut its bucket or go back, it would tell delivered rows as late or deliver them again.
+    IF (NEW.epoch <> OLD.epoch OR NEW.bucket_id IS DISTINCT FROM OLD.bucket_id)
+       AND current_setting('seriatim.knows_ranges', true) IS DISTINCT FROM 'on' THEN
+        IF (OLD.bucket_ranges <> '{}' AND NEW.bucket_ranges = OLD.bucket_ranges
+            AND ((NEW.bucket_at, NEW.bucket_id) IS DISTINCT FROM (OLD.bucket_at, OLD.bucket_id)
+                 OR NEW.sequence < OLD.sequence))
+           OR (NEW.epoch > OLD.epoch AND NEW.holder IS DISTINCT FROM OLD.holder AND NEW.holder IS NOT NULL
+               AND EXISTS (SELECT WHERE OLD.bucket_ranges <> '{}'
+                           UNION ALL
+                           SELECT FROM seriatim.ledger AS l
+                           WHERE l.process_name = NEW.process_name AND l.ranges IS NOT NULL))
+        THEN
+            RAISE EXCEPTION 'process "%", lane %: this seriatim is older than its ledger, which holds ranges (schema version 13): use the newer seriatim',
+                NEW.process_name, NEW.lane USING ERRCODE = 'check_violation';
+        END IF;
+        IF NEW.holder IS DISTINCT FROM OLD.holder AND NEW.holder IS NOT NULL THEN
+            NEW.bucket_newest_at := NULL;  -- nor does it keep this
+        END IF;
+    END IF;
+    -- A full bucket becomes a row of the ledger in the transaction that fills it; not by an operator's act,
+    -- which may go back: all of them raise the epoch. Full are 64 listed ids or ranges, which every commit
+    -- rewrites with the cursor's row, or 1 000 rows, as many as the audit looks at in a step. 1352 bytes are 64
+    -- ranges (PostgreSQL 14 to 18): told at once, as is the span of all; only a wide span is counted.
+    IF NEW.epoch = OLD.epoch
+       AND (cardinality(NEW.bucket_ids) >= 64 OR pg_column_size(NEW.bucket_ranges) >= 1352
+            OR (cardinality(NEW.bucket_ids)
+                    + (upper(NEW.bucket_ranges)::float8 - lower(NEW.bucket_ranges)::float8) >= 1000
+                AND seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges) >= 1000))
+    THEN
+        -- The hash of ranges is computed when it is needed: here it took half of what noting 1 000 rows took. A
+        -- list's is not left out, for a program of before this version may be the one that seals it.
+        INSERT INTO seriatim.ledger
+            (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+        VALUES (NEW.process_name, NEW.lane, NEW.lanes, NEW.sequence, NEW.bucket_at, NEW.bucket_id,
+                NEW.position_at, NEW.position_id, seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges),
+                CASE WHEN NEW.bucket_ranges = '{}' THEN seriatim.ledger_hash(NEW.bucket_ids, '{}') END,
+                NEW.bucket_ids, nullif(NEW.bucket_ranges, '{}'), NEW.bucket_newest_at);
+        NEW.bucket_at := NEW.position_at;
+        NEW.bucket_id := NEW.position_id;
+        NEW.bucket_ids := '{}';
+        NEW.bucket_ranges := '{}';
+        NEW.bucket_newest_at := NULL;
+    END IF;
+    NEW.updated_at := clock_timestamp();
+    RETURN NEW;
+END $$;

@@ -1,0 +1,1 @@
+r.id::bigint <@ noted.ranges
