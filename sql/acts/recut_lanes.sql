@@ -10,10 +10,9 @@ WITH before AS (
     FROM before
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, ids, ranges, newest_at)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, $3::timestamptz, $4::text,
-           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
-           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
+           seriatim.ledger_rows(bucket_ids, bucket_ranges), bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
     FROM before WHERE $3::timestamptz IS NOT NULL
     ON CONFLICT (process_name, lane, number) DO UPDATE  -- nothing since: the last one reaches there
         SET to_at = EXCLUDED.to_at, to_id = EXCLUDED.to_id

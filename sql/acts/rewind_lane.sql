@@ -9,13 +9,11 @@ WITH before AS (
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
       AND c.position_at IS NOT DISTINCT FROM $4::timestamptz
       AND c.position_id IS NOT DISTINCT FROM $5::text
-      AND set_config('seriatim.knows_ranges', 'on', true) IS NOT NULL  -- as keep_cursor_ranges.sql asks
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, ids, ranges, newest_at)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, position_at, position_id,
-           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
-           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
+           seriatim.ledger_rows(bucket_ids, bucket_ranges), bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
     FROM before WHERE $12::boolean AND (bucket_ids <> '{}' OR bucket_ranges <> '{}')
 ), undone AS (
     DELETE FROM seriatim.ledger AS l

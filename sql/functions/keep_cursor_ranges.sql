@@ -1,7 +1,15 @@
--- As keep_cursor.sql, which earlier migrations quote, with ranges in the ledger.
+-- As keep_cursor.sql, which earlier migrations quote, with ranges in the ledger. A program of before this
+-- version does not see ranges: it would report delivered rows as late, or deliver them again. So none may
+-- change a cursor any more; session_settings.sql says what a program knows.
 CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
+    IF (current_setting('seriatim.knows_schema', true)::integer >= 13) IS NOT TRUE THEN
+        RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 13 or newer: stop it, and start the newer one (process "%", lane %)',
+            NEW.process_name, NEW.lane
+            USING ERRCODE = 'check_violation',
+                  HINT = 'By hand, use the acts of seriatim (pause, skip, rewind, lanes) instead of writing seriatim.cursor.';
+    END IF;
     -- A program of before retired names must stop at such a row too, and say why.
     IF OLD.state = 'retired' THEN
         RAISE EXCEPTION '%', OLD.detail USING ERRCODE = 'check_violation';
@@ -20,26 +28,6 @@ BEGIN
             USING ERRCODE = 'check_violation',
                   HINT = 'Use the acts of seriatim (pause, skip, rewind, lanes) instead of writing it by hand.';
     END IF;
-    -- A program of before this version knows nothing of ranges. It may go on with a lane it holds; were it to take
-    -- one over, cut its bucket or go back, it would tell delivered rows as late or deliver them again.
-    IF (NEW.epoch <> OLD.epoch OR NEW.bucket_id IS DISTINCT FROM OLD.bucket_id)
-       AND current_setting('seriatim.knows_ranges', true) IS DISTINCT FROM 'on' THEN
-        IF (OLD.bucket_ranges <> '{}' AND NEW.bucket_ranges = OLD.bucket_ranges
-            AND ((NEW.bucket_at, NEW.bucket_id) IS DISTINCT FROM (OLD.bucket_at, OLD.bucket_id)
-                 OR NEW.sequence < OLD.sequence))
-           OR (NEW.epoch > OLD.epoch AND NEW.holder IS DISTINCT FROM OLD.holder AND NEW.holder IS NOT NULL
-               AND EXISTS (SELECT WHERE OLD.bucket_ranges <> '{}'
-                           UNION ALL
-                           SELECT FROM seriatim.ledger AS l
-                           WHERE l.process_name = NEW.process_name AND l.ranges IS NOT NULL))
-        THEN
-            RAISE EXCEPTION 'process "%", lane %: this seriatim is older than its ledger, which holds ranges (schema version 13): use the newer seriatim',
-                NEW.process_name, NEW.lane USING ERRCODE = 'check_violation';
-        END IF;
-        IF NEW.holder IS DISTINCT FROM OLD.holder AND NEW.holder IS NOT NULL THEN
-            NEW.bucket_newest_at := NULL;  -- nor does it keep this
-        END IF;
-    END IF;
     -- A full bucket becomes a row of the ledger in the transaction that fills it; not by an operator's act,
     -- which may go back: all of them raise the epoch. Full are 64 listed ids or ranges, which every commit
     -- rewrites with the cursor's row, or 1 000 rows, as many as the audit looks at in a step. 1352 bytes are 64
@@ -50,13 +38,11 @@ BEGIN
                     + (upper(NEW.bucket_ranges)::float8 - lower(NEW.bucket_ranges)::float8) >= 1000
                 AND seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges) >= 1000))
     THEN
-        -- The hash of ranges is computed when it is needed: here it took half of what noting 1 000 rows took. A
-        -- list's is not left out, for a program of before this version may be the one that seals it.
+        -- The hash is computed when it is needed: here it took half of what noting 1 000 rows took.
         INSERT INTO seriatim.ledger
-            (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+            (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, ids, ranges, newest_at)
         VALUES (NEW.process_name, NEW.lane, NEW.lanes, NEW.sequence, NEW.bucket_at, NEW.bucket_id,
                 NEW.position_at, NEW.position_id, seriatim.ledger_rows(NEW.bucket_ids, NEW.bucket_ranges),
-                CASE WHEN NEW.bucket_ranges = '{}' THEN seriatim.ledger_hash(NEW.bucket_ids, '{}') END,
                 NEW.bucket_ids, nullif(NEW.bucket_ranges, '{}'), NEW.bucket_newest_at);
         NEW.bucket_at := NEW.position_at;
         NEW.bucket_id := NEW.position_id;

@@ -1,5 +1,4 @@
--- The ledger keeps ranges of consecutive integers, where it listed each id. A bucket may hold both: ids that are
--- no integers or stand alone go on being listed, and a relay of before this version lists all.
+-- The ledger keeps ranges of consecutive integers, and lists other ids as before. A bucket may hold both.
 ALTER TABLE seriatim.cursor
     ADD COLUMN bucket_ranges    int8multirange NOT NULL DEFAULT '{}',
     ADD COLUMN bucket_newest_at timestamptz;     -- the newest created_at in it; NULL: empty, or not known
@@ -7,7 +6,7 @@ ALTER TABLE seriatim.cursor
 ALTER TABLE seriatim.ledger
     ADD COLUMN ranges    int8multirange,         -- NULL: none, or (ids NULL too) sealed
     ADD COLUMN newest_at timestamptz,            -- NULL: not known
-    ALTER COLUMN hash DROP NOT NULL;             -- NULL: of ids and ranges, computed when it is read or sealed
+    ALTER COLUMN hash DROP NOT NULL;             -- NULL: computed when it is read or sealed
 
 -- include functions/ledger_ids.sql
 -- include functions/ledger_list.sql

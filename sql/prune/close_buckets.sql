@@ -7,10 +7,9 @@ WITH lane AS (
     FOR UPDATE SKIP LOCKED
 ), closed AS (
     INSERT INTO seriatim.ledger
-        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, hash, ids, ranges, newest_at)
+        (process_name, lane, lanes, number, from_at, from_id, to_at, to_id, rows, ids, ranges, newest_at)
     SELECT process_name, lane, lanes, sequence, bucket_at, bucket_id, position_at, position_id,
-           seriatim.ledger_rows(bucket_ids, bucket_ranges), seriatim.ledger_hash(bucket_ids, bucket_ranges),
-           bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
+           seriatim.ledger_rows(bucket_ids, bucket_ranges), bucket_ids, nullif(bucket_ranges, '{}'), bucket_newest_at
     FROM lane
     ON CONFLICT DO NOTHING
     RETURNING process_name, lane

@@ -38,7 +38,6 @@ WITH lane AS (
         lease_until = clock_timestamp() + $5::bigint * interval '1 millisecond'
     FROM lane AS l
     WHERE c.process_name = l.process_name AND c.lane = l.lane
-      AND set_config('seriatim.knows_ranges', 'on', true) IS NOT NULL  -- as keep_cursor_ranges.sql asks
     RETURNING c.*, l.holder AS previous, l.changes, l.crashed
 ), journalled AS (
     INSERT INTO seriatim.journal
