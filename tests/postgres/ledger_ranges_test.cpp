@@ -377,8 +377,7 @@ TEST_CASE("a program older than the ranges may change no cursor, and hears why")
          {"", ", epoch = epoch + 1, holder = 'old:1'", ", sequence = 1, epoch = epoch + 1",
           ", lease_until = clock_timestamp()", ", holder = NULL"}) {
       CAPTURE(more);
-      CHECK_THROWS_WITH(older.run(update + more),
-                        doctest::Contains("older than the database"));
+      CHECK_THROWS_WITH(older.run(update + more), doctest::Contains("older than the database"));
     }
   }
   CHECK(relay.deliver(1).size() == 1);
