@@ -1,10 +1,8 @@
--- late_rows = 'deliver': what of the last batch started is still to go out, where late rows are looked
--- for, and from which bucket on ids are needed for that.
+-- late_rows = 'deliver': where late rows are looked for, and from which bucket on ids are needed for that.
 -- $3 the cursor's time at the last complete look, as the session knows it: past the cursor where that
--- was taken back since  $4 the cursor's time; NULL: before the first row, only the plan is looked at
+-- was taken back since  $4 the cursor's time
 -- $5 lookback in ms
-SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence,
-       (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
+SELECT (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
        (extract(epoch FROM w.start) * 1000000)::bigint AS start_us,
        1 + coalesce((SELECT max(l.number) FROM seriatim.ledger AS l
                      WHERE l.process_name = $1 AND l.lane = $2::integer

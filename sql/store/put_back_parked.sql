@@ -1,15 +1,12 @@
--- Row $3 cannot be handed over, for $4: it stays parked, and with it the rows of its key.
+-- Row $2 cannot be handed over, for $3: it is parked again, and the rows of its key wait with it.
 WITH row AS (
-    UPDATE seriatim.parked AS p
-    SET redrive_at = NULL, detail = $4
-    WHERE p.process_name = $1 AND p.row_id = $3
-    RETURNING p.key_hash, p.key, p.holds_key
-), queue AS (
-    UPDATE seriatim.parked AS p
-    SET redrive_at = NULL
-    FROM row AS r
-    WHERE p.process_name = $1 AND p.row_id <> $3 AND r.holds_key AND p.holds_key
-      AND p.key_hash = r.key_hash AND p.key IS NOT DISTINCT FROM r.key
+    UPDATE seriatim.aside AS a
+    SET state = 'parked', begun = false, due_at = NULL, detail = $3
+    WHERE a.process_name = $1 AND a.row_id = $2
+    RETURNING a.key_hash, a.key, a.holds_key
 )
-UPDATE seriatim.cursor SET planned_ids = '{}'
-WHERE process_name = $1 AND lane = $2::integer AND planned_ids = ARRAY[$3::text]
+UPDATE seriatim.aside AS a
+SET state = 'queued', begun = false, due_at = NULL
+FROM row AS r
+WHERE a.process_name = $1 AND a.row_id <> $2 AND a.state = 'due' AND r.holds_key AND a.holds_key
+  AND a.key_hash = r.key_hash AND a.key IS NOT DISTINCT FROM r.key

@@ -25,7 +25,9 @@ struct LateDesk : Desk {
                  std::to_string(id) + ", clock_timestamp() - interval '" + before_now + "', '{}')");
   }
   std::string planned() {
-    return database.value("SELECT array_to_string(planned_ids, ',') FROM seriatim.cursor");
+    return database.value(
+        "SELECT coalesce(string_agg(row_id, ',' ORDER BY number), '') FROM seriatim.aside WHERE "
+        "state = 'due' AND begun");
   }
   bool sound() {
     return admin.audit(target, true, [](std::uint64_t) {}).at(0).sound();

@@ -136,9 +136,11 @@ TEST_CASE("parked rows, rows of a batch that was started and rows lanes stand at
   BOTH_ORDERS
   Delivered desk(order);
   desk.database.run(
-      "INSERT INTO seriatim.parked (process_name, row_id, lane, position_at, holds_key, head)"
-      " SELECT 'process', '17', 0, created_at, false, true FROM bookings WHERE id = 17;"
-      "UPDATE seriatim.cursor SET planned_ids = '{18}', failed_id = '19'");
+      "INSERT INTO seriatim.aside (process_name, row_id, lane, position_at, state, head, parked_at)"
+      " SELECT 'process', '17', 0, created_at, 'parked', true, now() FROM bookings WHERE id = 17;"
+      "INSERT INTO seriatim.aside (process_name, row_id, lane, state, begun)"
+      " VALUES ('process', '18', 0, 'due', true);"
+      "UPDATE seriatim.cursor SET failed_id = '19'");
   const auto report = desk.prune();
   CHECK(report.rows == 296);
   CHECK(report.set_aside == 3);

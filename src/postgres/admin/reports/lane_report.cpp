@@ -161,7 +161,10 @@ class Reporter {
     if (report.lag_records) *report.lag_records += late.size();
     report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
                               age_of({late[0].id, late[0].created_at_us}));
-    report.next_id = window.planned_ids.empty() ? late[0].id : window.planned_ids.front();
+    const auto due = connection_.run(sql::store::due_rows, {lane.process, std::to_string(lane.lane),
+                                                            std::to_string(lane.lanes), "1"});
+    const bool begun = !due.empty() && !due[0]["begun"].is_null() && due[0]["begun"].as<bool>();
+    report.next_id = begun ? due[0]["row_id"].as<std::string>() : late[0].id;
   }
 
   void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {
