@@ -5,7 +5,7 @@
 -- RETURNING alone: before this UPDATE writes.
 -- $5 attempts to count: 0 if the last one counted was never made  $6 rows the first call may take
 -- $7 when the process began, as in lock_cursor.sql
--- $8 how far late rows were looked for; NULL: as it is
+-- $8 how far late rows were looked for; -infinity: not known, so at least behind the cursor as it is; NULL: nobody looks
 -- $9 the version of the cursor's row when the batch was chosen, NULL: any. A statement of a session that was given
 -- up may arrive late, with rows that went out since.
 WITH known (durable) AS (
@@ -15,7 +15,8 @@ UPDATE seriatim.cursor
 SET attempts = attempts + $5::integer, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
     handed_to = greatest(handed_to, sequence + $6::bigint),
-    looked_at = coalesce($8::timestamptz, looked_at),
+    looked_at = coalesce(nullif($8::timestamptz, '-infinity'), looked_at,
+                         CASE WHEN $8::timestamptz IS NOT NULL THEN position_at END),
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND created_at = $7::timestamptz

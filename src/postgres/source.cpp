@@ -110,6 +110,7 @@ class PostgresSession final : public LaneSession {
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     polled_after_ = after;
     rows_max_ = rows_max;
+    if (late_look_) late_look_->begin();
     read_on_ = false;
     written_.reset();
     if (std::exchange(next_starts_, false)) {
@@ -139,8 +140,9 @@ class PostgresSession final : public LaneSession {
   bool start(std::uint64_t epoch, bool again) override {
     if (const auto& batch = aside_.batch()) {
       const bool looks = late_look_ && !batch->redriven;
-      const bool ours = cursor_.start_due(epoch, again, next_rows(), *batch,
-                                          looks ? late_look_->looked_at() : std::nullopt);
+      const auto looked_at =
+          looks ? std::optional(late_look_->looked_at().value_or(mark_min)) : std::nullopt;
+      const bool ours = cursor_.start_due(epoch, again, next_rows(), *batch, looked_at);
       if (ours && looks) late_look_->started();
       return ours;
     }

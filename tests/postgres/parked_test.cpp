@@ -193,7 +193,7 @@ TEST_SUITE("parked rows") {
     shop.admin.redrive(shop.target, {}, bob);
     auto first = shop.relay("first");
     REQUIRE(first.claim());
-    CHECK(ids_of(first.poll()) == Ids{"1"});
+    CHECK(ids_of(first.poll()) == Ids{"1", "2"});
     REQUIRE(first.session->start(first.cursor.epoch));
     REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
     const auto sequence = first.cursor.sequence;
@@ -205,10 +205,9 @@ TEST_SUITE("parked rows") {
     REQUIRE(next.claim());
     CHECK(next.cursor.attempts == 1);
     const auto again = next.session->poll(next.cursor.position, 100, false);
-    CHECK(ids_of(again) == Ids{"1"});
+    CHECK(ids_of(again) == Ids{"1", "2"});
     CHECK(next.cursor.sequence == sequence);
     REQUIRE(next.advance(again));
-    CHECK(next.deliver() == Ids{"2"});
     CHECK(next.deliver() == Ids{"3"});
     CHECK(shop.parked().empty());
     CHECK(shop.audit_is_sound());

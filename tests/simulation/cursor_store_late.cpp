@@ -8,16 +8,13 @@ namespace seriatim::simulation {
 
 // --- late rows, delivered ------------------------------------------------------------------------
 
-CursorStore::Window CursorStore::window(Backend& by, const std::optional<Position>& cursor) const {
-  by.planned_before = planned_;
-  by.sequence_before = cursor_.sequence;
-  if (!cursor) return {planned_, mark_min};
-  const Mark here = cursor->created_at_us;
+Mark CursorStore::window_start(Backend& by, const Position& cursor) const {
+  const Mark here = cursor.created_at_us;
   Mark looked_at = std::max(looked_at_.value_or(mark_min), by.looked_at.value_or(mark_min));
   if (looked_at == mark_min || stage_.sabotaged(Sabotage::window_from_cursor)) looked_at = here;
   if (!stage_.sabotaged(Sabotage::window_past_cursor)) looked_at = std::min(looked_at, here);
   by.looked_at = looked_at;
-  return {planned_, looked_at - stage_.setup.lookback};
+  return looked_at - stage_.setup.lookback;
 }
 
 // --- the audit -----------------------------------------------------------------------------------

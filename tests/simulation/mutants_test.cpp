@@ -296,6 +296,14 @@ TEST_SUITE("mutants of the delivery of late rows") {
     must_be_caught({.sabotage = Sabotage::plan_outlives_rewind}, Profile::meddling, 500,
                    "P2 P4 P6 P9", late_rows_delivered);
   }
+  TEST_CASE("rows after the cursor that go out before those that were started overtake them") {
+    must_be_caught({.sabotage = Sabotage::due_overtaken}, Profile::meddling, 500, "P3 P4",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a look that counts before its rows are put aside forgets them with its session") {
+    must_be_caught({.sabotage = Sabotage::late_row_forgotten}, Profile::meddling, 1'000, "P9",
+                   late_rows_delivered);
+  }
   TEST_CASE("a late row delivered but not noted is delivered again") {
     must_be_caught({.sabotage = Sabotage::late_delivery_not_noted}, Profile::meddling, 100,
                    "P3 P6 P9", late_rows_delivered);

@@ -47,10 +47,10 @@ class World {
     return stage_.evidence.rows.size() >= stage_.setup.rows_max;
   }
   [[nodiscard]] bool none_goes_out_again() const {
-    const auto& parked = server_.cursors().parked().rows();
+    const auto parked = server_.cursors().aside().parked();
     return std::none_of(parked.begin(), parked.end(), [](const auto& row) { return row.due; });
   }
-  [[nodiscard]] bool all_decided_on() const { return server_.cursors().parked().rows().empty(); }
+  [[nodiscard]] bool all_decided_on() const { return server_.cursors().aside().parked().empty(); }
   [[nodiscard]] bool nobody_runs() const;
   [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
   [[nodiscard]] std::optional<Violation> busy() const;

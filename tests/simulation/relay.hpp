@@ -83,13 +83,14 @@ class Relay {
   // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
   // late rows are delivered, first of all comes what was started, or what is late.
   void at_server(Micros delay, const LookPtr& look, Step step);
-  void redrive(const LookPtr& look);
+  void read_due(const LookPtr& look);
+  void hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch);
   void look_on(const LookPtr& look);
   void read_window(const LookPtr& look);
   void find_late_rows(const LookPtr& look, Step step);
   void read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step);
   void answer(const LookPtr& look);
-  void plan(const Look& look);
+  void choose(const Look& look);
   void add(Round& round, const Table::Row& row, const Look& look) const;
   void audit(const LookPtr& look);
   void look_behind(const LookPtr& look, const NotedRange& range, Step step);

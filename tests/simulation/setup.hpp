@@ -50,6 +50,8 @@ enum class Sabotage {
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
   plan_not_kept,            ///< late rows delivered: what was started is forgotten with the session
+  due_overtaken,            ///< … rows after the cursor go out before rows that were started
+  late_row_forgotten,       ///< … the next look begins behind a row that was found, not put aside
   plan_not_read_at_first,   ///< … is not looked at before the first row is delivered
   plan_not_compared,        ///< … is replaced by one read before it
   plan_outlives_rewind,     ///< … or kept though the cursor was taken elsewhere

@@ -49,12 +49,16 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
 
 Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
   looked_ = !cursor;
-  soon_.reset();
   if (!cursor) return {};
   window_ = read_late_window(connection_, lane_, *cursor, lookback_, looked_at_);
   looked_at_ = window_.looked_at;
   window_start_ = window_.start;
-  return Clock::now() >= next_look_ ? look(*cursor, rows_max) : Round{};
+  return found_ || Clock::now() >= next_look_ ? look(*cursor, rows_max) : Round{};
+}
+
+void LateLook::started() {
+  looked_at_ = looked_at();
+  found_ = false;
 }
 
 Round LateLook::last(const Position& cursor, unsigned rows_max) {
@@ -68,7 +72,8 @@ Round LateLook::look(const Position& cursor, unsigned rows_max) {
   const auto ended = Clock::now();
   const bool complete = late.size() < rows_max;
   next_look_ = complete ? ended + duty_cycle * (ended - began) : ended;
-  if (late.empty()) {
+  found_ = !late.empty();
+  if (!found_) {
     looked_at_ = cursor.created_at_us;
     return {};
   }

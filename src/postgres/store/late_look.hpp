@@ -31,6 +31,8 @@ class LateLook {
   LateLook(Connection& connection, const Table& table, const SourceConfig& config,
            const LaneId& lane);
 
+  /// A poll begins: what the one before it found may not have been put aside.
+  void begin() { soon_.reset(); }
   /// Late rows, if a look is due.
   Round first(const std::optional<Position>& cursor, unsigned rows_max);
   /// When nothing else is to do; nothing if `first` has looked.
@@ -39,7 +41,7 @@ class LateLook {
   /// aside.
   [[nodiscard]] std::optional<Mark> looked_at() const { return soon_ ? soon_ : looked_at_; }
   /// It is.
-  void started() { looked_at_ = looked_at(); }
+  void started();
   /// Rows up to here are the audit's; nothing before the first row was delivered.
   [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
 
@@ -54,6 +56,7 @@ class LateLook {
 
   bool looked_ = false;  ///< in this poll
   std::chrono::steady_clock::time_point next_look_{};
+  bool found_ = false;  ///< rows that are not put aside yet
   std::optional<Mark> looked_at_;
   std::optional<Mark> soon_;  ///< … once what this poll found is put aside
   std::optional<Mark> window_start_;
