@@ -198,6 +198,21 @@ TEST_CASE("planned late rows come first again, in their order, and a deleted one
   CHECK(desk.sound());
 }
 
+TEST_CASE("a late row that was begun and is gone is journalled") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver().size() == 3);
+  desk.insert_at(50, "1 min");
+  REQUIRE(ids_of(relay.poll()) == Ids{"50"});
+  REQUIRE(relay.session->start(relay.cursor.epoch));
+  desk.database.run("DELETE FROM bookings WHERE id = 50");
+  CHECK(relay.poll().records.empty());
+  CHECK(desk.planned().empty());
+  CHECK(desk.database.value("SELECT concat_ws('|', act, row_id) FROM seriatim.journal ORDER BY id "
+                            "DESC LIMIT 1") == "forget|50");
+}
+
 TEST_CASE("a late row that fails is skipped without moving the cursor") {
   LateDesk desk;
   auto relay = desk.relay();

@@ -185,6 +185,54 @@ TEST_SUITE("parked rows") {
               "SELECT count(*) FROM seriatim.parked WHERE redrive_at IS NOT NULL") == "0");
   }
 
+  TEST_CASE("a batch of redriven rows stops at the one that fails, and its key waits with it") {
+    Shop shop;
+    shop.book({"a", "a", "b", "a", "b"});
+    shop.refused = {"1", "3"};
+    shop.drain();
+    REQUIRE(shop.parked() == Ids{"1", "2", "3", "4", "5"});
+    shop.refused = {"2"};
+    shop.admin.redrive(shop.target, {}, bob);
+    CHECK(shop.drain() == Ids{"1", "3", "5"});
+    CHECK(shop.parked() == Ids{"2", "4"});
+    CHECK(shop.database.value("SELECT string_agg(concat_ws(' ', row_id, state, begun, head), ', ' "
+                              "ORDER BY number) FROM seriatim.aside") ==
+          "2 parked f t, 4 queued f f");
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("a redriven row that is gone holds up the rows of its key, not those before it") {
+    Shop shop;
+    shop.book({"a", "a", "a", "b"});
+    shop.refused = {"1"};
+    REQUIRE(shop.drain() == Ids{"4"});
+    shop.refused = {};
+    shop.database.run("DELETE FROM bookings WHERE id = 2");
+    shop.admin.redrive(shop.target, {}, bob);
+    CHECK(shop.drain() == Ids{"1"});
+    CHECK(shop.parked() == Ids{"2", "3"});
+    CHECK(shop.database.value("SELECT string_agg(concat_ws(' ', row_id, state, head), ', ' ORDER "
+                              "BY number) FROM seriatim.aside") == "2 parked t, 3 queued f");
+    CHECK(shop.database.value("SELECT detail FROM seriatim.parked WHERE row_id = '2'")
+              .find("no longer in the table") != std::string::npos);
+  }
+
+  TEST_CASE("between two batches of redriven rows one of new rows goes out") {
+    Shop shop;
+    shop.target.process.batch_rows = 2;
+    shop.book({"a", "a", "a", "a", "a", "a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.refused = {};
+    shop.book({"b", "b", "b"});
+    shop.admin.redrive(shop.target, {}, bob);
+    auto lane = shop.relay();
+    REQUIRE(lane.claim());
+    std::vector<Ids> batches;
+    for (int i = 0; i < 5; ++i) batches.push_back(lane.deliver(2));
+    CHECK(batches == std::vector<Ids>{{"1", "2"}, {"7", "8"}, {"3", "4"}, {"9"}, {"5", "6"}});
+  }
+
   TEST_CASE("a redriven row whose process ended in its call comes first again, under its number") {
     Shop shop;
     shop.book({"a", "a"});
