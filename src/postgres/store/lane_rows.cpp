@@ -52,9 +52,7 @@ bool holder_waits(Connection& connection, const std::string& process) {
 
 /// Waits for what the holder had to do. Asking at once may get the row before it has woken up.
 void let_go_before(Connection& connection, const std::string& process) {
-  const auto version = [&] {
-    return connection.run(sql::store::cursor_versions, {process})[0][0];
-  };
+  const auto version = [&] { return connection.run(sql::store::cursor_versions, {process})[0][0]; };
   const auto before = version().as<std::string>("");
   connection.rollback();
   const auto end = Clock::now() + on_the_way_max;

@@ -59,10 +59,7 @@ Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) 
   late_ids_.clear();
   looked_ = !cursor;
   window_ = read_late_window(connection_, lane_, cursor, lookback_, looked_at_);
-  if (cursor) {
-    looked_at_ = window_.looked_at;
-    window_start_ = window_.start;
-  }
+  if (cursor) looked_at_ = window_.looked_at;
   if (!window_.planned_ids.empty()) {
     auto round = read(window_.planned_ids, cursor, rows_max);
     if (!round.records.empty() || round.unreadable) return round;

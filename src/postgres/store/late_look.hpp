@@ -50,9 +50,6 @@ class LateLook {
   [[nodiscard]] CursorRepository::Plan planned() const {
     return {planned_, looked_at_, window_.planned_ids, window_.sequence};
   }
-  /// Rows up to here are the audit's; nothing before the first row was delivered.
-  [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
-
   [[nodiscard]] bool is_late(const std::string& id) const { return late_ids_.contains(id); }
   /// The rows done are committed.
   void advanced(const std::vector<std::string>& done);
@@ -74,7 +71,6 @@ class LateLook {
   std::optional<Mark> looked_at_;       ///< the cursor at the last look whose rows all went out
   std::optional<Mark> looked_at_soon_;  ///< … once those of `found_` have
   std::set<std::string> found_;
-  std::optional<Mark> window_start_;
   std::optional<std::vector<std::string>> planned_;
   std::set<std::string> late_ids_;
 };
