@@ -9,7 +9,6 @@ namespace seriatim::simulation {
 
 namespace {
 
-constexpr Micros audit_interval = second;
 constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
 
 bool nothing_in(const Round& round) {
@@ -60,7 +59,7 @@ void Relay::perform(const core::PollSource& a) {
 
 void Relay::look_on(const LookPtr& look) {
   if (look->idle) return answer(look);
-  stage_.setup.lookback > 0 ? read_window(look) : audit(look);
+  stage_.setup.lookback > 0 ? read_window(look) : read_mark(look);
 }
 
 void Relay::answer(const LookPtr& look) {
@@ -134,8 +133,8 @@ void Relay::read_window(const LookPtr& look) {
   }
   read_named(look, look->window.planned, [this, look, &session] {
     const bool due = !session.found.empty() || stage_.now() >= session.next_look;
-    if (!nothing_in(look->round) || look->looked || !due) return audit(look);
-    find_late_rows(look, [this, look] { audit(look); });
+    if (!nothing_in(look->round) || look->looked || !due) return read_mark(look);
+    find_late_rows(look, [this, look] { read_mark(look); });
   });
 }
 
@@ -184,51 +183,6 @@ void Relay::plan(const Look& look) {
   if (!started_before) session.planned = std::move(ids);
 }
 
-// --- the audit -----------------------------------------------------------------------------------
-
-void Relay::audit(const LookPtr& look) {
-  stage_.evidence.polls.push_back(stage_.now());
-  const auto& after = look->asked.after;
-  const bool due = after && stage_.now() >= look->backend->next_audit;
-  if (!due || stage_.sabotaged(Sabotage::no_audit)) return read_mark(look);
-  const auto newest = server_.cursors().ledger().newest(audited_up_to(*look));
-  look_behind(look, newest, [this, look] { audit_next_bucket(look); });
-}
-
-/// Within the window late rows are delivered.
-Position Relay::audited_up_to(const Look& look) const {
-  return stage_.setup.lookback > 0 ? end_of(look.window.start) : *look.asked.after;
-}
-
-void Relay::audit_next_bucket(const LookPtr& look) {
-  auto& session = *look->backend;
-  const auto turn_over = [this, look, &session] {
-    session.next_audit = stage_.now() + audit_interval;
-    read_mark(look);
-  };
-  const auto older =
-      server_.cursors().ledger().closed(session.buckets_walked, audited_up_to(*look));
-  if (!older || stage_.sabotaged(Sabotage::newest_audited)) {
-    session.buckets_walked = 0;
-    return turn_over();
-  }
-  look_behind(look, *older, [&session, turn_over] {
-    session.buckets_walked += 1;
-    turn_over();
-  });
-}
-
-/// A row that was neither delivered nor set aside halts the lane; else `step` comes next.
-void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step) {
-  at_server(latency(), look, [this, look, range, step = std::move(step)] {
-    const auto late = server_.cursors().late_rows(range, 1);
-    if (late.empty()) return step();
-    Round round;
-    round.unreadable = {std::to_string(late.front().id), HaltReason::late_row, "appeared behind"};
-    reply(look->life, core::Polled{std::move(round)});
-  });
-}
-
 // --- reading ahead -------------------------------------------------------------------------------
 
 void Relay::read_ahead(const std::optional<core::PollSource>& then) {
@@ -264,8 +218,7 @@ void Relay::take_ahead(const LookPtr& look) {
 /// Nothing else comes first.
 bool Relay::next_read() const {
   const auto& session = *backend_;
-  const bool plain = stage_.setup.lookback == 0 && !session.any_parked &&
-                     (stage_.now() < session.next_audit || stage_.sabotaged(Sabotage::no_audit));
+  const bool plain = stage_.setup.lookback == 0 && !session.any_parked;
   return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
 }
 

@@ -81,6 +81,7 @@ std::optional<AuditFinding> AuditPass::look_at_newest(const Place& place) {
 
 std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   if (complete_) return std::nullopt;
+  if (walk_ == 0 && walked_ < 0) read_former_lanes();
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
     walked_ = range->last;
@@ -91,9 +92,9 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   }
   walked_ = -1;
   if (walk_++ < former_.size()) return std::nullopt;
+  walk_ = 0;
   complete_ = !std::exchange(prompted_, false);
   walks_ += 1;
-  begin_walk();
   seal(place.window_start);
   return std::nullopt;
 }
@@ -124,8 +125,7 @@ std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange&
 }
 
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.
-void AuditPass::begin_walk() {
-  walk_ = 0;
+void AuditPass::read_former_lanes() {
   former_.clear();
   auto ours = table_;
   if (lane_.lanes > 1) {

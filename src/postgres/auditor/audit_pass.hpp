@@ -53,7 +53,7 @@ class AuditPass {
   [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
                                                             const Place& place);
   LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
-  void begin_walk();
+  void read_former_lanes();
   void seal(const std::optional<Mark>& window_start);
 
   Connection& connection_;

@@ -22,12 +22,10 @@ constexpr int duty_cycle = 10;
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                            const std::optional<Position>& cursor, milliseconds lookback,
-                            const std::optional<Mark>& looked_at) {
+                            const std::optional<Position>& cursor, milliseconds lookback) {
   const auto row =
       connection.run(sql::store::delivery_window,
                      {lane.process, std::to_string(lane.lane),
-                      looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
                       cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
                       std::to_string(lookback.count())})[0];
   LateWindow window;
@@ -58,8 +56,11 @@ Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) 
   planned_.reset();
   late_ids_.clear();
   looked_ = !cursor;
-  window_ = read_late_window(connection_, lane_, cursor, lookback_, looked_at_);
-  if (cursor) looked_at_ = window_.looked_at;
+  window_ = read_late_window(connection_, lane_, cursor, lookback_);
+  if (cursor) {  // it may have been taken back since this session looked
+    const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
+    looked_at_ = std::max(window_.looked_at, looked);
+  }
   if (!window_.planned_ids.empty()) {
     auto round = read(window_.planned_ids, cursor, rows_max);
     if (!round.records.empty() || round.unreadable) return round;

@@ -16,16 +16,15 @@ namespace seriatim::postgres {
 struct LateWindow {
   std::vector<std::string> planned_ids;  ///< in order
   std::uint64_t sequence = 0;            ///< of the row at the cursor
-  Mark looked_at = mark_min;             ///< the cursor at the last complete look
+  Mark looked_at = mark_min;             ///< the cursor at the last complete look, as its row says
   Mark start = mark_min;                 ///< … less the lookback: rows before it are the audit's
   NotedRange range;                      ///< of it, what ids are known of
 };
 
-/// `looked_at`: of this session, where it has looked. Before the first row there is but the plan.
+/// Before the first row there is but the plan.
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
                                           const std::optional<Position>& cursor,
-                                          milliseconds lookback,
-                                          const std::optional<Mark>& looked_at = std::nullopt);
+                                          milliseconds lookback);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
