@@ -26,6 +26,13 @@ inline std::optional<Halted> halted(TestDatabase& database) {
   return Halted{*row[0], *row[1], *row[2], static_cast<unsigned>(std::stoul(*row[3]))};
 }
 
+inline std::string halts_in_journal(TestDatabase& database) {
+  return database.value(
+      "SELECT concat_ws('|', who, row_id) FROM seriatim.journal WHERE act = 'halt' ORDER BY id "
+      "DESC "
+      "LIMIT 1");
+}
+
 /// The auditor of a relay instance that runs no lane of its own here: `holder` holds them.
 struct TestAuditor {
   Waker waker;
