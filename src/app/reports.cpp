@@ -175,6 +175,10 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     if (report.without_cursor) lines.resize(1);  // says itself what to do
     for (auto& line : lines) table.note(std::move(line));
     if (report.unread) table.note(unread_text(*report.unread, &lane));
+    if (report.audit_age > LaneReport::audit_age_max) {
+      table.note("late rows: its last complete audit was " + human_duration(*report.audit_age) +
+                 " ago; a row behind the cursor would not have been found since");
+    }
     if (const auto& barrier = report.barrier) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                  barrier_in_force(*barrier) + "; " + barrier_remedy(report));

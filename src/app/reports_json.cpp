@@ -101,6 +101,7 @@ object to_json(const postgres::LaneReport& report) {
   lane["barrier"] = to_json(report.barrier);
   lane["parked"] = to_json(report.parked);
   lane["updated_at"] = report.updated_at;
+  lane["audit_age_ms"] = report.audit_age ? value(report.audit_age->count()) : value(nullptr);
   return lane;
 }
 

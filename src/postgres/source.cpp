@@ -5,7 +5,7 @@
 #include "core/fence.hpp"
 #include "core/lane.hpp"
 #include "postgres/admin/check/setup_recheck.hpp"
-#include "postgres/auditor/audit_pass.hpp"
+#include "postgres/auditor/auditor.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"
@@ -84,7 +84,6 @@ class PostgresSession final : public LaneSession {
         setup_(connection_, table_, {config, source}, std::move(shared.sound),
                shared.timing.recheck_interval),
         poll_(connection_, table_, source, lane),
-        audit_(connection_, table_, source, lane),
         late_rows_(connection_, table_, source.order_by, lane),
         aside_(connection_, table_, source, lane),
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
@@ -133,8 +132,7 @@ class PostgresSession final : public LaneSession {
     read_on_ = true;
   }
   bool next_read() override {
-    const bool plain =
-        !late_look_ && !aside_.any() && !barrier_ && !audit_.overdue() && !setup_.due();
+    const bool plain = !late_look_ && !aside_.any() && !barrier_ && !setup_.due();
     return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
@@ -230,7 +228,6 @@ class PostgresSession final : public LaneSession {
     news_ = wake_up_.heard();
     expected_ = news_ || !wake_up_.hints() || !quiet_;
     if (!expected_) return;
-    audit_.prompt();
     poll_.prompt();
   }
   /// Due rows come first; but after a batch of them one of new rows, so that many due ones do not
@@ -256,24 +253,11 @@ class PostgresSession final : public LaneSession {
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
     Round round;
     if (late_look_) round = late_look_->first(after, rows_max);
-    if (auto late = audit_.overdue() ? audited(after) : std::nullopt) return *late;
     if (nothing_in(round)) round = settled_rows(after, rows_max);
     if (late_look_ && after && nothing_in(round)) {
       go_before(round, late_look_->last(*after, rows_max));
     }
-    round = up_to_barrier(std::move(round));
-    if (nothing_in(round) && round.queued.empty()) {
-      if (auto late = audited(after)) return *late;
-    }
-    return round;
-  }
-  /// What the audit halts the lane for. A turn is broken off for rows that come meanwhile.
-  std::optional<Round> audited(const std::optional<Position>& after) {
-    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
-    auto late = audit_.look(after, window, [this] { return wake_up_.hears(); });
-    if (!late) return std::nullopt;
-    poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
-    return Round{{}, false, {}, std::move(late), {}};
+    return up_to_barrier(std::move(round));
   }
   /// Where nothing but the cursor row changes with it.
   [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Advance& advance,
@@ -414,7 +398,6 @@ class PostgresSession final : public LaneSession {
   IdentityGuard identity_;
   SetupRecheck setup_;
   PollSource poll_;
-  AuditPass audit_;
   LateRows late_rows_;
   Aside aside_;
   bool due_went_out_ = false;          ///< the last round was begun from there
@@ -436,6 +419,10 @@ class PostgresSource final : public Source {
   std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
                                              const std::string& holder) override {
     return postgres::open_roster(url_, config, holder);
+  }
+  std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& config,
+                                               const std::string& holder, Waker& waker) override {
+    return postgres::open_auditor(url_, config, table_, holder, waker);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "postgres/desk.hpp"
 #include "postgres/pruned_desk.hpp"
 #include "postgres/store/noted_ids.hpp"
+#include "postgres/test_auditor.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -50,12 +51,7 @@ struct Ranged : Desk {
   postgres::LaneAudit audit() {
     return admin.audit(target, true, [](std::uint64_t) {}).front();
   }
-  std::optional<Round::Unreadable> first_look() {
-    auto lane = relay("witness");
-    database.run("UPDATE seriatim.cursor SET holder = NULL");
-    REQUIRE(lane.claim());
-    return lane.poll().unreadable;
-  }
+  std::optional<Halted> first_look() { return looked_through(database, target.source); }
 };
 
 std::string shown(const postgres::NotedIds& noted) {
@@ -377,8 +373,7 @@ TEST_CASE("a program older than the ranges may change no cursor, and hears why")
          {"", ", epoch = epoch + 1, holder = 'old:1'", ", sequence = 1, epoch = epoch + 1",
           ", lease_until = clock_timestamp()", ", holder = NULL"}) {
       CAPTURE(more);
-      CHECK_THROWS_WITH(older.run(update + more),
-                        doctest::Contains("older than the database"));
+      CHECK_THROWS_WITH(older.run(update + more), doctest::Contains("older than the database"));
     }
   }
   CHECK(relay.deliver(1).size() == 1);

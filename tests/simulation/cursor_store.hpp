@@ -50,8 +50,6 @@ struct Backend {
   Mark ahead_fence_from = mark_min;
   std::optional<Behind> behind;
   bool next_starts = false;  ///< what was read ahead, with the last advance
-  Micros next_audit = 0;
-  std::size_t buckets_walked = 0;
 
   // … of what is set aside, as src/postgres/store/aside.hpp keeps it:
   bool any_aside = false;
@@ -109,7 +107,7 @@ class CursorStore {
   [[nodiscard]] bool looks_free() const;
 
   // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
-  // holder that waits behind it (lock_lanes of src/postgres/admin/reports/lane_rows.cpp).
+  // holder that waits behind it (lock_in_turn of src/postgres/store/lane_rows.cpp).
   [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);
@@ -146,6 +144,9 @@ class CursorStore {
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
   /// The first visible rows of the range that are neither noted for it nor anywhere else.
   [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max) const;
+  /// If late rows are delivered: before it they are the audit's, as the row alone tells.
+  [[nodiscard]] std::optional<Mark> late_window_start() const;
+  void halt_late(std::int64_t row);
   /// The one of that name, behind the cursor.
   [[nodiscard]] std::optional<Table::Row> late_row(const std::string& id) const;
 

@@ -105,7 +105,7 @@ struct Evidence {
   std::vector<Redrive> redrives;
   std::vector<Skip> discards;
   std::vector<Halt> halts;
-  std::vector<Micros> polls;
+  std::vector<Micros> audits;  ///< turns of an auditor of the holder
   std::vector<ClockSet> clock;
   std::vector<Fault> faults;
   std::vector<Micros> releases;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "simulation/auditor.hpp"
 #include "simulation/operators.hpp"
 #include "simulation/producer.hpp"
 #include "simulation/relay.hpp"
@@ -61,6 +62,7 @@ class World {
   Operators operators_;
   std::deque<Producer> producers_;
   std::deque<Relay> relays_;
+  std::deque<Auditor> auditors_;
   Micros end_ = std::numeric_limits<Micros>::max();
 };
 

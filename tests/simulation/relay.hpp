@@ -79,8 +79,7 @@ class Relay {
   void session_ended();
   void wake(bool early);
 
-  // A poll is three statements, and the second reads in two parts: others act in between. Once a
-  // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
+  // A poll is three statements, and the second reads in two parts: others act in between. Where
   // late rows are delivered, first of all comes what was started, or what is late.
   void at_server(Micros delay, const LookPtr& look, Step step);
   void read_due(const LookPtr& look);
@@ -92,10 +91,6 @@ class Relay {
   void answer(const LookPtr& look);
   void choose(const Look& look);
   void add(Round& round, const Table::Row& row, const Look& look) const;
-  void audit(const LookPtr& look);
-  void look_behind(const LookPtr& look, const NotedRange& range, Step step);
-  void audit_next_bucket(const LookPtr& look);
-  [[nodiscard]] Position audited_up_to(const Look& look) const;
   void read_mark(const LookPtr& look);
   [[nodiscard]] bool clock_went_back(const Look& look) const;
   void read_locks(const LookPtr& look);

@@ -9,7 +9,6 @@ namespace seriatim::simulation {
 
 namespace {
 
-constexpr Micros audit_interval = second;
 constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
 
 bool nothing_in(const Round& round) {
@@ -60,7 +59,7 @@ void Relay::perform(const core::PollSource& a) {
 
 void Relay::look_on(const LookPtr& look) {
   if (look->over) return answer(look);
-  stage_.setup.lookback > 0 ? read_window(look) : audit(look);
+  stage_.setup.lookback > 0 ? read_window(look) : read_mark(look);
 }
 
 void Relay::answer(const LookPtr& look) {
@@ -147,11 +146,11 @@ void Relay::read_window(const LookPtr& look) {
   auto& session = *look->backend;
   const auto& cursor = look->asked.after;
   look->looked = !cursor;
-  if (!cursor) return audit(look);
+  if (!cursor) return read_mark(look);
   look->window_start = server_.cursors().window_start(session, *cursor);
   const bool due = session.found || stage_.now() >= session.next_look;
-  if (!due) return audit(look);
-  find_late_rows(look, [this, look] { audit(look); });
+  if (!due) return read_mark(look);
+  find_late_rows(look, [this, look] { read_mark(look); });
 }
 
 void Relay::find_late_rows(const LookPtr& look, Step step) {
@@ -183,51 +182,6 @@ void Relay::read_named(const LookPtr& look, const std::vector<std::string>& ids,
       if (const auto row = server_.table().row(id)) add(look->round, *row, *look);
     }
     step();
-  });
-}
-
-// --- the audit -----------------------------------------------------------------------------------
-
-void Relay::audit(const LookPtr& look) {
-  stage_.evidence.polls.push_back(stage_.now());
-  const auto& after = look->asked.after;
-  const bool due = after && stage_.now() >= look->backend->next_audit;
-  if (!due || stage_.sabotaged(Sabotage::no_audit)) return read_mark(look);
-  const auto newest = server_.cursors().ledger().newest(audited_up_to(*look));
-  look_behind(look, newest, [this, look] { audit_next_bucket(look); });
-}
-
-/// Within the window late rows are delivered.
-Position Relay::audited_up_to(const Look& look) const {
-  return stage_.setup.lookback > 0 ? end_of(look.window_start) : *look.asked.after;
-}
-
-void Relay::audit_next_bucket(const LookPtr& look) {
-  auto& session = *look->backend;
-  const auto turn_over = [this, look, &session] {
-    session.next_audit = stage_.now() + audit_interval;
-    read_mark(look);
-  };
-  const auto older =
-      server_.cursors().ledger().closed(session.buckets_walked, audited_up_to(*look));
-  if (!older || stage_.sabotaged(Sabotage::newest_audited)) {
-    session.buckets_walked = 0;
-    return turn_over();
-  }
-  look_behind(look, *older, [&session, turn_over] {
-    session.buckets_walked += 1;
-    turn_over();
-  });
-}
-
-/// A row that was neither delivered nor set aside halts the lane; else `step` comes next.
-void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step) {
-  at_server(latency(), look, [this, look, range, step = std::move(step)] {
-    const auto late = server_.cursors().late_rows(range, 1);
-    if (late.empty()) return step();
-    Round round;
-    round.unreadable = {std::to_string(late.front().id), HaltReason::late_row, "appeared behind"};
-    reply(look->life, core::Polled{std::move(round)});
   });
 }
 
@@ -266,8 +220,7 @@ void Relay::take_ahead(const LookPtr& look) {
 /// Nothing else comes first.
 bool Relay::next_read() const {
   const auto& session = *backend_;
-  const bool plain = stage_.setup.lookback == 0 && !session.any_aside &&
-                     (stage_.now() < session.next_audit || stage_.sabotaged(Sabotage::no_audit));
+  const bool plain = stage_.setup.lookback == 0 && !session.any_aside;
   return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
 }
 

@@ -45,6 +45,7 @@ enum class Sabotage {
   previous_id_forgotten,     ///< the receiver is not given the id of the row before
   no_audit,                  ///< nobody looks behind the cursor
   newest_audited,            ///< … but at the newest bucket
+  audit_not_compared,        ///< its act halts for what was found, whatever became of it since
   ledger_after_commit,       ///< ids are noted after the cursor's commit, unless its session ends
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger

@@ -20,12 +20,11 @@ constexpr int duty_cycle = 10;
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
-                            milliseconds lookback, const std::optional<Mark>& looked_at) {
+                            milliseconds lookback) {
   const auto row =
       connection.run(sql::store::delivery_window,
-                     {lane.process, std::to_string(lane.lane),
-                      looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
-                      timestamp_text(cursor.created_at_us), std::to_string(lookback.count())})[0];
+                     {lane.process, std::to_string(lane.lane), timestamp_text(cursor.created_at_us),
+                      std::to_string(lookback.count())})[0];
   LateWindow window;
   window.looked_at = row["looked_us"].as<Mark>();
   window.start = row["start_us"].as<Mark>();
@@ -50,9 +49,10 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
 Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
   looked_ = !cursor;
   if (!cursor) return {};
-  window_ = read_late_window(connection_, lane_, *cursor, lookback_, looked_at_);
-  looked_at_ = window_.looked_at;
-  window_start_ = window_.start;
+  window_ = read_late_window(connection_, lane_, *cursor, lookback_);
+  // The cursor may have been taken back since this session looked.
+  const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
+  looked_at_ = std::max(window_.looked_at, looked);
   return found_ || Clock::now() >= next_look_ ? look(*cursor, rows_max) : Round{};
 }
 

@@ -10,15 +10,13 @@ namespace seriatim::postgres {
 
 /// Where late rows are delivered.
 struct LateWindow {
-  Mark looked_at = mark_min;  ///< the cursor at the last complete look
+  Mark looked_at = mark_min;  ///< the cursor at the last complete look, as its row says
   Mark start = mark_min;      ///< … less the lookback: rows before it are the audit's
   NotedRange range;           ///< of it, what ids are known of
 };
 
-/// `looked_at`: of this session, if it has looked.
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                                          const Position& cursor, milliseconds lookback,
-                                          const std::optional<Mark>& looked_at = std::nullopt);
+                                          const Position& cursor, milliseconds lookback);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
@@ -42,8 +40,6 @@ class LateLook {
   [[nodiscard]] std::optional<Mark> looked_at() const { return soon_ ? soon_ : looked_at_; }
   /// It is.
   void started();
-  /// Rows up to here are the audit's; nothing before the first row was delivered.
-  [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
 
  private:
   Round look(const Position& cursor, unsigned rows_max);
@@ -59,7 +55,6 @@ class LateLook {
   bool found_ = false;  ///< rows that are not put aside yet
   std::optional<Mark> looked_at_;
   std::optional<Mark> soon_;  ///< … once what this poll found is put aside
-  std::optional<Mark> window_start_;
   LateWindow window_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/store/id_list.hpp"
 #include "postgres/store/noted_ids.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/table.hpp"

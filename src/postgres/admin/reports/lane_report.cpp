@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "core/fence.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_look.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/table.hpp"
@@ -314,6 +314,20 @@ std::optional<std::vector<InstanceReport>> list_instances(Connection& connection
   return instances;
 }
 
+/// Nothing where this role may not see them.
+void add_audit_ages(Connection& connection, const std::string& process,
+                    std::vector<LaneReport>& reports) {
+  try {
+    for (const auto& row : connection.run(sql::reports::audit_ages, {process})) {
+      for (auto& report : reports) {
+        if (report.lane.lane != row["lane"].as<unsigned>()) continue;
+        report.audit_age = milliseconds{row["age_ms"].as<std::int64_t>()};
+      }
+    }
+  } catch (const SourceBroken&) {
+  }
+}
+
 }  // namespace
 
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
@@ -331,6 +345,7 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   }
   const auto parked = count_parked(connection, target.process.name);
   for (auto& report : reports) report.parked = parked;
+  add_audit_ages(connection, target.process.name, reports);
   if (reports.size() > 1) {
     const auto instances = list_instances(connection, target.process.name);
     for (auto& report : reports) {

@@ -1,0 +1,57 @@
+#include "runtime/audit_driver.hpp"
+
+#include <exception>
+
+#include "core/backoff.hpp"
+
+namespace seriatim::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
+
+}  // namespace
+
+void AuditDriver::look_through(const std::stop_token& stop) {
+  try {
+    if (open()) session_->look_through([&] { return stop.stop_requested(); });
+  } catch (const std::exception& e) {
+    failed(e.what());
+  }
+}
+
+void AuditDriver::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      if (!open()) return;
+      const auto due = session_->look();
+      failures_ = 0;
+      if (!stop.stop_requested()) session_->wait_until(due);
+    } catch (const std::exception& e) {  // SessionLost, SourceBroken, or something as unclear
+      if (waker_.wait_until(failed(e.what()))) waker_.clear();
+    }
+  }
+  session_.reset();
+}
+
+bool AuditDriver::open() {
+  if (!session_) session_ = parts_.source->open_auditor(parts_.config, parts_.holder, waker_);
+  return session_ != nullptr;
+}
+
+/// When to try again.
+Clock::time_point AuditDriver::failed(const std::string& why) {
+  session_.reset();
+  if (failures_++ == 0 && parts_.observer) {
+    try {
+      parts_.observer->audit_failed(parts_.config.name, why);
+    } catch (...) {  // an observer can never cost a row (observer.hpp)
+    }
+  }
+  std::uniform_real_distribution<double> chance(0.0, 1.0);
+  return Clock::now() + core::backoff(session_backoff, failures_, chance(random_));
+}
+
+}  // namespace seriatim::runtime

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "seriatim/observer.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::runtime {
+
+/// Runs the audit of one process next to its lanes, on a thread and a connection of its own. What
+/// fails here is said once and tried again; it never stops delivery.
+///
+/// Threads: `run` on one of its own; `wake` from any.
+class AuditDriver {
+ public:
+  struct Parts {
+    ProcessConfig config;
+    std::string holder;
+    std::shared_ptr<Source> source;
+    std::shared_ptr<Observer> observer;
+  };
+  explicit AuditDriver(Parts parts) : parts_(std::move(parts)), random_(std::random_device{}()) {}
+
+  /// Before a drain: a row that is late already halts its lane before anything is delivered.
+  void look_through(const std::stop_token& stop);
+  void run(const std::stop_token& stop);
+  void wake() { waker_.wake(); }
+
+ private:
+  bool open();
+  std::chrono::steady_clock::time_point failed(const std::string& why);
+
+  Parts parts_;
+  Waker waker_;
+  std::unique_ptr<AuditorSession> session_;
+  std::mt19937_64 random_;
+  unsigned failures_ = 0;
+};
+
+}  // namespace seriatim::runtime

@@ -1,0 +1,224 @@
+// The auditor next to delivery: what it halts, what it leaves alone, and what it costs.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "postgres/desk.hpp"
+#include "postgres/test_auditor.hpp"
+#include "support/in_process_relay.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* late_row =
+    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, created_at, "
+    "'{}' FROM bookings WHERE id = 1";
+
+/// Rows 1 to 3 are delivered, row 50 is late, and a call holds the cursor row.
+struct InCall : Desk {
+  InCall() {
+    REQUIRE(lane.claim());
+    REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
+    database.run(late_row);
+    call.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
+  }
+  /// Has the auditor look once. `meanwhile` commits when the auditor waits for the row.
+  template <class Meanwhile>
+  void look(Meanwhile&& meanwhile) {
+    TestAuditor auditor(database, target.source);
+    std::jthread looking([&] { auditor.session->look(); });
+    const bool waits = database.becomes_true(
+        "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = "
+        "'seriatim/process/audit' AND cardinality(pg_blocking_pids(pid)) > 0");
+    meanwhile();
+    call.run("COMMIT");
+    looking.join();
+    REQUIRE(waits);
+  }
+  TestLane lane = relay();
+  SqlSession call = database.connect("call");
+};
+
+class AuditLog final : public Observer {
+ public:
+  void audit_failed(const std::string&, const std::string&) override { failures += 1; }
+  std::atomic<unsigned> failures = 0;
+};
+
+const std::string auditors =
+    "FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+    "'seriatim/process/audit'";
+
+}  // namespace
+
+TEST_CASE("the act waits for the call in flight, and then halts the lane") {
+  InCall desk;
+  desk.look([] {});
+  const auto found = halted(desk.database);
+  REQUIRE(found);
+  CHECK(found->row_id == "50");
+  CHECK(halts_in_journal(desk.database) == "relay|50");
+  CHECK_FALSE(desk.lane.session->start(desk.lane.cursor.epoch));
+}
+
+TEST_CASE("what is found and gone, or delivered, before the row is locked halts nothing") {
+  InCall desk;
+  SUBCASE("deleted") {
+    desk.look([&] { desk.database.run("DELETE FROM bookings WHERE id = 50"); });
+  }
+  SUBCASE("delivered by this lane") {
+    desk.look([&] {
+      desk.call.run(
+          "UPDATE seriatim.cursor SET bucket_ids = bucket_ids || '{50}'::text[], sequence = "
+          "sequence + 1");
+    });
+  }
+  SUBCASE("the lane was paused") {
+    desk.look([&] { desk.call.run("UPDATE seriatim.cursor SET state = 'paused'"); });
+  }
+  SUBCASE("the lane has another holder") {
+    desk.look(
+        [&] { desk.call.run("UPDATE seriatim.cursor SET epoch = epoch + 1, holder = 'another'"); });
+  }
+  CHECK_FALSE(halted(desk.database));
+}
+
+TEST_CASE("a call longer than the lock is waited for is looked at again") {
+  InCall desk;
+  TestAuditor auditor(desk.database, desk.target.source);
+  auditor.session->look();  // gives up after lock_timeout
+  CHECK_FALSE(halted(desk.database));
+  desk.call.run("COMMIT");
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  CHECK(auditor.look_until(desk.database, [&] { return std::chrono::steady_clock::now() > end; }));
+}
+
+TEST_CASE("lanes of another instance, and lanes that are paused, are left alone") {
+  Desk desk;
+  auto lane = desk.relay("another");
+  REQUIRE(lane.claim());
+  REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
+  desk.database.run(late_row);
+  TestAuditor ours(desk.database, desk.target.source, "relay");
+  for (int i = 0; i < 3; ++i) ours.session->look();
+  CHECK_FALSE(halted(desk.database));
+  desk.admin.pause(desk.target, alice);
+  TestAuditor theirs(desk.database, desk.target.source, "another");
+  for (int i = 0; i < 3; ++i) theirs.session->look();
+  CHECK_FALSE(halted(desk.database));
+  desk.admin.resume(desk.target, alice);
+  theirs.session->look();
+  CHECK(halted(desk.database));
+}
+
+TEST_CASE("another table under the name halts nothing: that is the lane's own check") {
+  Desk desk;
+  auto lane = desk.relay();
+  REQUIRE(lane.claim());
+  REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
+  desk.database.run("ALTER TABLE bookings RENAME TO old_bookings");
+  desk.database.run(bookings);
+  desk.database.run("INSERT INTO bookings (created_at) VALUES ('2020-01-01Z')");
+  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+}
+
+TEST_CASE("a turn is limited: slow steps are one or two a turn") {
+  Desk desk(OrderBy::id);
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 4000)");
+  auto lane = desk.relay();
+  REQUIRE(lane.claim());
+  while (!lane.deliver().empty()) {
+  }
+  desk.target.source.where = "pg_sleep(0.0001) IS NOT NULL";
+  TestAuditor auditor(desk.database, desk.target.source);
+  unsigned turns = 0;
+  while (desk.database.value("SELECT count(*) FROM seriatim.audited") == "0") {
+    auditor.session->look();
+    REQUIRE(++turns < 100);
+  }
+  CHECK(turns >= 4);
+}
+
+TEST_CASE("a complete pass is noted, and one that is too old is reported by status") {
+  Desk desk;
+  auto lane = desk.relay();
+  REQUIRE(lane.claim());
+  REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
+  TestAuditor auditor(desk.database, desk.target.source);
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  CHECK_FALSE(auditor.look_until(desk.database, [&] {
+    return std::chrono::steady_clock::now() > end ||
+           desk.database.value("SELECT count(*) FROM seriatim.audited") == "1";
+  }));
+  const auto age = [&] { return desk.admin.status(desk.target).at(0).audit_age; };
+  REQUIRE(age());
+  CHECK(*age() < 60s);
+  desk.database.run("UPDATE seriatim.audited SET passed_at = passed_at - interval '2 minutes'");
+  desk.database.run("UPDATE seriatim.cursor SET holder_started = NULL, holder_pid = NULL");
+  REQUIRE(age());
+  CHECK(*age() >= 120s);
+}
+
+TEST_CASE("an idle relay halts for a late row, and one that moves rows does too") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.target.process.commit_every = 1;
+  bool moves = false;
+  SUBCASE("idle") {}
+  SUBCASE("rows move") {
+    moves = true;
+  }
+  DeliveryLog log;
+  InProcessRelay relay(postgres_source(desk.database.url(), desk.target.source),
+                       desk.target.process, handler_from([&](const Record& record) {
+                         log.add(record);
+                         return Outcome::done();
+                       }));
+  REQUIRE(log.wait_for_rows(3));
+  desk.database.run(
+      "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT -1, "
+      "created_at, '{}' FROM bookings WHERE id = 1");
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!halted(desk.database) && std::chrono::steady_clock::now() < end) {
+    if (moves) desk.insert(1);
+  }
+  CHECK(relay.status->wait_for([](const LaneStatus& lane) {
+    return lane.state == LaneState::halted && lane.reason == HaltReason::late_row &&
+           lane.row_id == "-1";
+  }));
+  relay.stop();
+  CHECK(desk.cursor("position_id") == log.records().back().id());
+  CHECK(desk.cursor("sequence") == std::to_string(log.size()));
+}
+
+TEST_CASE("the auditor of four lanes has one connection, and finds another when it is lost") {
+  Desk desk;
+  desk.target.process.lanes = 4;
+  desk.target.source.key = "id::text";
+  DeliveryLog log;
+  const auto told = std::make_shared<AuditLog>();
+  Relay relay;
+  relay.observe(told);
+  relay.add(desk.target.process, postgres_source(desk.database.url(), desk.target.source),
+            handler_from([&](const Record& record) {
+              log.add(record);
+              return Outcome::done();
+            }));
+  std::jthread running([&](const std::stop_token& stop) { relay.run(stop); });
+  REQUIRE(log.wait_for_rows(3));
+  REQUIRE(desk.database.becomes_true("SELECT count(*) = 1 " + auditors));
+  const auto pid = desk.database.value("SELECT pid " + auditors);
+  desk.database.run("SELECT pg_terminate_backend(pid) " + auditors);
+  desk.insert(1);
+  REQUIRE(log.wait_for_rows(4));  // delivery goes on
+  REQUIRE(desk.database.becomes_true("SELECT count(*) = 1 AND bool_and(pid <> " + pid + ") " +
+                                     auditors));
+  CHECK(told->failures == 1);
+  desk.database.run(late_row);
+  CHECK(desk.database.becomes_true(
+      "SELECT count(*) = 1 FROM seriatim.cursor WHERE state = 'halted' AND failed_id = '50'"));
+}
