@@ -15,8 +15,8 @@ UPDATE seriatim.cursor
 SET attempts = attempts + $5::integer, state = 'running', next_attempt_at = NULL,
     reason = NULL, detail = NULL, failed_id = NULL,
     handed_to = greatest(handed_to, sequence + $6::bigint),
-    looked_at = coalesce(nullif($8::timestamptz, '-infinity'), looked_at,
-                         CASE WHEN $8::timestamptz IS NOT NULL THEN position_at END),
+    looked_at = CASE WHEN $8::timestamptz IS NULL THEN looked_at
+                ELSE least(coalesce(nullif($8::timestamptz, '-infinity'), looked_at, position_at), position_at) END,
     lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
 WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
   AND created_at = $7::timestamptz

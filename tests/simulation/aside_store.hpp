@@ -53,6 +53,7 @@ class AsideStore {
   /// Those that were parked.
   [[nodiscard]] std::vector<Row> parked() const;
   [[nodiscard]] const Row* find_parked(const std::string& id) const;
+  [[nodiscard]] bool has(const std::string& id) const { return find(id) != nullptr; }
   [[nodiscard]] unsigned heads() const;
   /// Keys whose rows queue.
   [[nodiscard]] core::ParkedKeys keys() const;

@@ -110,8 +110,10 @@ bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
   if (by.batch) aside_.begin(*by.batch);
   if (by.batch && !by.batch->redriven) {
     if (by.looked_at_soon) by.looked_at = std::exchange(by.looked_at_soon, std::nullopt);
-    if (by.looked_at) looked_at_ = by.looked_at;
-    if (!looked_at_ && cursor_.position) looked_at_ = cursor_.position->created_at_us;
+    const auto here = cursor_.position ? cursor_.position->created_at_us : mark_max;
+    const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
+    if (by.looked_at) looked_at_ = clamped ? std::min(*by.looked_at, here) : *by.looked_at;
+    if (!looked_at_ && cursor_.position) looked_at_ = here;
     by.found = false;
   }
   hand_over(by);

@@ -134,6 +134,7 @@ class CursorStore {
     std::vector<AsideStore::Row> rows;
   };
   [[nodiscard]] DueRows due_rows() const;
+  void forget_due(const std::string& id) { aside_.skip(id); }
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);
 

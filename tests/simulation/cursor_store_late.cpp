@@ -24,7 +24,7 @@ std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned
   std::vector<Table::Row> late;
   for (const auto& row : table_.rows_between(range.after, range.up_to)) {
     const auto id = std::to_string(row.id);
-    if (!range.ids.contains(id) && !ledger_.has(id)) late.push_back(row);
+    if (!range.ids.contains(id) && !ledger_.has(id) && !aside_.has(id)) late.push_back(row);
     if (late.size() == rows_max) break;
   }
   return late;

@@ -122,9 +122,15 @@ void Relay::hand_over_again(const LookPtr& look, const std::vector<AsideStore::R
   for (const auto& due : batch) {
     const auto row = server_.table().row(due.position.id);
     if (!row) break;
+    const auto& cursor = look->asked.after;
+    const bool late = cursor && !core::comes_after(position_of(*row), *cursor, stage_.setup.order);
+    if (!due.parked && due.late && !late) {  // it was given a new place
+      server_.cursors().forget_due(due.position.id);
+      continue;
+    }
     add(look->round, *row, *look);
     if (look->round.unreadable) break;
-    look->round.records.back().late = due.parked || due.late;
+    look->round.records.back().late = due.parked || late;
   }
   nothing_in(look->round) ? look_on(look) : answer(look);
 }
@@ -167,9 +173,10 @@ void Relay::find_late_rows(const LookPtr& look, Step step) {
     const bool complete = ids.size() < look->asked.rows_max;
     session.next_look = stage_.now() + (complete ? look_duty_cycle * took : 0);
     session.found = !ids.empty();
-    const bool known = ids.empty() || stage_.sabotaged(Sabotage::late_row_forgotten);
-    if (known) session.looked_at = cursor.created_at_us;
-    if (complete) session.looked_at_soon = cursor.created_at_us;
+    if (ids.empty()) session.looked_at = cursor.created_at_us;
+    if (complete || stage_.sabotaged(Sabotage::late_row_forgotten)) {
+      session.looked_at_soon = cursor.created_at_us;
+    }
     read_named(look, ids, step);
   });
 }

@@ -50,13 +50,13 @@ enum class Sabotage {
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
-  plan_not_kept,            ///< late rows delivered: what was started is forgotten with the session
-  due_overtaken,            ///< … rows after the cursor go out before rows that were started
-  late_row_forgotten,       ///< … the next look begins behind a row that was found, not put aside
-  plan_not_read_at_first,   ///< … is not looked at before the first row is delivered
-  plan_not_compared,        ///< … is replaced by one read before it
-  plan_outlives_rewind,     ///< … or kept though the cursor was taken elsewhere
-  late_delivery_not_noted,  ///< … a late row is not in the ledger
+  plan_not_kept,       ///< late rows delivered: what was started is forgotten with the session
+  due_overtaken,       ///< … rows after the cursor go out before rows that were started
+  late_row_forgotten,  ///< … a look that found more rows than a batch takes counts as complete
+  plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
+  plan_not_compared,           ///< … is replaced by one read before it
+  plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
+  late_delivery_not_noted,     ///< … a late row is not in the ledger
   late_delivery_moves_cursor,  ///< … takes the cursor with it
   window_from_cursor,          ///< … is looked for behind the cursor, not behind the last look
   window_past_cursor,          ///< … from the last look, though the cursor was taken back since

@@ -88,8 +88,13 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
       leave_out(*next, std::nullopt);
       if (round.redriven) return round;
     }
-    record.late = round.redriven || next->late.value_or(record.late);
-    round.records.push_back(std::move(record));
+    const bool has_new_place = !round.redriven && next->late == true && !record.late;
+    if (has_new_place) {  // it goes out there
+      leave_out(*next, std::nullopt);
+    } else {
+      record.late = round.redriven || record.late;
+      round.records.push_back(std::move(record));
+    }
     ++next;
   }
   if (!round.records.empty()) return round;
