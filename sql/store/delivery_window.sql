@@ -1,6 +1,6 @@
 -- late_rows = 'deliver': where late rows are looked for, and from which bucket on ids are needed for that.
 -- Only the row says where that begins: rows before it are the audit's, which reads the same column.
--- $3 the cursor's time  $4 lookback in ms
+-- $3 the cursor's time  $4 lookback in ms  $5 not before this; NULL: no such bound
 SELECT (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
        (extract(epoch FROM w.start) * 1000000)::bigint AS start_us,
        1 + coalesce((SELECT max(l.number) FROM seriatim.ledger AS l
@@ -9,7 +9,7 @@ SELECT (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
        (extract(epoch FROM noted.at) * 1000000)::bigint AS noted_us, noted.id AS noted_id
 FROM seriatim.cursor AS c
 CROSS JOIN LATERAL (
-    SELECT l.at AS looked_at, l.at - $4::bigint * interval '1 millisecond' AS start
+    SELECT l.at AS looked_at, greatest(l.at - $4::bigint * interval '1 millisecond', $5::timestamptz) AS start
     FROM (SELECT least(c.looked_at, $3::timestamptz) AS at) AS l
 ) AS w
 LEFT JOIN LATERAL (  -- before this nothing is known by id

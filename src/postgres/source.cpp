@@ -251,11 +251,10 @@ class PostgresSession final : public LaneSession {
   }
   /// What waits, and is to be handed over or to queue.
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
-    Round round;
-    if (late_look_) round = late_look_->first(after, rows_max);
-    if (nothing_in(round)) round = settled_rows(after, rows_max);
-    if (late_look_ && after && nothing_in(round)) {
-      go_before(round, late_look_->last(*after, rows_max));
+    auto round = settled_rows(after, rows_max);
+    if (late_look_) {
+      const bool idle = nothing_in(round);
+      go_before(round, late_look_->look(after, rows_max, idle), rows_max);
     }
     return up_to_barrier(std::move(round));
   }
@@ -357,8 +356,18 @@ class PostgresSession final : public LaneSession {
     return ids;
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
-  static void go_before(Round& round, Round late) {
-    if (!nothing_in(late)) round = std::move(late);
+  /// Late rows, and as many of the others as there is room for behind the last of them.
+  static void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
+    if (late.records.empty() && !late.unreadable) return;
+    const bool others_wait = !late.all || late.unreadable;
+    const auto room = others_wait ? 0 : rows_max - late.records.size();
+    if (room < round.records.size()) {
+      round.records.resize(room);
+      round.unreadable.reset();
+    }
+    if (others_wait) round.unreadable = std::move(late.unreadable);
+    round.records.insert(round.records.begin(), std::make_move_iterator(late.records.begin()),
+                         std::make_move_iterator(late.records.end()));
   }
 
   /// A barrier is set with a new epoch, so a batch read before it is refused at the lock.

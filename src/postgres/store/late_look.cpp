@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "postgres/reader/fence_reader.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/store.hpp"
 
@@ -14,17 +15,28 @@ using Clock = std::chrono::steady_clock;
 /// A look is followed by none for so many times its length while there are rows to deliver: each
 /// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
 constexpr int duty_cycle = 10;
+/// A transaction that is open for long widens the narrow look. One of this width comes with every
+/// poll, whatever it takes; a wider one only while it is cheap.
+constexpr std::chrono::seconds narrow_width_max{5};
+constexpr milliseconds wide_look_max{1};
+/// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
+constexpr milliseconds stamp_margin{100};
+
+bool is_wide(Mark from, const Position& cursor) {
+  return cursor.created_at_us - from > std::chrono::microseconds(narrow_width_max).count();
+}
 
 }  // namespace
 
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
-                            milliseconds lookback) {
+                            milliseconds lookback, const std::optional<Mark>& not_before) {
   const auto row =
       connection.run(sql::store::delivery_window,
                      {lane.process, std::to_string(lane.lane), timestamp_text(cursor.created_at_us),
-                      std::to_string(lookback.count())})[0];
+                      std::to_string(lookback.count()),
+                      not_before ? std::optional(timestamp_text(*not_before)) : std::nullopt})[0];
   LateWindow window;
   window.looked_at = row["looked_us"].as<Mark>();
   window.start = row["start_us"].as<Mark>();
@@ -46,42 +58,50 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       late_rows_(connection, table, OrderBy::created_at, lane),
       reader_(connection, table, config, lane) {}
 
-Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
-  looked_ = !cursor;
+/// The clock is read before the transactions, and both before rows are looked for.
+void LateLook::see_transactions() {
+  const auto [clock, open, rows] = read_clock_and_transactions(connection_);
+  bound_before_ = std::exchange(bound_, transactions_.settle(clock, open));
+}
+
+/// now() is drawn when a statement arrives, before its transaction can be seen.
+std::optional<Mark> LateLook::narrow_start() const {
+  if (!bound_before_ || *bound_before_ == mark_min) return std::nullopt;
+  return *bound_before_ - std::chrono::microseconds(stamp_margin).count();
+}
+
+LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned rows_max, bool idle) {
+  see_transactions();
   if (!cursor) return {};
-  window_ = read_late_window(connection_, lane_, *cursor, lookback_);
+  const auto narrow = narrow_start();
+  const bool complete = found_ || idle || !narrow || Clock::now() >= next_look_;
+  if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_look_) return {};
+  const auto window =
+      read_late_window(connection_, lane_, *cursor, lookback_, complete ? std::nullopt : narrow);
   // The cursor may have been taken back since this session looked.
   const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
-  looked_at_ = std::max(window_.looked_at, looked);
-  return found_ || Clock::now() >= next_look_ ? look(*cursor, rows_max) : Round{};
-}
-
-void LateLook::started() {
-  looked_at_ = looked_at();
-  found_ = false;
-}
-
-Round LateLook::last(const Position& cursor, unsigned rows_max) {
-  return looked_ ? Round{} : look(cursor, rows_max);
-}
-
-Round LateLook::look(const Position& cursor, unsigned rows_max) {
-  looked_ = true;
+  looked_at_ = std::max(window.looked_at, looked);
   const auto began = Clock::now();
-  const auto late = late_rows_.find(window_.range, INT64_MAX, rows_max);
-  const auto ended = Clock::now();
-  const bool complete = late.size() < rows_max;
-  next_look_ = complete ? ended + duty_cycle * (ended - began) : ended;
+  const auto late = late_rows_.find(window.range, INT64_MAX, rows_max);
+  const auto took = Clock::now() - began;
+  const bool all = late.size() < rows_max;
+  if (complete) next_look_ = began + took + (all ? duty_cycle * took : Clock::duration{});
+  if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;
   found_ = !late.empty();
   if (!found_) {
-    looked_at_ = cursor.created_at_us;
+    if (complete) looked_at_ = cursor->created_at_us;
     return {};
   }
   std::vector<std::string> ids;
   for (const auto& row : late) ids.push_back(row.id);
   auto batch = reader_.read_ids(ids, cursor, rows_max);
-  if (complete && batch.records.size() == late.size()) soon_ = cursor.created_at_us;
-  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
+  if (complete && all && batch.records.size() == late.size()) soon_ = cursor->created_at_us;
+  return {std::move(batch.records), std::move(batch.unreadable), all};
+}
+
+void LateLook::started() {
+  looked_at_ = looked_at();
+  found_ = false;
 }
 
 }  // namespace seriatim::postgres

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "core/fence.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/store/late_rows.hpp"
 
@@ -16,14 +17,20 @@ struct LateWindow {
 };
 
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                                          const Position& cursor, milliseconds lookback);
+                                          const Position& cursor, milliseconds lookback,
+                                          const std::optional<Mark>& not_before = std::nullopt);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
 ///
-/// Each look covers [cursor at the last complete look − lookback, cursor], so a row that appears
-/// within the lookback is always found. Found rows are put aside with the start of their batch, so
-/// the window may move on with that.
+/// A complete look covers [cursor at the last complete look − lookback, cursor], so a row that
+/// appears within the lookback is always found. Found rows are put aside with the start of their
+/// batch, so the window may move on with that.
+///
+/// Every poll looks, after it has read the rows after the cursor: a transaction that was committed
+/// before one of those began brings its rows first, although its stamp lies behind the cursor. What
+/// a narrow look covers is enough for that (docs/fence.md): a row that was not there at the poll
+/// before is of a transaction that was open then, or began since.
 class LateLook {
  public:
   LateLook(Connection& connection, const Table& table, const SourceConfig& config,
@@ -31,10 +38,13 @@ class LateLook {
 
   /// A poll begins: what the one before it found may not have been put aside.
   void begin() { soon_.reset(); }
-  /// Late rows, if a look is due.
-  Round first(const std::optional<Position>& cursor, unsigned rows_max);
-  /// When nothing else is to do; nothing if `first` has looked.
-  Round last(const Position& cursor, unsigned rows_max);
+  struct Late {
+    std::vector<Record> records;  ///< in order
+    std::optional<Round::Unreadable> unreadable{};
+    bool all = true;  ///< there are no others
+  };
+  /// Late rows. Comes after the rows after the cursor are read. `idle`: there are none.
+  Late look(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
   /// For the start of what this poll found: the cursor at the last complete look, once that is put
   /// aside.
   [[nodiscard]] std::optional<Mark> looked_at() const { return soon_ ? soon_ : looked_at_; }
@@ -42,7 +52,8 @@ class LateLook {
   void started();
 
  private:
-  Round look(const Position& cursor, unsigned rows_max);
+  void see_transactions();
+  [[nodiscard]] std::optional<Mark> narrow_start() const;
 
   Connection& connection_;
   LaneId lane_;
@@ -50,12 +61,14 @@ class LateLook {
   LateRows late_rows_;
   RowReader reader_;
 
-  bool looked_ = false;  ///< in this poll
-  std::chrono::steady_clock::time_point next_look_{};
-  bool found_ = false;  ///< rows that are not put aside yet
+  std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
+  std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
+  core::Fence transactions_{mark_min};
+  std::optional<Mark> bound_;         ///< of the transactions that were open at this poll
+  std::optional<Mark> bound_before_;  ///< … at the one before
+  bool found_ = false;                ///< rows that are not put aside yet
   std::optional<Mark> looked_at_;
   std::optional<Mark> soon_;  ///< … once what this poll found is put aside
-  LateWindow window_;
 };
 
 }  // namespace seriatim::postgres
