@@ -147,10 +147,10 @@ void Judge::check_number(const Attempt& attempt, std::size_t rank) {
   std::uint64_t queue_most = 0;
   if (fate_[rank].parked_as == 0) {
     const bool late = rank < cursor_end_;
-    for (auto other = late ? 0 : cursor_end_; other < rank; ++other) {
+    for (std::size_t other = 0; other < rank; ++other) {  // late ones come before this one
       const bool queues = !fate_[other].noted && key_is_held(other);
       queue_most += queues;
-      queue_least += queues && !late && !row_at(other).astray;
+      queue_least += queues && !late && other >= cursor_end_ && !row_at(other).astray;
     }
   }
   const auto first = cursor_sequence_ + 1 + attempt.place;

@@ -85,9 +85,9 @@ class Relay {
   void read_due(const LookPtr& look);
   void hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch);
   void look_on(const LookPtr& look);
-  void read_window(const LookPtr& look);
-  void find_late_rows(const LookPtr& look, Step step);
-  void read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step);
+  void look_for_late_rows(const LookPtr& look);
+  void find_late_rows(const LookPtr& look, Micros took);
+  void go_before(Round& round, Round late, bool all, unsigned rows_max) const;
   void answer(const LookPtr& look);
   void choose(const Look& look);
   void add(Round& round, const Table::Row& row, const Look& look) const;

@@ -27,7 +27,7 @@ struct Relay::Look {
   Mark settled = mark_min;
   std::vector<core::Holder> holders;
   Mark window_start = mark_min;
-  bool looked = true;  ///< for late rows
+  bool looked = true;  ///< for late rows; that comes after the rows after the cursor are read
   bool over = false;   ///< the table was read, so what is due may be all there is
   Round round;         ///< what goes out
 };
@@ -45,6 +45,7 @@ void Relay::perform(const core::PollSource& a) {
   look->life = life_;
   look->backend = backend_;
   look->asked = a;
+  look->looked = stage_.setup.lookback == 0;
   backend_->polled_after = a.after;
   backend_->polled_max = a.rows_max;
   backend_->written.reset();
@@ -58,14 +59,14 @@ void Relay::perform(const core::PollSource& a) {
 }
 
 void Relay::look_on(const LookPtr& look) {
-  if (look->over) return answer(look);
-  stage_.setup.lookback > 0 ? read_window(look) : read_mark(look);
+  look->over ? answer(look) : read_mark(look);
 }
 
 void Relay::answer(const LookPtr& look) {
   auto& session = *look->backend;
   if (look->ahead) return answer_ahead(*look);
   if (!stage_.sabotaged(Sabotage::behind_kept)) session.behind.reset();
+  if (!look->looked) return look_for_late_rows(look);
   if (nothing_in(look->round) && !std::exchange(look->over, true)) return read_due(look);
   session.due_went_out = look->round.redriven;
   choose(*look);
@@ -118,6 +119,7 @@ void Relay::read_due(const LookPtr& look) {
 
 void Relay::hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch) {
   look->round = {};
+  look->looked = true;
   look->round.redriven = batch.front().parked;
   for (const auto& due : batch) {
     const auto row = server_.table().row(due.position.id);
@@ -148,48 +150,60 @@ void Relay::choose(const Look& look) {
 
 // --- late rows, delivered ------------------------------------------------------------------------
 
-void Relay::read_window(const LookPtr& look) {
+void Relay::look_for_late_rows(const LookPtr& look) {
   auto& session = *look->backend;
   const auto& cursor = look->asked.after;
-  look->looked = !cursor;
-  if (!cursor) return read_mark(look);
-  look->window_start = server_.cursors().window_start(session, *cursor);
-  const bool due = session.found || stage_.now() >= session.next_look;
-  if (!due) return read_mark(look);
-  find_late_rows(look, [this, look] { read_mark(look); });
-}
-
-void Relay::find_late_rows(const LookPtr& look, Step step) {
   look->looked = true;
+  if (!cursor) return answer(look);
+  look->window_start = server_.cursors().window_start(session, *cursor);
+  const bool idle = nothing_in(look->round);
+  if (!idle && !session.found && stage_.now() < session.next_look) return answer(look);
   const auto took = latency();
-  at_server(took, look, [this, look, took, step = std::move(step)] {
-    auto& session = *look->backend;
-    const auto& cursor = *look->asked.after;
-    const auto range = server_.cursors().ledger().since(look->window_start, cursor);
-    std::vector<std::string> ids;
-    for (const auto& row : server_.cursors().late_rows(range, look->asked.rows_max)) {
-      ids.push_back(std::to_string(row.id));
+  at_server(took, look, [this, look, took] { find_late_rows(look, took); });
+}
+
+void Relay::find_late_rows(const LookPtr& look, Micros took) {
+  auto& session = *look->backend;
+  const auto& cursor = *look->asked.after;
+  const auto range = server_.cursors().ledger().since(look->window_start, cursor);
+  std::vector<std::string> ids;
+  for (const auto& row : server_.cursors().late_rows(range, look->asked.rows_max)) {
+    ids.push_back(std::to_string(row.id));
+  }
+  const bool complete = ids.size() < look->asked.rows_max;
+  session.next_look = stage_.now() + (complete ? look_duty_cycle * took : 0);
+  session.found = !ids.empty();
+  if (ids.empty()) {
+    session.looked_at = cursor.created_at_us;
+    return answer(look);
+  }
+  if (complete || stage_.sabotaged(Sabotage::late_row_forgotten)) {
+    session.looked_at_soon = cursor.created_at_us;
+  }
+  at_server(latency(), look, [this, look, ids, complete] {
+    Round late;
+    for (const auto& id : ids) {
+      if (late.unreadable) break;
+      if (const auto row = server_.table().row(id)) add(late, *row, *look);
     }
-    const bool complete = ids.size() < look->asked.rows_max;
-    session.next_look = stage_.now() + (complete ? look_duty_cycle * took : 0);
-    session.found = !ids.empty();
-    if (ids.empty()) session.looked_at = cursor.created_at_us;
-    if (complete || stage_.sabotaged(Sabotage::late_row_forgotten)) {
-      session.looked_at_soon = cursor.created_at_us;
-    }
-    read_named(look, ids, step);
+    go_before(look->round, std::move(late), complete, look->asked.rows_max);
+    answer(look);
   });
 }
 
-void Relay::read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step) {
-  if (ids.empty()) return step();
-  at_server(latency(), look, [this, look, ids, step = std::move(step)] {
-    for (const auto& id : ids) {
-      if (look->round.records.size() == look->asked.rows_max || look->round.unreadable) break;
-      if (const auto row = server_.table().row(id)) add(look->round, *row, *look);
-    }
-    step();
-  });
+/// Late rows, and as many of the others as there is room for behind the last of them.
+void Relay::go_before(Round& round, Round late, bool all, unsigned rows_max) const {
+  if (nothing_in(late)) return;
+  const bool others_wait = !all || late.unreadable;
+  const auto room = others_wait ? 0 : rows_max - late.records.size();
+  if (room < round.records.size()) {
+    round.records.resize(room);
+    round.unreadable.reset();
+  }
+  if (others_wait) round.unreadable = std::move(late.unreadable);
+  const auto place =
+      stage_.sabotaged(Sabotage::late_after_settled) ? round.records.end() : round.records.begin();
+  round.records.insert(place, late.records.begin(), late.records.end());
 }
 
 // --- reading ahead -------------------------------------------------------------------------------
@@ -312,8 +326,7 @@ void Relay::read_locks(const LookPtr& look) {
 void Relay::read_rows(const LookPtr& look) {
   look->round = settled_of(server_.table().rows_after(look->asked.after), *look);
   if (!look->ahead) look->backend->written = server_.table().wal.written;
-  if (look->looked || look->ahead || !nothing_in(look->round)) return answer(look);
-  find_late_rows(look, [this, look] { answer(look); });
+  answer(look);
 }
 
 Round Relay::settled_of(const std::vector<Table::Row>& rows, const Look& look) const {

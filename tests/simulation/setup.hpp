@@ -52,6 +52,8 @@ enum class Sabotage {
   late_row_moves_cursor,     ///< … and takes the cursor with it
   plan_not_kept,       ///< late rows delivered: what was started is forgotten with the session
   due_overtaken,       ///< … rows after the cursor go out before rows that were started
+  late_after_settled,  ///< … late rows go out after the rows after the cursor that were read with
+                       ///< them
   late_row_forgotten,  ///< … a look that found more rows than a batch takes counts as complete
   plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
   plan_not_compared,           ///< … is replaced by one read before it

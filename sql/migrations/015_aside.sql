@@ -5,7 +5,7 @@ CREATE TABLE seriatim.aside (
     row_id       text NOT NULL,
     number       bigint GENERATED ALWAYS AS IDENTITY,  -- due rows go out in this order
     lane         integer NOT NULL,        -- that set it aside; its ledger counts a parked row
-    position_at  timestamptz,             -- NULL: not known, it was planned before schema version 16
+    position_at  timestamptz,             -- NULL: not known, it was planned before schema version 15
     key          text,                    -- rows without a key count as rows of one key
     key_hash     bigint GENERATED ALWAYS AS (coalesce(hashtextextended(key, 0), 0)) STORED,
     state        text NOT NULL CHECK (state IN (
@@ -63,7 +63,7 @@ BEGIN
     END LOOP;
 END $$;
 
-ALTER TABLE seriatim.parked RENAME TO parked_before_16;
+ALTER TABLE seriatim.parked RENAME TO parked_before_15;
 -- include views/parked.sql
 DO $$
 DECLARE
@@ -73,11 +73,11 @@ BEGIN
         SELECT a.is_grantable,
                CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
         FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a
-        WHERE c.oid = 'seriatim.parked_before_16'::regclass AND a.grantee <> c.relowner AND a.privilege_type = 'SELECT'
+        WHERE c.oid = 'seriatim.parked_before_15'::regclass AND a.grantee <> c.relowner AND a.privilege_type = 'SELECT'
     LOOP
         EXECUTE format('GRANT SELECT ON seriatim.parked TO %s%s', may.grantee,
                        CASE WHEN may.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
     END LOOP;
 END $$;
-DROP TABLE seriatim.parked_before_16;
+DROP TABLE seriatim.parked_before_15;
 ALTER TABLE seriatim.cursor DROP COLUMN planned_ids;
