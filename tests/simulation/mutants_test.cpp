@@ -172,7 +172,8 @@ TEST_SUITE("mutants of the fence") {
 
 TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("rows read before they are insert_latency old are overtaken when the clock goes back") {
-    must_be_caught({.sabotage = Sabotage::no_insert_latency}, Profile::producers, 2'000, "P2 P1 P9");
+    must_be_caught({.sabotage = Sabotage::no_insert_latency}, Profile::producers, 2'000,
+                   "P2 P1 P9");
   }
   TEST_CASE("a store that does not compare epochs lets a replaced holder send") {
     must_be_caught({.sabotage = Sabotage::no_epoch_check}, Profile::everything, 3'000, "P5");
