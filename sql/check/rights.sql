@@ -9,6 +9,7 @@ WITH needed (kind, object, id, privilege) AS (
                  ('ledger', 'DELETE'), ('aside', 'SELECT'), ('aside', 'INSERT'),
                  ('aside', 'UPDATE'), ('aside', 'DELETE'), ('parked', 'SELECT'), ('instance', 'SELECT'),
                  ('instance', 'INSERT'), ('instance', 'UPDATE'), ('instance', 'DELETE'),
+                 ('audited', 'SELECT'), ('audited', 'INSERT'), ('audited', 'UPDATE'),
                  ('journal', 'SELECT'), ('journal', 'INSERT'),
                  ('migration', 'SELECT'), ('lanes', 'SELECT'),
                  ('instances', 'SELECT')) AS right_to (name, privilege)

@@ -1,5 +1,6 @@
 #include "runtime/audit_driver.hpp"
 
+#include <algorithm>
 #include <exception>
 
 #include "core/backoff.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr milliseconds lanes_interval{100};
 constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
 
 }  // namespace
@@ -17,6 +19,7 @@ constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{10'000}, 
 void AuditDriver::look_through(const std::stop_token& stop) {
   try {
     if (open()) session_->look_through([&] { return stop.stop_requested(); });
+    session_.reset();
   } catch (const std::exception& e) {
     failed(e.what());
   }
@@ -24,6 +27,11 @@ void AuditDriver::look_through(const std::stop_token& stop) {
 
 void AuditDriver::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    if (!lanes_are_served()) {
+      session_.reset();
+      if (waker_.wait_until(Clock::now() + lanes_interval)) waker_.clear();
+      continue;
+    }
     try {
       if (!open()) return;
       const auto due = session_->look();
@@ -34,6 +42,12 @@ void AuditDriver::run(const std::stop_token& stop) {
     }
   }
   session_.reset();
+}
+
+/// If connections are scarce, delivery has them.
+bool AuditDriver::lanes_are_served() const {
+  return std::none_of(parts_.lanes.begin(), parts_.lanes.end(),
+                      [](const LaneDriver* lane) { return lane->lacks_session(); });
 }
 
 bool AuditDriver::open() {

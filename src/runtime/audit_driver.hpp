@@ -5,7 +5,9 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "runtime/lane_driver.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/source.hpp"
 
@@ -22,6 +24,7 @@ class AuditDriver {
     std::string holder;
     std::shared_ptr<Source> source;
     std::shared_ptr<Observer> observer;
+    std::vector<LaneDriver*> lanes;  ///< of the process: each has its connection before the audit
   };
   explicit AuditDriver(Parts parts) : parts_(std::move(parts)), random_(std::random_device{}()) {}
 
@@ -32,6 +35,7 @@ class AuditDriver {
 
  private:
   bool open();
+  [[nodiscard]] bool lanes_are_served() const;
   std::chrono::steady_clock::time_point failed(const std::string& why);
 
   Parts parts_;

@@ -57,7 +57,10 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
     const core::Moment moment{Clock::now(), chance(random_), stop.stop_requested(), wanted_};
     const core::Action action = lane_.on(std::move(event), moment);
     tell_changes();
-    if (std::holds_alternative<core::Finish>(action)) return lane_.status();
+    if (std::holds_alternative<core::Finish>(action)) {
+      wanted_ = false;
+      return lane_.status();
+    }
     event = perform(action);
   }
 }
@@ -71,15 +74,21 @@ core::Event LaneDriver::perform(const core::Action& action) {
   } catch (const SourceBroken& broken) {
     return core::SourceFailed{broken.reason(), broken.what()};
   } catch (const std::exception& lost) {  // SessionLost, or something as unclear: start afresh
-    session_.reset();
+    drop_session();
     return core::SessionEnded{lost.what()};
   }
 }
 
-core::Event LaneDriver::carry_out(const core::OpenSession&) {
+void LaneDriver::drop_session() {
   session_.reset();
+  has_session_ = false;
+}
+
+core::Event LaneDriver::carry_out(const core::OpenSession&) {
+  drop_session();
   session_ = parts_.source->open({parts_.config.name, parts_.lane, parts_.config.lanes},
                                  parts_.config, parts_.holder, waker_);
+  has_session_ = true;
   lane_.set_hints(session_->hints());
   return core::Opened{};
 }
@@ -172,7 +181,7 @@ core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::CloseSession&) {
-  session_.reset();
+  drop_session();
   return core::Closed{};
 }
 

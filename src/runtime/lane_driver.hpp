@@ -41,8 +41,12 @@ class LaneDriver {
     if (wanted_.exchange(wanted) != wanted) waker_.wake();
   }
 
+  /// It is to deliver and has no connection.
+  [[nodiscard]] bool lacks_session() const { return wanted_ && !has_session_; }
+
  private:
   core::Event perform(const core::Action& action);
+  void drop_session();
 
   core::Event carry_out(const core::OpenSession&);
   core::Event carry_out(const core::ClaimLane&);
@@ -69,6 +73,7 @@ class LaneDriver {
   Parts parts_;
   Waker waker_;
   std::atomic<bool> wanted_ = true;
+  std::atomic<bool> has_session_ = false;
   core::Lane lane_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;

@@ -108,7 +108,7 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
     lanes.push_back(impl_->lanes.back().get());
   }
   impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(
-      runtime::AuditDriver::Parts{process, impl_->holder, source, impl_->observers}));
+      runtime::AuditDriver::Parts{process, impl_->holder, source, impl_->observers, lanes}));
   if (process.lanes == 1 || impl_->options.drain) return;  // whoever drains waits for every lane
   impl_->shares.push_back(std::make_unique<runtime::ShareDriver>(
       runtime::ShareDriver::Parts{process, impl_->holder, source, std::move(lanes)}));

@@ -81,7 +81,10 @@ std::optional<AuditFinding> AuditPass::look_at_newest(const Place& place) {
 
 std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   if (complete_) return std::nullopt;
-  if (walk_ == 0 && walked_ < 0) read_former_lanes();
+  if (walk_ == 0 && walked_ < 0) {
+    prompted_ = false;
+    read_former_lanes();
+  }
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
     walked_ = range->last;
@@ -93,7 +96,7 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   walked_ = -1;
   if (walk_++ < former_.size()) return std::nullopt;
   walk_ = 0;
-  complete_ = !std::exchange(prompted_, false);
+  complete_ = !prompted_;
   walks_ += 1;
   seal(place.window_start);
   return std::nullopt;

@@ -64,7 +64,7 @@ class AuditPass {
   std::string began_again_;  ///< statement; empty in created_at order
 
   Check found_by_;
-  bool prompted_ = true;  ///< since the walk began
+  bool prompted_ = false;  ///< since the walk began
   bool complete_ = false;
   std::uint64_t walks_ = 0;
   std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew

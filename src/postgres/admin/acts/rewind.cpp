@@ -7,9 +7,9 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/store/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/store/id_list.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/noted_ids.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
