@@ -391,7 +391,7 @@ TEST_SUITE("mutants of rows set aside") {
                    keys_parked_amid_faults);
   }
   TEST_CASE("a holder that is not told of a discard goes on setting rows of the key aside") {
-    must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200, "P2 P3 P4 P6",
-                   keys_parked);
+    must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200,
+                   "P2 P3 P4 P6", keys_parked);
   }
 }
