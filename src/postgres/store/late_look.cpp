@@ -59,20 +59,20 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       reader_(connection, table, config, lane) {}
 
 /// The clock is read before the transactions, and both before rows are looked for.
-void LateLook::see_transactions() {
+Mark LateLook::see_transactions() {
   const auto [clock, open, rows] = read_clock_and_transactions(connection_);
-  bound_before_ = std::exchange(bound_, transactions_.settle(clock, open));
+  return transactions_.settle(clock, open);
 }
 
 /// now() is drawn when a statement arrives, before its transaction can be seen.
 std::optional<Mark> LateLook::narrow_start() const {
-  if (!bound_before_ || *bound_before_ == mark_min) return std::nullopt;
-  return *bound_before_ - std::chrono::microseconds(stamp_margin).count();
+  if (!bound_ || *bound_ == mark_min) return std::nullopt;
+  return *bound_ - std::chrono::microseconds(stamp_margin).count();
 }
 
 LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned rows_max, bool idle) {
-  see_transactions();
   if (!cursor) return {};
+  const auto bound = see_transactions();
   const auto narrow = narrow_start();
   const bool complete = found_ || idle || !narrow || Clock::now() >= next_look_;
   if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_look_) return {};
@@ -84,6 +84,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto began = Clock::now();
   const auto late = late_rows_.find(window.range, INT64_MAX, rows_max);
   const auto took = Clock::now() - began;
+  bound_ = bound;
   const bool all = late.size() < rows_max;
   if (complete) next_look_ = began + took + (all ? duty_cycle * took : Clock::duration{});
   if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;

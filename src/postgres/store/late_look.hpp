@@ -52,7 +52,7 @@ class LateLook {
   void started();
 
  private:
-  void see_transactions();
+  Mark see_transactions();
   [[nodiscard]] std::optional<Mark> narrow_start() const;
 
   Connection& connection_;
@@ -64,9 +64,8 @@ class LateLook {
   std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
   std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
   core::Fence transactions_{mark_min};
-  std::optional<Mark> bound_;         ///< of the transactions that were open at this poll
-  std::optional<Mark> bound_before_;  ///< … at the one before
-  bool found_ = false;                ///< rows that are not put aside yet
+  std::optional<Mark> bound_;  ///< of those that were open at the last look
+  bool found_ = false;         ///< rows that are not put aside yet
   std::optional<Mark> looked_at_;
   std::optional<Mark> soon_;  ///< … once what this poll found is put aside
 };
