@@ -85,8 +85,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto late = late_rows_.find(window.range, INT64_MAX, rows_max);
   const auto took = Clock::now() - began;
   bound_ = bound;
-  const bool all = late.size() < rows_max;
-  if (complete) next_look_ = began + took + (all ? duty_cycle * took : Clock::duration{});
+  if (complete) next_look_ = began + took + duty_cycle * took;
   if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;
   found_ = !late.empty();
   if (!found_) {
@@ -96,7 +95,9 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   std::vector<std::string> ids;
   for (const auto& row : late) ids.push_back(row.id);
   auto batch = reader_.read_ids(ids, cursor, rows_max);
-  if (complete && all && batch.records.size() == late.size()) soon_ = cursor->created_at_us;
+  const bool all = late.size() < rows_max && batch.records.size() == late.size();
+  if (!all) next_look_ = {};  // the others are behind a narrow look by then
+  if (complete && all) soon_ = cursor->created_at_us;
   return {std::move(batch.records), std::move(batch.unreadable), all};
 }
 
