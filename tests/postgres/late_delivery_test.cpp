@@ -1,6 +1,7 @@
 // late_rows = "deliver": rows that appear behind the cursor, within the lookback, go out late.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "postgres/admin/check/check.hpp"
@@ -113,6 +114,32 @@ TEST_CASE("a transaction that committed before another began goes out first, whe
     REQUIRE(relay.deliver() == Ids{a, b, c});
   }
   CHECK(desk.sound());
+}
+
+TEST_CASE("status and check name the transaction that makes late rows swap") {
+  LateDesk desk;
+  const auto report = [&] { return desk.admin.status(desk.target).at(0).long_transaction; };
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  auto dump = desk.database.connect("dump");
+  dump.run("BEGIN; SELECT now()");
+  CHECK_FALSE(report());
+  REQUIRE(
+      desk.database.becomes_true("SELECT clock_timestamp() - xact_start > interval '5.1 s' FROM "
+                                 "pg_stat_activity WHERE pid = " +
+                                 std::to_string(dump.pid())));
+  REQUIRE(report());
+  CHECK(report()->pid == dump.pid());
+  CHECK(report()->application == "dump");
+  CHECK(report()->age > 5s);
+  const auto findings = postgres::check(desk.database.url(), desk.target);
+  const auto warns = [&](const postgres::Finding& finding) {
+    return finding.severity == postgres::Finding::Severity::warning &&
+           finding.what.find("pid " + std::to_string(dump.pid()) + " (dump") != std::string::npos;
+  };
+  CHECK(std::any_of(findings.begin(), findings.end(), warns));
+  dump.run("COMMIT");
+  CHECK_FALSE(report());
 }
 
 TEST_CASE("status, peek and why tell the late rows that wait, as those that go out first") {

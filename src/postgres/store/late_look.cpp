@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "postgres/reader/fence_reader.hpp"
+#include "postgres/table/long_transaction.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/store.hpp"
 
@@ -15,9 +16,8 @@ using Clock = std::chrono::steady_clock;
 /// A look is followed by none for so many times its length while there are rows to deliver: each
 /// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
 constexpr int duty_cycle = 10;
-/// A transaction that is open for long widens the narrow look. One of this width comes with every
-/// poll, whatever it takes; a wider one only while it is cheap.
-constexpr std::chrono::seconds narrow_width_max{5};
+/// A narrow look comes with every poll, whatever it takes. One that a long transaction makes wide
+/// (narrow_width_max) does so only while it takes no longer than this.
 constexpr milliseconds wide_look_max{1};
 /// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
 constexpr milliseconds stamp_margin{100};

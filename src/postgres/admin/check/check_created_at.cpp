@@ -4,6 +4,8 @@
 #include <span>
 
 #include "postgres/admin/check/check_table.hpp"
+#include "postgres/table/long_transaction.hpp"
+#include "postgres/wire/sql_text.hpp"
 
 namespace seriatim::postgres {
 
@@ -29,6 +31,24 @@ std::string stamp_words(const std::string& expression) {
 
 bool late_rows_are_delivered(const TableCheck& check) {
   return check.target.source.late_rows == OnLateRow::deliver;
+}
+
+void check_long_transaction(TableCheck& check) {
+  const auto open = find_long_transaction(check.connection);
+  if (!open) return;
+  const auto who = open->pid == 0 ? "prepared transaction " + quote_literal(open->gid)
+                                  : "pid " + std::to_string(open->pid) + " (" + open->application +
+                                        ", role " + open->user + ")";
+  check.findings.warn(
+      who + " has a transaction open for " + std::to_string(open->age.count() / 1000) +
+          " s: until it ends, late rows may go out after rows of transactions that began once "
+          "theirs had committed",
+      open->pid == 0 ? "COMMIT PREPARED " + quote_literal(open->gid) +
+                           " or ROLLBACK PREPARED, in "
+                           "its database"
+                     : "let it end; to end it now, which undoes its work: SELECT "
+                       "pg_terminate_backend(" +
+                           std::to_string(open->pid) + ")");
 }
 
 bool check_default(TableCheck& check, const ColumnFacts& column) {
@@ -85,6 +105,7 @@ void check_created_at(TableCheck& check) {
     check.findings.ok("order: (" + column.name + ", id); a row stamped up to " +
                       std::to_string(check.target.source.lookback.count() / 1000) +
                       " s behind the cursor is delivered late, one further behind halts the lane");
+    check_long_transaction(check);
     return;
   }
   // Partitions often differ because they were made before the parent's default was mended; once

@@ -12,6 +12,7 @@
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_look.hpp"
 #include "postgres/store/start_place.hpp"
+#include "postgres/table/long_transaction.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -336,8 +337,13 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   reports.reserve(rows.size());
   try {
     const auto table = resolve_table(connection, target.source);
+    const auto long_transaction = target.source.late_rows == OnLateRow::deliver
+                                      ? find_long_transaction(connection)
+                                      : std::nullopt;
     for (const auto& row : rows) reports.push_back(report_lane(connection, target, table, row));
+    for (auto& report : reports) report.long_transaction = long_transaction;
   } catch (const SourceBroken& broken) {
+    reports.clear();
     for (const auto& row : rows) {
       reports.push_back(report_from(row));
       tell_broken(reports.back(), broken);
