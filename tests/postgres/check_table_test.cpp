@@ -58,7 +58,7 @@ void verify(const Unsound& unsound) {
     unsound.mend(target);
   } else {
     CAPTURE(refusal->mend);
-    REQUIRE_NOTHROW(database.run(first_line(refusal->mend)));
+    REQUIRE_NOTHROW(database.run(first_statement(refusal->mend)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));
@@ -337,7 +337,7 @@ TEST_CASE("names with capitals, dots and quotes are quoted in every statement") 
   target.source.id = "Id";
   target.source.created_at = "\"At\"";
   for (const auto& finding : of(Severity::refusal, check(database.url(), target))) {
-    REQUIRE_NOTHROW(database.run(first_line(finding.mend)));
+    REQUIRE_NOTHROW(database.run(first_statement(finding.mend)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));
