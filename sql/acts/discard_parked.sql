@@ -15,9 +15,16 @@ WITH before AS (
       AND ($10::boolean
            OR p.row_id = $8
            OR ($9::text IS NOT NULL AND p.key_hash = hashtextextended($9, 0) AND p.key = $9))
-    RETURNING p.row_id, p.key, p.attempts, p.detail, p.begun
+    RETURNING p.row_id, p.key, p.attempts, p.detail, p.begun, p.number
+), left_begun AS (  -- the first of the batch that goes out still; rows behind it used no number up
+    SELECT min(a.number) AS number
+    FROM seriatim.aside AS a JOIN before AS b ON a.process_name = b.process_name
+    WHERE a.begun AND (a.key_hash % $11::bigint + $11::bigint) % $11::bigint = b.lane
+      AND a.row_id NOT IN (SELECT row_id FROM gone)
 ), counted AS (
-    SELECT count(*) AS rows, count(*) FILTER (WHERE begun) AS begun FROM gone
+    SELECT count(*) AS rows,
+           count(*) FILTER (WHERE g.begun AND (l.number IS NULL OR g.number < l.number)) AS begun
+    FROM gone AS g CROSS JOIN left_begun AS l
 ), changed AS (
     UPDATE seriatim.cursor AS c
     SET epoch = c.epoch + 1,

@@ -31,7 +31,8 @@ WITH before AS (
     FROM moved AS m
     ON CONFLICT (process_name, row_id) DO UPDATE
     SET state = 'parked', begun = false, late = true, head = true, due_at = NULL,
-        position_at = EXCLUDED.position_at, key = EXCLUDED.key,
+        position_at = EXCLUDED.position_at,
+        key = CASE WHEN a.parked_at IS NULL THEN EXCLUDED.key ELSE a.key END,
         holds_key = CASE WHEN a.parked_at IS NULL THEN EXCLUDED.holds_key ELSE a.holds_key END,
         attempts = a.attempts + EXCLUDED.attempts, detail = EXCLUDED.detail,
         parked_at = coalesce(a.parked_at, EXCLUDED.parked_at)

@@ -14,6 +14,6 @@ LEFT JOIN LATERAL (
 ) AS first ON true
 ORDER BY r.place
 ON CONFLICT (process_name, row_id) DO UPDATE
-SET state = EXCLUDED.state, begun = false, late = true, holds_key = true, parked_at = EXCLUDED.parked_at,
+SET state = CASE WHEN a.head AND EXCLUDED.state = 'queued' THEN 'parked' ELSE EXCLUDED.state END, begun = false, late = true, holds_key = true, parked_at = EXCLUDED.parked_at,
     due_at = EXCLUDED.due_at
 WHERE a.parked_at IS NULL

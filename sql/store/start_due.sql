@@ -1,6 +1,6 @@
 -- The start of a batch that goes out from seriatim.aside. Its rows are begun; those that are not there yet (they
--- were just found) are put there in this order. A row that was parked, and was given a new place since, is no
--- longer parked.
+-- were just found) are put there in this order. A row that was parked, and was given a new place since, is no longer
+-- parked; but one that holds its key does so until queue_rows.sql gives it its turn back.
 -- $10, $11, $12, $13 ids, times, keys, late?  $14 they were parked
 WITH started AS (
     {start}
@@ -13,9 +13,9 @@ WITH started AS (
     ORDER BY r.place
     ON CONFLICT (process_name, row_id) DO UPDATE
     SET state = 'due', begun = true,
+        number = CASE WHEN $14::boolean OR a.holds_key THEN a.number ELSE EXCLUDED.number END,
         parked_at = CASE WHEN $14::boolean THEN a.parked_at END,
-        head = a.head AND $14::boolean,
-        holds_key = a.holds_key AND $14::boolean,
+        head = a.head AND ($14::boolean OR a.holds_key),
         late = CASE WHEN $14::boolean THEN a.late ELSE EXCLUDED.late END
     WHERE NOT a.begun
 )

@@ -102,8 +102,11 @@ class PostgresSession final : public LaneSession {
     forget_rows();
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
+    if (late_look_ && answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch)) {
+      late_look_->forget();
+    }
     if (answer.granted) identity_.compare(answer.cursor.epoch);
-    aside_.load(answer.has_parked);
+    aside_.load(answer.has_parked, answer.cursor.epoch);
     return answer;
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
@@ -115,7 +118,7 @@ class PostgresSession final : public LaneSession {
     if (std::exchange(next_starts_, false)) {
       if (auto round = read_ahead_->take(after, rows_max)) {
         round->started = true;
-        aside_.choose(*round);
+        aside_.choose(*round, false);
         return in_hand(std::move(*round));
       }
     }
@@ -236,16 +239,19 @@ class PostgresSession final : public LaneSession {
     using Begin = Aside::Begin;
     const bool begins = may_begin && !std::exchange(due_went_out_, false);
     auto round = aside_.due(after, rows_max, begins ? Begin::caught_up : Begin::none);
-    if (nothing_in(round)) {
+    bool from_aside = !nothing_in(round);
+    if (!round.redriven) round = up_to_barrier(std::move(round));
+    if (!from_aside) {
       round = waiting(after, rows_max);
       if (nothing_in(round) && !barrier_) {
         const auto begin = may_begin ? Begin::caught_up : Begin::none;
         auto due = aside_.due(after, rows_max, round.fenced ? begin : Begin::idle);
-        if (!nothing_in(due)) round = std::move(due);
+        from_aside = !nothing_in(due);
+        if (from_aside) round = std::move(due);
       }
     }
     due_went_out_ = round.redriven;
-    aside_.choose(round);
+    aside_.choose(round, from_aside);
     if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
     return round;
   }
@@ -261,7 +267,7 @@ class PostgresSession final : public LaneSession {
   /// Where nothing but the cursor row changes with it.
   [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Advance& advance,
                                                                  std::size_t records_left) const {
-    if (late_look_ || aside_.redriving() || lent_.ever_used()) return std::nullopt;
+    if (late_look_ || aside_.batch() || lent_.ever_used()) return std::nullopt;
     CursorRepository::Move move{.from = advance.from,
                                 .to = advance.done.back(),
                                 .ids = {},
@@ -284,6 +290,7 @@ class PostgresSession final : public LaneSession {
                                 .ids = {},
                                 .open_ids = {},
                                 .queued = advance.queued.size(),
+                                .from_aside = aside_.batch().has_value(),
                                 .redriven = aside_.redriving(),
                                 .next_started = advance.next_started};
     std::vector<Position> late;
@@ -360,6 +367,11 @@ class PostgresSession final : public LaneSession {
   static void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
     if (late.records.empty() && !late.unreadable) return;
     const bool others_wait = !late.all || late.unreadable;
+    // A row that was moved in between may be among both.
+    std::erase_if(round.records, [&](const Record& record) {
+      return std::any_of(late.records.begin(), late.records.end(),
+                         [&](const Record& other) { return other.id() == record.id(); });
+    });
     const auto room = others_wait ? 0 : rows_max - late.records.size();
     if (room < round.records.size()) {
       round.records.resize(room);
@@ -401,6 +413,7 @@ class PostgresSession final : public LaneSession {
   bool quiet_ = false;    ///< the last poll saw nothing
   bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
+  std::uint64_t epoch_ = 0;  ///< at the last claim
   std::optional<Position> polled_after_;
   std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;

@@ -242,6 +242,57 @@ TEST_CASE("planned late rows come first again, in their order, and a deleted one
   CHECK(desk.sound());
 }
 
+TEST_CASE("a batch that was begun goes out once, though late rows are not delivered any more") {
+  LateDesk desk;
+  std::string rows = "50";
+  SUBCASE("late rows of a batch") {
+    auto relay = desk.relay();
+    REQUIRE(relay.claim());
+    REQUIRE(relay.deliver().size() == 3);
+    desk.insert_at(50, "1 min");
+    REQUIRE(ids_of(relay.poll()) == Ids{"50"});
+    REQUIRE(relay.session->start(relay.cursor.epoch));
+  }
+  SUBCASE("a plan that an older version left behind") {
+    rows = "2";
+    auto relay = desk.relay();
+    REQUIRE(relay.claim());
+    REQUIRE(relay.deliver().size() == 3);
+    desk.database.run(
+        "INSERT INTO seriatim.aside (process_name, row_id, lane, state, begun) VALUES ('process', "
+        "'2', 0, 'due', true)");
+  }
+  desk.target.source.late_rows = OnLateRow::halt;
+  auto relay = desk.relay();
+  REQUIRE(
+      desk.database.becomes_true("SELECT holder IS NULL OR holder = 'relay' FROM seriatim.lanes"));
+  REQUIRE(relay.claim());
+  CHECK(relay.deliver() == Ids{rows});
+  CHECK(desk.cursor("position_id") == "3");
+  CHECK(relay.poll().records.empty());
+  CHECK(desk.planned().empty());
+}
+
+TEST_CASE("a holder that was replaced leaves alone what its successor has begun") {
+  LateDesk desk;
+  auto old = desk.relay("old");
+  REQUIRE(old.claim());
+  REQUIRE(old.deliver().size() == 3);
+  desk.database.run("UPDATE seriatim.cursor SET lease_until = now() - interval '1 s'");
+  auto next = desk.relay("next");
+  REQUIRE(next.claim());
+  desk.insert(2);
+  REQUIRE(next.deliver() == Ids{"4", "5"});
+  desk.database.run(  // late for `next`, ahead of the cursor that `old` knows
+      "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, "
+      "created_at "
+      "- interval '1 us', '{}' FROM bookings WHERE id = 4");
+  REQUIRE(ids_of(next.poll()) == Ids{"50"});
+  REQUIRE(next.session->start(next.cursor.epoch));
+  (void)old.poll();
+  CHECK(desk.planned() == "50");
+}
+
 TEST_CASE("a late row that was begun and is gone is journalled") {
   LateDesk desk;
   auto relay = desk.relay();

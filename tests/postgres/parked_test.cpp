@@ -233,6 +233,72 @@ TEST_SUITE("parked rows") {
     CHECK(batches == std::vector<Ids>{{"1", "2"}, {"7", "8"}, {"3", "4"}, {"9"}, {"5", "6"}});
   }
 
+  TEST_CASE("a discarded row of a batch that was begun leaves the rows before it their numbers") {
+    Shop shop;
+    shop.book({"a", "b", "c"});
+    shop.refused = {"1", "2", "3"};
+    shop.drain();
+    shop.refused.clear();
+    shop.admin.redrive(shop.target, {}, bob);
+    auto lane = shop.relay();
+    REQUIRE(lane.claim());
+    REQUIRE(ids_of(lane.poll()) == Ids{"1", "2", "3"});
+    REQUIRE(lane.session->start(lane.cursor.epoch));  // 1 may be handed over as 4
+    REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
+    REQUIRE(lane.session->note_retry(lane.cursor.epoch, {"1", "503"}, milliseconds{0}));
+    lane.session.reset();
+    SUBCASE("the last one") {
+      shop.admin.discard(shop.target, {"3", std::nullopt}, bob);
+      CHECK(shop.drain() == Ids{"1", "2"});
+      CHECK(numbers(shop.calls) == std::vector<std::uint64_t>{4, 5});
+    }
+    SUBCASE("the first one, whose number a receiver may have seen") {
+      shop.admin.discard(shop.target, {"1", std::nullopt}, bob);
+      CHECK(shop.drain() == Ids{"2", "3"});
+      CHECK(numbers(shop.calls) == std::vector<std::uint64_t>{5, 6});
+    }
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("if late rows are delivered, a parked row given a new place still holds its key") {
+    Shop shop;
+    shop.target.source.late_rows = OnLateRow::deliver;
+    shop.target.source.insert_latency = milliseconds{0};
+    shop.book({"a", "a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.database.run("UPDATE bookings SET created_at = clock_timestamp() WHERE id = 1");
+    shop.book({"b"});
+    CHECK(shop.drain() == Ids{"3"});
+    CHECK(shop.admin.parked_count(shop.target).heads == 1);
+    shop.book({"a"});
+    CHECK(shop.drain().empty());
+    CHECK(shop.parked() == Ids{"1", "2", "4"});
+    shop.refused.clear();
+    shop.admin.redrive(shop.target, {}, bob);
+    CHECK(shop.drain() == Ids{"1", "2", "4"});
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("a batch that was begun keeps its order, though a dead letter got a new place in it") {
+    Shop shop(OnPoison::dead_letter);
+    shop.target.source.late_rows = OnLateRow::deliver;
+    shop.target.source.insert_latency = milliseconds{0};
+    shop.book({"a"});
+    shop.refused = {"1"};
+    shop.drain();
+    shop.refused.clear();
+    shop.book({"b"});
+    shop.database.run("UPDATE bookings SET created_at = clock_timestamp() WHERE id = 1");
+    shop.book({"c"});
+    auto lane = shop.relay();
+    REQUIRE(lane.claim());
+    REQUIRE(ids_of(lane.poll()) == Ids{"2", "1", "3"});
+    REQUIRE(lane.session->start(lane.cursor.epoch));
+    lane.session.reset();
+    CHECK(shop.drain() == Ids{"2", "1", "3"});
+  }
+
   TEST_CASE("a redriven row whose process ended in its call comes first again, under its number") {
     Shop shop;
     shop.book({"a", "a"});

@@ -128,8 +128,15 @@ struct Recuts : Keyed {
 }  // namespace
 
 TEST_CASE("lanes are cut anew under load: each key in order, each row once, no number twice") {
-  for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+  struct Way {
+    OrderBy order;
+    OnLateRow late_rows;
+  };
+  for (const auto& [order, late_rows] :
+       {Way{OrderBy::created_at, OnLateRow::halt}, Way{OrderBy::id, OnLateRow::halt},
+        Way{OrderBy::created_at, OnLateRow::deliver}}) {
     Keyed desk(order);
+    desk.target.source.late_rows = late_rows;
     DeliveryLog log;
     std::map<unsigned, std::unique_ptr<InProcessRelay>> relays;
     for (const unsigned lanes : {2U, 5U, 1U, 3U}) relays[lanes] = nullptr;

@@ -28,8 +28,11 @@ Aside::Aside(Connection& connection, const Table& table, const SourceConfig& con
       reader_(connection, table, config, lane),
       keeps_all_(config.late_rows == OnLateRow::deliver) {}
 
-void Aside::load(bool any) {
+void Aside::load(bool any, std::uint64_t epoch) {
+  epoch_ = epoch;
   any_ = any;
+  none_due_ = false;
+  begun_.clear();
   keys_.clear();
   if (!any) return;
   for (const auto& row : connection_.run(sql::store::parked_keys, {lane_.process})) {
@@ -41,13 +44,17 @@ void Aside::load(bool any) {
 std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
   const auto rows = connection_.run(
       sql::store::due_rows, {lane_.process, std::to_string(lane_.lane), std::to_string(lane_.lanes),
-                             std::to_string(rows_max)});
+                             std::to_string(rows_max), truth(may_have_due())});
   if (rows.empty()) return {};
   version_ = rows[0]["version"].as<std::string>();
   const bool none_open =
       rows[0]["handed_to"].as<std::uint64_t>() <= rows[0]["sequence"].as<std::uint64_t>();
   const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && none_open);
   std::vector<Due> due;
+  if (rows[0]["row_id"].is_null()) {
+    none_due_ = true;
+    begun_.clear();
+  }
   for (const auto& row : rows) {
     if (row["row_id"].is_null()) break;
     Due next{
@@ -64,12 +71,14 @@ std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
 
 Round Aside::due(const std::optional<Position>& cursor, unsigned rows_max, Begin begin) {
   batch_.reset();
+  lost_ = false;
   if (!any_ && !keeps_all_) return {};
   while (true) {
     const auto due = read_due(rows_max, begin);
     if (due.empty()) return {};
     auto round = round_of(due, cursor, rows_max);
-    if (!round.records.empty() || round.unreadable) return round;
+    const bool left_out = round.records.empty() && !round.unreadable;
+    if (!left_out || lost_) return round;
   }
 }
 
@@ -107,26 +116,34 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
   return round;
 }
 
+/// Not if the cursor's row changed since the rows were read: another holder may have begun them.
 void Aside::leave_out(const Due& row, const std::optional<Round::Unreadable>& unreadable) {
+  const auto lane = std::to_string(lane_.lane);
+  const auto epoch = std::to_string(epoch_);
   if (!row.redriven) {
-    connection_.run(sql::store::forget_due, {lane_.process, std::to_string(lane_.lane), row.id});
+    lost_ = connection_.run(sql::store::forget_due, {lane_.process, lane, version_, row.id, epoch})
+                .empty();
     return;
   }
   const auto why = unreadable ? unreadable->detail
                               : "cannot be handed over again: it is no longer in the table, or "
                                 "`where` leaves it out now";
-  connection_.run(sql::store::put_back_parked,
-                  {lane_.process, row.id, storable_text(why, Outcome::reason_bytes_max)});
+  lost_ =
+      connection_
+          .run(sql::store::put_back_parked, {lane_.process, lane, version_, row.id,
+                                             storable_text(why, Outcome::reason_bytes_max), epoch})
+          .empty();
 }
 
-void Aside::choose(const Round& round) {
+void Aside::choose(const Round& round, bool from_aside) {
   late_.clear();
   batch_.reset();
-  if (!round.redriven && !keeps_all_) return;
+  if (!from_aside && !keeps_all_) return;
   batch_ = DueBatch{version_, round.redriven, {}};
   for (const auto& record : round.records) {
     batch_->rows.push_back({record.position, record.key, record.late});
     if (record.late) late_.insert(record.id());
+    begun_.insert(record.id());
   }
 }
 
@@ -147,6 +164,7 @@ void Aside::queue(const std::vector<QueuedRow>& rows) {
 
 void Aside::take(const std::vector<std::string>& ids) {
   if (!batch_ || ids.empty()) return;
+  for (const auto& id : ids) begun_.erase(id);
   for (const auto& row :
        connection_.run(sql::store::take_aside, {lane_.process, array_text(ids)})) {
     if (!row["queue_goes_on"].as<bool>()) keys_.erase(text_of(row["key"]));

@@ -32,14 +32,15 @@ struct DueBatch {
 /// If late rows are delivered, every batch goes out from there: rows may appear between the cursor
 /// and a row that was begun, and after a crash the same rows must go out under the same numbers.
 ///
-/// Only the holder changes what is aside of its lane, and every act of an operator raises the
-/// lane's epoch; so what `load` read at the last claim, and was changed here since, is what holds.
+/// Only the holder of a lane and acts of operators change what is aside of it, and both change the
+/// cursor's row in the same transaction, an act also its epoch. So what `load` read at the last
+/// claim, and was changed here since, is what holds.
 class Aside {
  public:
   Aside(Connection& connection, const Table& table, const SourceConfig& config, const LaneId& lane);
 
-  /// At a claim. `any`: there are rows of the process.
-  void load(bool any);
+  /// At a claim, which was granted at `epoch`. `any`: there are rows of the process.
+  void load(bool any, std::uint64_t epoch);
   /// Rows are parked, or queue.
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] const core::ParkedKeys& keys() const { return keys_; }
@@ -53,8 +54,8 @@ class Aside {
   /// The next due rows, in their order; nothing if there are none. A parked row that cannot be read
   /// is parked again.
   Round due(const std::optional<Position>& cursor, unsigned rows_max, Begin begin);
-  /// The round that goes out, whoever found it; before rows of it queue.
-  void choose(const Round& round);
+  /// The round that goes out, before rows of it queue; `from_aside`: `due` gave it.
+  void choose(const Round& round, bool from_aside);
   /// For the start of that round; nothing if it does not go out from seriatim.aside.
   [[nodiscard]] const std::optional<DueBatch>& batch() const { return batch_; }
   [[nodiscard]] bool redriving() const { return batch_ && batch_->redriven; }
@@ -77,6 +78,7 @@ class Aside {
     bool redriven = false;
     std::optional<bool> late;
   };
+  [[nodiscard]] bool may_have_due() const { return any_ || !none_due_ || !begun_.empty(); }
   std::vector<Due> read_due(unsigned rows_max, Begin begin);
   Round round_of(const std::vector<Due>& due, const std::optional<Position>& cursor,
                  unsigned rows_max);
@@ -87,8 +89,12 @@ class Aside {
   RowReader reader_;
   bool keeps_all_;  ///< late rows are delivered
   bool any_ = false;
+  bool none_due_ = false;        ///< seen since the claim, but for those of `begun_`
+  std::set<std::string> begun_;  ///< put there since, and not handed over yet
   core::ParkedKeys keys_;
+  std::uint64_t epoch_ = 0;
   std::string version_;
+  bool lost_ = false;  ///< another holder changed what is aside
   std::optional<DueBatch> batch_;
   std::set<std::string> late_;
 };

@@ -225,7 +225,7 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
 
 /// Nothing beside the cursor row changes, and a prepared statement can do it.
 bool CursorRepository::is_plain(const Move& move) const {
-  const bool from_aside = all_aside_ || move.redriven;
+  const bool from_aside = all_aside_ || move.from_aside;
   const bool asks_more = core::mutant(core::Mutant::no_epoch);  // expected()
   return !from_aside && mark_rows_.empty() && connection_.direct() && !asks_more;
 }
@@ -316,7 +316,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
   auto params = advance_params(epoch, move);
   const bool with_lock = move.goes_on && is_plain(move);
   const bool surely = move.starts_next || (with_lock && move.with_others);
-  core::ensure(!surely || !(all_aside_ || move.redriven),
+  core::ensure(!surely || !(all_aside_ || move.from_aside),
                "no batch from seriatim.aside starts with a commit");
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
   if (with_lock) {

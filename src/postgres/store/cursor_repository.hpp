@@ -53,6 +53,7 @@ class CursorRepository {
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
     std::optional<Mark> newest;         ///< of these, the newest created_at
     std::size_t queued = 0;             ///< of these, how many are set aside
+    bool from_aside = false;            ///< they went out from seriatim.aside
     bool redriven = false;              ///< they were parked, so the ledger has them already
     bool next_started = false;
     std::size_t next_rows = 0;  ///< … in a call that may take so many

@@ -32,11 +32,13 @@ bool is_wide(Mark from, const Position& cursor) {
 /// its ids were given up, cannot be told from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
                             milliseconds lookback, const std::optional<Mark>& not_before) {
-  const auto row =
+  const auto rows =
       connection.run(sql::store::delivery_window,
                      {lane.process, std::to_string(lane.lane), timestamp_text(cursor.created_at_us),
                       std::to_string(lookback.count()),
-                      not_before ? std::optional(timestamp_text(*not_before)) : std::nullopt})[0];
+                      not_before ? std::optional(timestamp_text(*not_before)) : std::nullopt});
+  if (rows.empty()) throw SessionLost("the cursor row is gone");
+  const auto row = rows[0];
   LateWindow window;
   window.looked_at = row["looked_us"].as<Mark>();
   window.start = row["start_us"].as<Mark>();

@@ -36,6 +36,12 @@ class LateLook {
   LateLook(Connection& connection, const Table& table, const SourceConfig& config,
            const LaneId& lane);
 
+  /// Another holder, or an operator, may have moved the cursor.
+  void forget() {
+    looked_at_ = soon_ = bound_ = std::nullopt;
+    found_ = false;
+    next_look_ = {};
+  }
   /// A poll begins: what the one before it found may not have been put aside.
   void begin() { soon_.reset(); }
   struct Late {
