@@ -162,8 +162,9 @@ class Reporter {
     if (report.lag_records) *report.lag_records += late.size();
     report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
                               age_of({late[0].id, late[0].created_at_us}));
-    const auto due = connection_.run(sql::store::due_rows, {lane.process, std::to_string(lane.lane),
-                                                            std::to_string(lane.lanes), "1"});
+    const auto due = connection_.run(
+        sql::store::due_rows,
+        {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes), "1", "true"});
     const bool begun = !due.empty() && !due[0]["begun"].is_null() && due[0]["begun"].as<bool>();
     report.next_id = begun ? due[0]["row_id"].as<std::string>() : late[0].id;
   }
