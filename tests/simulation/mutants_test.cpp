@@ -122,6 +122,14 @@ void late_rows_in_small_batches(Setup& setup) {
   setup.config.commit_every = 1;
 }
 
+/// … and are tried again and again, while the auditor looks.
+void late_rows_tried_again(Setup& setup) {
+  late_rows_delivered(setup);
+  setup.lookback = 100 * millisecond;
+  setup.astray_max = 100 * millisecond;
+  setup.retry_later = 0.5;
+}
+
 /// Operators take the cursor back, again and again.
 void late_rows_delivered_again(Setup& setup) {
   late_rows_delivered(setup);
@@ -273,6 +281,10 @@ TEST_SUITE("mutants of the audit and of operators' acts") {
   }
   TEST_CASE("an auditor that does not compare under the lock halts for a row delivered meanwhile") {
     must_be_caught({.sabotage = Sabotage::audit_not_compared}, Profile::meddling, 2'000, "P9");
+  }
+  TEST_CASE("an auditor that takes rows which are aside, and go out, for late halts for them") {
+    must_be_caught({.sabotage = Sabotage::aside_taken_for_late}, Profile::meddling, 2'000, "P9",
+                   late_rows_tried_again);
   }
   TEST_CASE("ids noted after the cursor's commit, not with it, are taken for late") {
     must_be_caught({.sabotage = Sabotage::ledger_after_commit}, Profile::meddling, 500, "P9");
