@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "postgres/desk.hpp"
+#include "postgres/least_role.hpp"
 #include "postgres/test_auditor.hpp"
 #include "support/in_process_relay.hpp"
 
@@ -17,6 +18,10 @@ namespace {
 constexpr const char* late_row =
     "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, created_at, "
     "'{}' FROM bookings WHERE id = 1";
+
+const std::string waits_for_row =
+    "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/process/audit' "
+    "AND cardinality(pg_blocking_pids(pid)) > 0";
 
 /// Rows 1 to 3 are delivered, row 50 is late, and a call holds the cursor row.
 struct InCall : Desk {
@@ -31,9 +36,7 @@ struct InCall : Desk {
   void look(Meanwhile&& meanwhile) {
     TestAuditor auditor(database, target.source);
     std::jthread looking([&] { auditor.session->look(); });
-    const bool waits = database.becomes_true(
-        "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = "
-        "'seriatim/process/audit' AND cardinality(pg_blocking_pids(pid)) > 0");
+    const bool waits = database.becomes_true(waits_for_row);
     meanwhile();
     call.run("COMMIT");
     looking.join();
@@ -85,6 +88,42 @@ TEST_CASE("what is found and gone, or delivered, before the row is locked halts 
         [&] { desk.call.run("UPDATE seriatim.cursor SET epoch = epoch + 1, holder = 'another'"); });
   }
   CHECK_FALSE(halted(desk.database));
+}
+
+TEST_CASE("what is found is compared under the lock, whatever else the server refuses to tell") {
+  Desk desk;
+  desk.database.run(R"(
+      CREATE FUNCTION gate() RETURNS boolean LANGUAGE plpgsql AS $$
+      BEGIN
+          PERFORM pg_advisory_xact_lock_shared(7);
+          RETURN true;
+      END $$)");
+  const LeastRole role(desk.database, "bookings");
+  desk.database.run("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
+  {
+    desk.target.source.where = "gate()";
+    TestLane lane(role.url(), desk.target.source);
+    REQUIRE(lane.claim());
+    REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
+    desk.database.run(late_row);
+    auto call = desk.database.connect("call");
+    call.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
+    TestAuditor auditor(role.url(), desk.target.source);
+    std::jthread looking([&] { auditor.session->look(); });
+    const bool waits = desk.database.becomes_true(waits_for_row);
+    desk.database.run("SELECT pg_advisory_lock(7)");
+    call.run("COMMIT");
+    // An own transaction id is what the lock on the row takes.
+    const bool compares = desk.database.becomes_true(
+        "SELECT count(*) = 1 FROM pg_locks AS w JOIN pg_locks AS x USING (pid) WHERE w.locktype = "
+        "'advisory' AND NOT w.granted AND x.locktype = 'transactionid' AND x.granted");
+    desk.database.run("SELECT pg_advisory_unlock(7)");
+    looking.join();
+    REQUIRE(waits);
+    CHECK(compares);
+    CHECK(halted(desk.database));
+  }
+  desk.database.run("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC");
 }
 
 TEST_CASE("a call longer than the lock is waited for is looked at again") {

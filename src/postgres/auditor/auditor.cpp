@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/crash_point.hpp"
+#include "core/ensure.hpp"
 #include "postgres/auditor/audit_pass.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/wake_up.hpp"
@@ -17,6 +18,7 @@
 #include "seriatim/outcome.hpp"
 #include "sql/auditor.hpp"
 #include "sql/store.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -205,11 +207,14 @@ class PostgresAuditor final : public AuditorSession {
   }
 
   /// What is found may have been delivered since, or be wrong because the table is another one now.
-  /// So the cursor row is locked first, and everything compared under the lock.
+  /// So the cursor row is locked first, and everything compared under the lock. What the server may
+  /// refuse is asked before: a refusal would end the transaction, and the lock with it.
   void halt(Lane& lane) {
     core::crash_point("before audit halt");
+    const auto identity = read_identity(connection_, table_, source_);
     const auto locked = lock_in_turn(connection_, process_, lane.id.lane);
-    if (const auto found = judge_locked(lane, locked)) {
+    if (const auto found = judge_locked(lane, locked, identity)) {
+      core::ensure(connection_.in_transaction(), "the auditor halts under the lock it compared in");
       const auto halted =
           connection_.run(sql::store::halt_lane,
                           {process_, std::to_string(lane.id.lane), lane.epoch,
@@ -225,17 +230,18 @@ class PostgresAuditor final : public AuditorSession {
     connection_.rollback();
   }
 
-  std::optional<AuditFinding> judge_locked(Lane& lane, const std::vector<LaneRow>& locked) {
+  std::optional<AuditFinding> judge_locked(Lane& lane, const std::vector<LaneRow>& locked,
+                                           const std::string& identity) {
     if (locked.size() != 1 || std::to_string(locked[0].cursor.epoch) != lane.epoch) return {};
     const auto& cursor = locked[0].cursor;
     if (cursor.state != Cursor::State::running && cursor.state != Cursor::State::retrying)
       return {};
     if (!cursor.position) return {};
-    const auto identity = read_identity(connection_, table_, source_);
     if (!read_identity_changes(connection_, process_, identity, lane.id.lane).empty()) return {};
     lane.place.cursor = *cursor.position;
     auto found = lane.pass.look_again(lane.place);
-    if (!found || found->reason == HaltReason::cursor_ahead) return found;
+    if (!found || !is_same_table()) return {};
+    if (found->reason == HaltReason::cursor_ahead) return found;
     try {  // then it is not the row that is late
       PollSource(connection_, table_, source_, lane.id).refuse_cursor_ahead(lane.place.cursor);
     } catch (const SourceBroken& broken) {
@@ -243,6 +249,12 @@ class PostgresAuditor final : public AuditorSession {
       return AuditFinding{HaltReason::cursor_ahead, {}, broken.what()};
     }
     return found;
+  }
+
+  /// Its name may be another's since this session began, or since the identity was read.
+  bool is_same_table() {
+    const auto now = connection_.run(sql::table::table_identity, {table_.name});
+    return !now.empty() && now[0]["oid"].as<std::string>() == table_.oid;
   }
 
   /// A lane that is halted or paused has no pass that could be overdue.
