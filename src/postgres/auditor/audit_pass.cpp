@@ -16,7 +16,7 @@ constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
 constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
-constexpr unsigned sealed_at_once = 256;            ///< buckets at the end of a walk …
+constexpr unsigned sealed_at_once = 256;            ///< buckets in one step …
 /// … and rows: to hash the ids of so many ranges takes 10 to 20 ms.
 constexpr std::uint64_t sealed_rows_at_once = 65'536;
 
@@ -84,22 +84,24 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   if (complete_) return std::nullopt;
   if (walk_ == 0 && walked_ < 0) {
     prompted_ = false;
+    looked_at_ = -1;
     read_former_lanes();
   }
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
     walked_ = range->last;
+    if (walk_ == 0) looked_at_ = walked_;
     const auto check = [this, range, walk = walk_](const Place& now) {
       return late_in(walk == 0 ? late_rows_ : former_[walk - 1], *range, now);
     };
     return made(check, place);
   }
   walked_ = -1;
+  if (walk_ == 0) looked_at_ = INT64_MAX;
   if (walk_++ < former_.size()) return std::nullopt;
   walk_ = 0;
   complete_ = !prompted_;
   walks_ += 1;
-  seal(place.window_start);
   return std::nullopt;
 }
 
@@ -188,13 +190,17 @@ std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Posit
 }
 
 /// Inside the window ids are needed, whatever their number.
-void AuditPass::seal(const std::optional<Mark>& window_start) {
-  connection_.run(sql::auditor::seal_buckets,
-                  {lane_.process, std::to_string(lane_.lane),
-                   std::to_string(config_.audit_window.count()), std::to_string(ids_max),
-                   window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
-                   std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
-                   std::to_string(sealed_rows_at_once)});
+bool AuditPass::seal(const Place& place) {
+  if (looked_at_ < 0) return false;
+  const auto& window_start = place.window_start;
+  const auto sealed =
+      connection_.run(sql::auditor::seal_buckets,
+                      {lane_.process, std::to_string(lane_.lane),
+                       std::to_string(config_.audit_window.count()), std::to_string(ids_max),
+                       window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
+                       std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
+                       std::to_string(sealed_rows_at_once), std::to_string(looked_at_)});
+  return sealed[0][0].as<std::uint64_t>() > 0;
 }
 
 }  // namespace seriatim::postgres
