@@ -14,8 +14,9 @@ DECLARE
 BEGIN
     FOR right_of IN
         SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role, a.privilege_type AS name
-        FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a
-        WHERE c.oid = 'seriatim.instance'::regclass AND a.grantee <> c.relowner
+        FROM pg_class AS c CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) AS a
+        WHERE c.oid = 'seriatim.instance'::regclass
+          AND a.grantee <> (SELECT o.relowner FROM pg_class AS o WHERE o.oid = 'seriatim.audited'::regclass)
     LOOP
         EXECUTE format('GRANT %s ON seriatim.audited TO %s', right_of.name, right_of.role);
     END LOOP;

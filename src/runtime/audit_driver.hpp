@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
@@ -28,8 +29,6 @@ class AuditDriver {
   };
   explicit AuditDriver(Parts parts) : parts_(std::move(parts)), random_(std::random_device{}()) {}
 
-  /// Before a drain: a row that is late already halts its lane before anything is delivered.
-  void look_through(const std::stop_token& stop);
   void run(const std::stop_token& stop);
   void wake() { waker_.wake(); }
 
@@ -37,12 +36,15 @@ class AuditDriver {
   bool open();
   [[nodiscard]] bool lanes_are_served() const;
   std::chrono::steady_clock::time_point failed(const std::string& why);
+  void tell_if_unserved_for_long();
+  void tell(const std::string& why) noexcept;
 
   Parts parts_;
   Waker waker_;
   std::unique_ptr<AuditorSession> session_;
   std::mt19937_64 random_;
-  unsigned failures_ = 0;
+  unsigned failures_ = 0;  ///< in a row; the first was told
+  std::optional<std::chrono::steady_clock::time_point> unserved_since_;  ///< a lane lacks its own
 };
 
 }  // namespace seriatim::runtime

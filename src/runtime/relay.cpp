@@ -100,11 +100,15 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
   const auto guarded = process.event_types.empty()
                            ? handler
                            : runtime::only_known_types(process.event_types, handler);
+  std::shared_ptr<runtime::DrainAudit> drain_audit;
+  if (impl_->options.drain) {
+    drain_audit = std::make_shared<runtime::DrainAudit>(
+        runtime::DrainAudit::Parts{process, impl_->holder, source, impl_->observers});
+  }
   std::vector<runtime::LaneDriver*> lanes;
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
-    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
-        runtime::LaneDriver::Parts{process, lane, impl_->options.drain, impl_->holder, source,
-                                   guarded(lane), impl_->observers}));
+    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(runtime::LaneDriver::Parts{
+        process, lane, drain_audit, impl_->holder, source, guarded(lane), impl_->observers}));
     lanes.push_back(impl_->lanes.back().get());
   }
   impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(
@@ -132,9 +136,6 @@ std::vector<LaneStatus> Relay::run(std::stop_token stop) {
     for (const auto& share : shares) share->wake();
     end_audits();
   });
-  if (options.drain) {
-    for (const auto& audit : audits) audit->look_through(stop);
-  }
   std::vector<std::jthread> auditors;
   for (const auto& audit : audits) {
     auditors.emplace_back([&] { audit->run(audits_end.get_token()); });

@@ -303,3 +303,35 @@ TEST_CASE("no more ids are kept than the limit, however young they are") {
   CHECK(desk.database.value("SELECT min(number) >= 150 FROM seriatim.ledger WHERE ids IS NOT "
                             "NULL") == "t");
 }
+
+TEST_CASE("old buckets are sealed turn by turn, behind the walk and not only at its end") {
+  Desk desk(OrderBy::id);
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run(
+      "INSERT INTO seriatim.ledger (process_name, lane, lanes, number, from_at, from_id, to_at, "
+      "to_id, rows, ids, ranges, newest_at, closed_at) SELECT 'process', 0, 1, n + 1000, now(), "
+      "n::text, now(), (n + 1000)::text, 1000, '{}', int8multirange(int8range(n + 1, n + 1001)), "
+      "now(), now() - interval '2 days' FROM generate_series(3, 1500000, 1000) AS n; "
+      "ANALYZE seriatim.ledger");
+  desk.database.run(
+      "ALTER TABLE seriatim.cursor DISABLE TRIGGER USER; "
+      "UPDATE seriatim.cursor SET (position_id, bucket_id, sequence, handed_to, position_at, "
+      "bucket_at, bucket_ids, bucket_ranges) = (SELECT to_id, to_id, number, number, now(), now(), "
+      "'{}'::text[], '{}'::int8multirange FROM seriatim.ledger ORDER BY number DESC LIMIT 1)");
+  TestAuditor auditor(desk.database, desk.target.source);
+  const auto unsealed = [&] {
+    return std::stoul(
+        desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NOT NULL"));
+  };
+  for (auto before = unsealed(), turn = 0UL; turn < 3; ++turn) {
+    auditor.session->look();
+    const auto left = unsealed();
+    CHECK(left < before);
+    CHECK(left > 0);
+    before = left;
+  }
+  CHECK(desk.database.value("SELECT count(*) FROM seriatim.audited") == "0");
+  CHECK_FALSE(halted(desk.database));
+}

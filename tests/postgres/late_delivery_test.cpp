@@ -80,6 +80,30 @@ TEST_CASE("a late row behind the lookback halts, one within goes out") {
   CHECK(found->row_id == "60");
 }
 
+TEST_CASE("a row that goes out late, and is tried again, is not late for the auditor") {
+  LateDesk desk;
+  desk.target.source.lookback = 60s;
+  desk.database.run(
+      "UPDATE bookings SET created_at = now() - interval '10 min' + id * interval '1 s'");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  desk.insert(1);  // with it the cursor leaps
+  REQUIRE(relay.deliver() == Ids{"4"});
+  desk.insert_at(50, "10 min 30 s");
+  REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
+  REQUIRE(relay.session->start(relay.cursor.epoch));  // the last look is at the cursor now
+  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(relay.session->note_retry(relay.cursor.epoch, {"50", "receiver said 503"}, 0s));
+  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+
+  desk.insert_at(51, "10 min 30 s");  // one that nobody knows is still found
+  const auto found = looked_through(desk.database, desk.target.source);
+  REQUIRE(found);
+  CHECK(found->row_id == "51");
+  CHECK(contains(found->detail, "1 row appeared"));
+}
+
 TEST_CASE("a transaction that began before rows delivered since is not lost") {
   LateDesk desk;
   auto relay = desk.relay();

@@ -125,6 +125,24 @@ TEST_CASE("an upgrade keeps rows that are parked, queue, go out again or were be
   CHECK_FALSE(may("desk", "UPDATE", "aside"));
 }
 
+TEST_CASE("an upgrade gives the rights on a new table to the owner of the old one too") {
+  const auto url = schema_of_version(13, "migrate_owner");
+  SqlSession session(url);
+  session.run(
+      "CREATE ROLE instance_owner; ALTER TABLE seriatim.instance OWNER TO instance_owner;"
+      "CREATE ROLE instance_user; GRANT SELECT ON seriatim.instance TO instance_user");
+  postgres::migrate(url);
+  const auto may = [&](const std::string& role, const std::string& right) {
+    return session.value("SELECT has_table_privilege('" + role + "', 'seriatim.audited', '" +
+                         right + "')");
+  };
+  for (const char* right : {"SELECT", "INSERT", "UPDATE"}) {
+    CHECK(may("instance_owner", right) == "t");
+  }
+  CHECK(may("instance_user", "SELECT") == "t");
+  CHECK(may("instance_user", "INSERT") == "f");
+}
+
 TEST_CASE("updated_at of a cursor row follows every change") {
   TestDatabase database;
   database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('p', 0, 1)");

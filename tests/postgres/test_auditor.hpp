@@ -39,10 +39,13 @@ struct TestAuditor {
   std::unique_ptr<AuditorSession> session;
 
   explicit TestAuditor(TestDatabase& database, const SourceConfig& source,
-                       const std::string& holder = "relay") {
+                       const std::string& holder = "relay")
+      : TestAuditor(database.url(), source, holder) {}
+  TestAuditor(const std::string& url, const SourceConfig& source,
+              const std::string& holder = "relay") {
     ProcessConfig config;
     config.name = "process";
-    session = postgres_source(database.url(), source)->open_auditor(config, holder, waker);
+    session = postgres_source(url, source)->open_auditor(config, holder, waker);
   }
 
   /// Looks in turns until a lane is halted, or `enough`.

@@ -43,10 +43,15 @@ void Auditor::walk() {
 
 void Auditor::look_behind(const NotedRange& range, const Step& then) {
   at_server(stage_.random.between(40, 300), [this, range, then] {
-    const auto late = server_.cursors().late_rows(range, 1);
+    const auto late = late_rows(range);
     if (late.empty()) return then();
     halt(range, late.front().id);
   });
+}
+
+std::vector<Table::Row> Auditor::late_rows(const NotedRange& range) const {
+  const bool aside_too = stage_.sabotaged(Sabotage::aside_taken_for_late);
+  return server_.cursors().late_rows(range, 1, aside_too);
 }
 
 /// Waits until no call is in flight, then compares in the transaction that has the lock.
@@ -59,7 +64,7 @@ void Auditor::halt(const NotedRange& range, std::int64_t found) {
     const auto now = cursors.row();
     if (stage_.sabotaged(Sabotage::audit_not_compared)) return cursors.halt_late(found);
     if (now.epoch != seen_.epoch || !is_active(now)) return;
-    const auto late = cursors.late_rows(range, 1);
+    const auto late = late_rows(range);
     if (!late.empty()) cursors.halt_late(late.front().id);
   });
 }

@@ -25,6 +25,7 @@ class Auditor {
   void turn();
   void walk();
   void look_behind(const NotedRange& range, const Step& then);
+  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range) const;
   void halt(const NotedRange& range, std::int64_t found);
   void at_server(Micros delay, const Step& step);
   [[nodiscard]] bool is_ours() const;

@@ -144,7 +144,8 @@ class CursorStore {
   // The audit.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
   /// The first visible rows of the range that are neither noted for it nor anywhere else.
-  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max) const;
+  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max,
+                                                  bool aside_too = false) const;
   /// If late rows are delivered: before it they are the audit's, as the row alone tells.
   [[nodiscard]] std::optional<Mark> late_window_start() const;
   void halt_late(std::int64_t row);

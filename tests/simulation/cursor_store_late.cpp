@@ -20,11 +20,13 @@ Mark CursorStore::window_start(Backend& by, const Position& cursor) const {
 
 // --- the audit -----------------------------------------------------------------------------------
 
-std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned rows_max) const {
+std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned rows_max,
+                                               bool aside_too) const {
   std::vector<Table::Row> late;
   for (const auto& row : table_.rows_between(range.after, range.up_to)) {
     const auto id = std::to_string(row.id);
-    if (!range.ids.contains(id) && !ledger_.has(id) && !aside_.has(id)) late.push_back(row);
+    const bool noted = range.ids.contains(id) || ledger_.has(id);
+    if (!noted && (aside_too || !aside_.has(id))) late.push_back(row);
     if (late.size() == rows_max) break;
   }
   return late;

@@ -46,6 +46,7 @@ enum class Sabotage {
   no_audit,                  ///< nobody looks behind the cursor
   newest_audited,            ///< … but at the newest bucket
   audit_not_compared,        ///< its act halts for what was found, whatever became of it since
+  aside_taken_for_late,      ///< rows that are aside, and go out, are late to the auditor
   ledger_after_commit,       ///< ids are noted after the cursor's commit, unless its session ends
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger

@@ -1,5 +1,6 @@
 #include "postgres/auditor/audit_pass.hpp"
 
+#include <set>
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
@@ -15,7 +16,7 @@ constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
 constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
-constexpr unsigned sealed_at_once = 256;            ///< buckets at the end of a walk …
+constexpr unsigned sealed_at_once = 256;            ///< buckets in one step …
 /// … and rows: to hash the ids of so many ranges takes 10 to 20 ms.
 constexpr std::uint64_t sealed_rows_at_once = 65'536;
 
@@ -83,22 +84,24 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   if (complete_) return std::nullopt;
   if (walk_ == 0 && walked_ < 0) {
     prompted_ = false;
+    looked_at_ = -1;
     read_former_lanes();
   }
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
     walked_ = range->last;
+    if (walk_ == 0) looked_at_ = walked_;
     const auto check = [this, range, walk = walk_](const Place& now) {
       return late_in(walk == 0 ? late_rows_ : former_[walk - 1], *range, now);
     };
     return made(check, place);
   }
   walked_ = -1;
+  if (walk_ == 0) looked_at_ = INT64_MAX;
   if (walk_++ < former_.size()) return std::nullopt;
   walk_ = 0;
   complete_ = !prompted_;
   walks_ += 1;
-  seal(place.window_start);
   return std::nullopt;
 }
 
@@ -118,13 +121,33 @@ std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
 }
 
 /// With one row more than were noted, and some to name, late ones cannot hide behind delivered
-/// ones.
+/// ones; nor behind those that are aside, however many these are.
 std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange& range,
                                                const Place& place) {
-  const auto late = rows.find(range, range.rows + late_max, late_max);
-  if (late.empty()) return std::nullopt;
-  return AuditFinding{HaltReason::late_row, late.front().id,
-                      late_text(late, place.cursor, config_)};
+  for (unsigned most = late_max;; most *= 2) {
+    auto late = rows.find(range, range.rows + most, most);
+    const bool all = late.size() < most;
+    leave_out_aside(late);
+    if (!late.empty()) {
+      return AuditFinding{HaltReason::late_row, late.front().id,
+                          late_text(late, place.cursor, config_)};
+    }
+    if (all) return std::nullopt;
+  }
+}
+
+/// Rows of a batch that was started, and rows set aside. They come into the ledger, and leave it
+/// for there, by transactions that hold the cursor: under its lock this is exact.
+void AuditPass::leave_out_aside(std::vector<Position>& late) {
+  if (late.empty()) return;
+  std::vector<std::string> ids;
+  for (const auto& row : late) ids.push_back(row.id);
+  std::set<std::string> aside;
+  for (const auto& row :
+       connection_.run(sql::auditor::aside_ids, {lane_.process, array_text(ids)})) {
+    aside.insert(row["id"].as<std::string>());
+  }
+  std::erase_if(late, [&](const Position& row) { return aside.contains(row.id); });
 }
 
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.
@@ -167,13 +190,17 @@ std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Posit
 }
 
 /// Inside the window ids are needed, whatever their number.
-void AuditPass::seal(const std::optional<Mark>& window_start) {
-  connection_.run(sql::auditor::seal_buckets,
-                  {lane_.process, std::to_string(lane_.lane),
-                   std::to_string(config_.audit_window.count()), std::to_string(ids_max),
-                   window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
-                   std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
-                   std::to_string(sealed_rows_at_once)});
+bool AuditPass::seal(const Place& place) {
+  if (looked_at_ < 0) return false;
+  const auto& window_start = place.window_start;
+  const auto sealed =
+      connection_.run(sql::auditor::seal_buckets,
+                      {lane_.process, std::to_string(lane_.lane),
+                       std::to_string(config_.audit_window.count()), std::to_string(ids_max),
+                       window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
+                       std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
+                       std::to_string(sealed_rows_at_once), std::to_string(looked_at_)});
+  return sealed[0][0].as<std::uint64_t>() > 0;
 }
 
 }  // namespace seriatim::postgres

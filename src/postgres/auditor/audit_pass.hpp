@@ -18,8 +18,7 @@ struct AuditFinding {
 };
 
 /// What is behind the cursor of one lane, step by step: the newest rows, then a walk over all
-/// buckets that have ids, then those of former lanes; at its end old buckets are sealed. A step
-/// looks at about a thousand rows.
+/// buckets that have ids, then those of former lanes. A step looks at about a thousand rows.
 class AuditPass {
  public:
   AuditPass(Connection& connection, const Table& table, const SourceConfig& config,
@@ -31,11 +30,14 @@ class AuditPass {
     std::optional<Mark> window_start;
   };
   [[nodiscard]] std::optional<AuditFinding> look_at_newest(const Place& place);
-  /// One step of the walk; the last one seals.
+  /// One step of the walk.
   [[nodiscard]] std::optional<AuditFinding> walk_on(const Place& place);
 
   /// Looks once more at what was found last. Nothing if it was delivered or went away since.
   [[nodiscard]] std::optional<AuditFinding> look_again(const Place& place);
+
+  /// Seals some old buckets that the walk went through; whether there were any.
+  bool seal(const Place& place);
 
   /// Something may have changed: a pass that is complete begins anew.
   void prompt();
@@ -50,11 +52,11 @@ class AuditPass {
   [[nodiscard]] std::optional<AuditFinding> made(Check check, const Place& place);
   [[nodiscard]] std::optional<AuditFinding> late_in(LateRows& rows, const NotedRange& range,
                                                     const Place& place);
+  void leave_out_aside(std::vector<Position>& late);
   [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
                                                             const Place& place);
   LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
   void read_former_lanes();
-  void seal(const std::optional<Mark>& window_start);
 
   Connection& connection_;
   Table table_;
@@ -70,6 +72,7 @@ class AuditPass {
   std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew
   std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
   std::int64_t walked_ = -1;      ///< number of the last bucket looked at there
+  std::int64_t looked_at_ = -1;   ///< … of our own, in this walk or the one that just ended
   std::optional<Position> last_cursor_;
 };
 

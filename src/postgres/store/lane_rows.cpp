@@ -38,11 +38,11 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
 }
 
 /// Its next statement is on the way already, in the message that let the lock go; so it is busy.
-bool holder_waits(Connection& connection, const std::string& process) {
+bool holder_waits(Connection& connection, const Params& lane) {
   const auto end = Clock::now() + on_the_way_max;
   do {
     connection.run(sql::store::look_at_activity_anew);
-    const auto holders = connection.run(sql::store::holders_that_wait, {process})[0];
+    const auto holders = connection.run(sql::store::holders_that_wait, lane)[0];
     if (holders["waits"].as<bool>()) return true;
     if (!holders["busy"].as<bool>()) return false;
     std::this_thread::sleep_for(milliseconds{2});
@@ -51,8 +51,8 @@ bool holder_waits(Connection& connection, const std::string& process) {
 }
 
 /// Waits for what the holder had to do. Asking at once may get the row before it has woken up.
-void let_go_before(Connection& connection, const std::string& process) {
-  const auto version = [&] { return connection.run(sql::store::cursor_versions, {process})[0][0]; };
+void let_go_before(Connection& connection, const Params& lane) {
+  const auto version = [&] { return connection.run(sql::store::cursor_versions, lane)[0][0]; };
   const auto before = version().as<std::string>("");
   connection.rollback();
   const auto end = Clock::now() + on_the_way_max;
@@ -86,6 +86,7 @@ void refuse_retired(const std::vector<LaneRow>& lanes) {
 /// delivered that are not committed; an act that came in between would have them delivered again.
 std::vector<LaneRow> lock_in_turn(Connection& connection, const std::string& process,
                                   std::optional<unsigned> lane) {
+  const Params which{process, lane ? std::optional(std::to_string(*lane)) : std::nullopt};
   for (int turn = 1;; ++turn) {
     const auto asked = Clock::now();
     connection.begin(fill(sql::store::lock_lanes,
@@ -95,8 +96,8 @@ std::vector<LaneRow> lock_in_turn(Connection& connection, const std::string& pro
     auto lanes = read_lanes(connection, process);
     if (lane) std::erase_if(lanes, [&](const auto& one) { return one.id.lane != *lane; });
     if (lanes.empty() || lanes.front().renamed_to) return lanes;
-    if (!waited || turn == turns_given || !holder_waits(connection, process)) return lanes;
-    let_go_before(connection, process);
+    if (!waited || turn == turns_given || !holder_waits(connection, which)) return lanes;
+    let_go_before(connection, which);
   }
 }
 
