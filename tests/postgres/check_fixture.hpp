@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,14 +58,8 @@ inline std::optional<Finding> find(const std::vector<Finding>& findings, Severit
   return std::nullopt;
 }
 
-/// The first of the ways to mend that is SQL, and no line of the configuration.
-inline std::string first_statement(const std::string& mend) {
-  std::istringstream lines(mend);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("or: ")) line.erase(0, 4);
-    if (!line.starts_with("late_rows = ")) return line;
-  }
-  return {};
+inline std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
 }
 
 inline void by_id(Target& target) {

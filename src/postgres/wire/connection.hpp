@@ -17,8 +17,6 @@
 #include "postgres/wire/silence_watch.hpp"
 #include "seriatim/error.hpp"
 
-struct pg_cancel;  // libpq's
-
 namespace seriatim::postgres {
 
 using std::chrono::milliseconds;
@@ -172,9 +170,6 @@ class Connection {
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] int backend_pid() const;
 
-  /// Asks the server to end the statement in hand (57014), if there is one. From any thread.
-  void cancel() noexcept;
-
   void listen(const std::string& channel);
   /// Payloads of notifications that have come: (channel, payload). Never waits.
   std::vector<std::pair<std::string, std::string>> notifications();
@@ -217,7 +212,6 @@ class Connection {
   [[nodiscard]] int tcp_option(int name) const;
 
   std::unique_ptr<OpenConnection> connection_;
-  std::shared_ptr<pg_cancel> cancel_;
   std::unique_ptr<SilenceWatch> watch_;
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
