@@ -6,7 +6,7 @@ WITH sealable AS (
     SELECT l.number, l.lanes, l.rows, date_trunc('hour', l.closed_at) AS hour
     FROM seriatim.ledger AS l
     JOIN seriatim.cursor AS c ON c.process_name = l.process_name AND c.lane = l.lane
-    WHERE l.process_name = $1 AND l.lane = $2::integer AND l.ids IS NOT NULL
+    WHERE l.process_name = $1 AND l.lane = $2::integer AND l.ids IS NOT NULL AND l.gone IS NULL
       AND (l.closed_at < clock_timestamp() - $3::bigint * interval '1 millisecond'
            OR l.number <= c.sequence - $4::bigint)
       AND ($5::timestamptz IS NULL OR l.to_at < $5::timestamptz)
@@ -23,12 +23,12 @@ WITH sealable AS (
     SELECT p.number
     FROM oldest AS o
     CROSS JOIN LATERAL (
-        SELECT l.number, l.lanes, l.rows, date_trunc('hour', l.closed_at) AS hour
+        SELECT l.number, l.lanes, l.rows, l.gone, date_trunc('hour', l.closed_at) AS hour
         FROM seriatim.ledger AS l
         WHERE l.process_name = $1 AND l.lane = $2::integer AND l.number < o.number
         ORDER BY l.number DESC LIMIT 1
     ) AS p
-    WHERE p.hour = o.hour AND p.lanes = o.lanes
+    WHERE p.hour = o.hour AND p.lanes = o.lanes AND p.gone IS NULL
       AND p.rows + (SELECT sum(rows) FROM together) <= $7::bigint
 ), parts AS (
     SELECT l.*
@@ -48,8 +48,7 @@ WITH sealable AS (
         newest_at = (SELECT CASE WHEN bool_and(newest_at IS NOT NULL OR rows = 0) THEN max(newest_at) END FROM parts),
         rows = (SELECT sum(rows) FROM parts),
         hash = (SELECT bit_xor(coalesce(hash, seriatim.ledger_hash(ids, ranges))) FROM parts),
-        pruned_rows = (SELECT sum(pruned_rows) FROM parts),
-        pruned_hash = (SELECT bit_xor(pruned_hash) FROM parts),
+        pruned = (SELECT sum(pruned) FROM parts),
         from_at = (SELECT from_at FROM parts ORDER BY number LIMIT 1),
         from_id = (SELECT from_id FROM parts ORDER BY number LIMIT 1)
     WHERE l.process_name = $1 AND l.lane = $2::integer

@@ -8,17 +8,17 @@ SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence,
        (extract(epoch FROM w.start) * 1000000)::bigint AS start_us,
        1 + coalesce((SELECT max(l.number) FROM seriatim.ledger AS l
                      WHERE l.process_name = $1 AND l.lane = $2::integer
-                       AND (l.to_at < w.start OR l.ids IS NULL)), 0) AS first,
+                       AND (l.to_at < w.start OR l.ids IS NULL OR l.gone IS NOT NULL)), 0) AS first,
        (extract(epoch FROM noted.at) * 1000000)::bigint AS noted_us, noted.id AS noted_id
 FROM seriatim.cursor AS c
 CROSS JOIN LATERAL (
     SELECT l.at AS looked_at, l.at - $5::bigint * interval '1 millisecond' AS start
     FROM (SELECT least(greatest(c.looked_at, $3::timestamptz), $4::timestamptz) AS at) AS l
 ) AS w
-LEFT JOIN LATERAL (  -- before this nothing is known by id
+LEFT JOIN LATERAL (  -- before this nothing is known by id, or a prune has passed
     SELECT from_at, from_id, true AS closed
     FROM seriatim.ledger
-    WHERE process_name = $1 AND lane = $2::integer AND ids IS NOT NULL
+    WHERE process_name = $1 AND lane = $2::integer AND ids IS NOT NULL AND gone IS NULL
     ORDER BY number LIMIT 1
 ) AS oldest ON true
 CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
 -- The newest closed buckets with their ids, back from $3 (a moment; NULL: the cursor), of about $4
 -- rows together; their range begins where the first of them does, or the open bucket where there is none.
--- None of before the lanes were cut into $6, the last time.
+-- None of before the lanes were cut into $6, the last time, and none that a prune has passed: sealed ones may lie between.
 WITH newest AS (
     SELECT l.number, l.from_at, l.from_id, l.rows,
            sum(l.rows) OVER (ORDER BY l.number DESC) - l.rows AS rows_after,
@@ -8,7 +8,7 @@ WITH newest AS (
     FROM (SELECT number, lanes, from_at, from_id, rows
           FROM seriatim.ledger
           WHERE process_name = $1 AND lane = $2::integer AND ids IS NOT NULL
-            AND number > (SELECT ledger_start FROM seriatim.cursor
+            AND gone IS NULL AND number > (SELECT ledger_start FROM seriatim.cursor
                           WHERE process_name = $1 AND lane = $2::integer)
             AND ($3::timestamptz IS NULL OR from_at IS NULL OR from_at < $3::timestamptz)
           ORDER BY number DESC

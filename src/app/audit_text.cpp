@@ -86,6 +86,10 @@ std::string remarks(const LaneAudit& lane) {
     remark(count(lane.thinned, "sealed bucket") +
            " thinned: there are fewer rows than were delivered, which proves no more than that");
   }
+  if (lane.pruned_up_to) {
+    remark("rows up to " + place(*lane.pruned_up_to) +
+           " were pruned: " + std::to_string(lane.pruned) + " of " + std::to_string(lane.rows));
+  }
   if (lane.ledger_start > 0) {
     const auto upto = lane.ledger_from ? " (up to " + place(*lane.ledger_from) + ')' : "";
     remark(count(lane.ledger_start, "row") + upto + " delivered before there was a ledger");
@@ -130,6 +134,7 @@ object to_json(const LaneAudit& lane) {
           {"bucket_count", lane.bucket_count},
           {"hash", hex(lane.hash)},
           {"pruned", lane.pruned},
+          {"pruned_up_to", lane.pruned_up_to ? value(to_json(*lane.pruned_up_to)) : value(nullptr)},
           {"deleted", lane.gone},
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
           {"parked", lane.parked},

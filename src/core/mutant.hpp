@@ -18,7 +18,10 @@ enum class Mutant {
   start_passed_over,   ///< a batch whose attempt is counted is taken for one that was started
   foreseen_blindly,    ///< a move foreseen is made though not all of its rows were delivered
   lock_asked_late,     ///< a lock counts as younger than the start or commit it came with
-  no_durability        ///< a batch is begun without the commit that makes its rows durable
+  no_durability,       ///< a batch is begun without the commit that makes its rows durable
+  unread_passed,       ///< a prune passes rows that another process has not read
+  unlisted_passed,     ///< … and does not list the rows that stay
+  counts_alone         ///< a recount compares numbers of rows, not which rows they are
 };
 
 #ifdef SERIATIM_MUTANTS

@@ -27,9 +27,10 @@ struct BucketAudit {
   std::uint64_t rows = 0;     ///< delivered or set aside
   std::uint64_t rows_there = 0;
   std::uint64_t late = 0;
-  std::uint64_t pruned = 0;  ///< of `rows`: deleted by `seriatim prune`
-  std::uint64_t gone = 0;    ///< of `rows`: deleted by others, or moved elsewhere, since
-  std::int64_t hash = 0;     ///< of the ids of `rows`
+  std::uint64_t pruned = 0;  ///< of `rows`: deleted since `seriatim prune` passed them
+  std::uint64_t gone = 0;    ///< of `rows`: deleted by others, or moved elsewhere, before that
+  std::int64_t hash = 0;     ///< of the ids of `rows`, without those pruned
+  bool passed = false;       ///< by a prune: its rows may be deleted
   Verdict verdict = Verdict::complete;
 };
 
@@ -41,9 +42,10 @@ struct LaneAudit {
   bool former = false;               ///< gone since the lanes were cut anew
   std::optional<Position> position;  ///< absent: nothing was delivered yet
   std::uint64_t sequence = 0;
-  std::uint64_t ledger_start = 0;       ///< rows delivered before there was a ledger
-  std::optional<Position> ledger_from;  ///< … up to this one
-  std::vector<BucketAudit> buckets;     ///< in order, joined by the hour (sealed: day)
+  std::uint64_t ledger_start = 0;        ///< rows delivered before there was a ledger
+  std::optional<Position> ledger_from;   ///< … up to this one
+  std::optional<Position> pruned_up_to;  ///< a prune has passed all rows up to here
+  std::vector<BucketAudit> buckets;      ///< in order, joined by the hour (sealed: day)
   std::uint64_t bucket_count = 0;
   std::uint64_t rows = 0;
   std::uint64_t pruned = 0;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "postgres/store/noted_ids.hpp"
+#include "postgres/table/row_range.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/store.hpp"
 
@@ -29,12 +30,10 @@ std::optional<Bound> bound_from(const pqxx::row& row, const char* moment, const 
 }  // namespace
 
 LateRows::LateRows(Connection& connection, const Table& table, OrderBy order, const LaneId& lane)
-    : connection_(connection), order_(order), lane_(lane) {
+    : connection_(connection), lane_(lane) {
   const bool by_id = order == OrderBy::id;
-  late_rows_ = statement_for(
-      by_id ? sql::store::late_rows_by_id : sql::store::late_rows_by_created_at, table, lane);
-  late_row_ = statement_for(by_id ? sql::store::late_row_by_id : sql::store::late_row_by_created_at,
-                            table, lane);
+  late_rows_ = range_statement(sql::store::late_rows, table, order, lane);
+  late_row_ = range_statement(sql::store::late_row, table, order, lane);
   note_late_rows_ = statement_for(
       by_id ? sql::store::note_late_rows_by_id : sql::store::note_late_rows_by_created_at, table,
       lane);
@@ -73,25 +72,13 @@ std::optional<NotedRange> LateRows::next(std::int64_t number, const std::optiona
   return found.empty() ? std::nullopt : std::optional(range_from(found[0]));
 }
 
-pqxx::result LateRows::candidates(const NotedRange& range, std::uint64_t rows_max,
-                                  unsigned late_max) {
-  const std::initializer_list<std::optional<std::string>> where{
-      std::to_string(rows_max),   lane_.process,
-      std::to_string(lane_.lane), std::to_string(range.first),
-      std::to_string(range.last), std::to_string(late_max)};
-  Params params;
-  if (order_ == OrderBy::id) {
-    params = {id_of(range.after), range.up_to.id};
-  } else {
-    params = {moment_of(range.after), id_of(range.after), moment_of(range.up_to), range.up_to.id};
-  }
-  params.insert(params.end(), where);
-  return connection_.run(late_rows_, params);
-}
-
 std::vector<Position> LateRows::find(const NotedRange& range, std::uint64_t rows_max,
                                      unsigned late_max) {
-  return not_delivered(candidates(range, rows_max, late_max));
+  return not_delivered(connection_.run(
+      late_rows_,
+      {moment_of(range.after), id_of(range.after), moment_of(range.up_to), range.up_to.id,
+       std::to_string(rows_max), lane_.process, std::to_string(lane_.lane),
+       std::to_string(range.first), std::to_string(range.last), std::to_string(late_max)}));
 }
 
 /// What is not noted where it stands may be noted elsewhere; that is looked up for these few only.
@@ -114,8 +101,9 @@ std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
 }
 
 std::optional<Position> LateRows::one(const Position& cursor, const std::string& id) {
-  const auto late = not_delivered(
-      connection_.run(late_row_, {timestamp_text(cursor.created_at_us), cursor.id, id}));
+  const auto late = not_delivered(connection_.run(
+      late_row_,
+      {std::nullopt, std::nullopt, timestamp_text(cursor.created_at_us), cursor.id, id}));
   return late.empty() ? std::nullopt : std::optional(late.front());
 }
 

@@ -55,10 +55,8 @@ class LateRows {
  private:
   [[nodiscard]] std::vector<Position> not_delivered(const pqxx::result& rows);
   [[nodiscard]] NotedRange range_from(const pqxx::row& row) const;
-  pqxx::result candidates(const NotedRange& range, std::uint64_t rows_max, unsigned late_max);
 
   Connection& connection_;
-  OrderBy order_;
   LaneId lane_;
   std::string late_rows_;
   std::string late_row_;

@@ -8,6 +8,7 @@
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/auditor/recount.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/store/id_list.hpp"
 #include "postgres/store/noted_ids.hpp"
@@ -24,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds settle_interval{50};
+constexpr unsigned named_max = 1'000;  ///< late rows, which nobody is told of here
 
 Mark mark_of(const Position& position, OrderBy order) {
   if (order == OrderBy::created_at) return position.created_at_us;
@@ -158,21 +160,14 @@ class Rewind {
     step.to = to;
     step.forward = goes_forward(step.from, to, target_.source.order_by);
     step.rows = step.forward ? places.between(step.from, to) : places.between(to, step.from);
-    if (!step.forward) step.pruned = pruned_after(lane, to);
+    if (!step.forward) {
+      step.pruned = Recount(connection_, table_, target_.source.order_by, lane.id, named_max)
+                        .pruned_after(to);
+    }
     step.sequence_from = lane.cursor.sequence;
     step.sequence_to = step.forward ? step.sequence_from + step.rows
                                     : step.sequence_from - std::min(step.sequence_from, step.rows);
     return step;
-  }
-
-  /// Of whole buckets: of the one the place lies in, all that was pruned of it.
-  std::uint64_t pruned_after(const LaneRow& lane, const std::optional<Position>& to) {
-    Params params{lane.id.process, std::to_string(lane.id.lane)};
-    if (!by_id_) params.push_back(at(to));
-    params.push_back(id(to));
-    const auto statement =
-        by_id_ ? sql::acts::pruned_after_by_id : sql::acts::pruned_after_by_created_at;
-    return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
   }
 
   /// They come again where they stand.

@@ -28,10 +28,6 @@ constexpr std::string_view outbox = "seriatim.outbox";
 constexpr unsigned refusals_max = 4;     ///< of one batch, some three seconds; then the next one
 constexpr unsigned passed_over_max = 3;  ///< in a row: then it is not about single rows
 
-bool is_lock_trouble(const std::string& sqlstate) {
-  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
-}
-
 /// One table, from its oldest row on.
 class Pruner {
  public:
@@ -46,7 +42,7 @@ class Pruner {
         actor_(actor),
         pause_(pause),
         pace_(choice.batch_rows),
-        judge_(connection, table_, readers_, order_by_, choice, report_) {
+        judge_(connection, table_, readers_, order_by_, choice, report_, !choice.dry_run) {
     report_.table = table_.name;
     report_.readers = readers_.names();
     for (const auto& reader : readers_.all()) {
@@ -173,22 +169,14 @@ class Pruner {
 
   static Params parameters(Rows first, Rows last) {
     std::vector<std::string> ids;
-    std::vector<std::string> noted, processes, lanes, numbers;
     std::int64_t from = INT64_MAX;
     std::int64_t to = INT64_MIN;
     for (auto row = first; row != last; ++row) {
       ids.push_back(row->id);
       from = std::min(from, row->created_at_us);
       to = std::max(to, row->created_at_us);
-      for (const auto& note : row->notes) {
-        noted.push_back(row->id);
-        processes.push_back(*note.process);
-        lanes.push_back(note.lane);
-        numbers.push_back(note.number);
-      }
     }
-    return {array_text(ids),       timestamp_text(from), timestamp_text(to), array_text(noted),
-            array_text(processes), array_text(lanes),    array_text(numbers)};
+    return {array_text(ids), timestamp_text(from), timestamp_text(to)};
   }
 
   std::optional<std::uint64_t> delete_rows(Rows first, Rows last) {
@@ -206,7 +194,12 @@ class Pruner {
       }
       core::crash_point("during prune");
       connection_.commit();
-      return std::get<pqxx::result>(answer)[0][0].as<std::uint64_t>();
+      std::vector<std::string> gone;
+      for (const auto& row : std::get<pqxx::result>(answer)) {
+        gone.push_back(row[0].as<std::string>());
+      }
+      judge_.deleted(gone);
+      return gone.size();
     } catch (const SessionLost& lost) {
       if (!is_lock_trouble(lost.sqlstate())) throw;
       connection_.rollback();

@@ -54,9 +54,10 @@ struct PruneReport {
 /// Told after every batch with the rows so far; waits `pause` and says whether to go on.
 using PrunePause = std::function<bool(std::uint64_t rows, std::chrono::microseconds pause)>;
 
-/// Deletes what was delivered, in short transactions, and notes it in ledger and journal.
-/// `configured`: every process of the configuration; those that read the table are asked with their
-/// own `where` and `key`. Errors: Error where a table may not be pruned, with what and why.
+/// Deletes what was delivered, in short transactions. The horizon of each process is moved, and
+/// that is committed, before rows below it are deleted; the journal has the run. `configured`:
+/// every process of the configuration; those that read the table are asked with their own `where`
+/// and `key`. Errors: Error where a table may not be pruned, with what and why.
 [[nodiscard]] std::vector<PruneReport> prune(const std::string& url,
                                              const std::vector<Target>& configured,
                                              const PruneChoice& choice, const Actor& actor,

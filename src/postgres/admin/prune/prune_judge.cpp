@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <utility>
 
-#include "postgres/store/noted_ids.hpp"
-#include "postgres/wire/shell_word.hpp"
+#include "postgres/table/row_range.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/prune.hpp"
 #include "sql/reports.hpp"
-#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
 
 constexpr unsigned segment_rows = 10'000;
+constexpr unsigned looks_max = 8;  ///< at a segment whose buckets others change meanwhile
 
 std::int64_t number_from(const std::string& id) {
   std::int64_t number = 0;
@@ -23,68 +22,110 @@ std::int64_t number_from(const std::string& id) {
   return number;
 }
 
-/// A statement over the table with conditions in it, which are statements' parts themselves.
-std::string with_conditions(std::string_view sql, const Table& table, const PruneReaders& readers) {
-  return fill(sql, {{"table", table.name},
-                    {"id", table.id},
-                    {"id_type", table.id_type},
-                    {"created_at", table.created_at},
-                    {"created_at_utc", table.created_at_utc},
-                    {"below", readers.below()},
-                    {"free", readers.free()}});
+std::string delivered_by_any(const PruneReaders& readers) {
+  std::string condition = "false";
+  for (const auto& reader : readers.all()) {
+    if (reader.configured == nullptr) continue;
+    condition += "\n    OR coalesce((" + reader.configured->table.where + "), false)";
+  }
+  return condition;
 }
 
 }  // namespace
 
+bool is_lock_trouble(const std::string& sqlstate) {
+  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
+}
+
 PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-                       OrderBy order_by, const PruneChoice& choice, PruneReport& report)
+                       OrderBy order_by, const PruneChoice& choice, PruneReport& report, bool moves)
     : connection_(connection),
-      table_(table),
       readers_(readers),
       order_by_(order_by),
       choice_(choice),
       report_(report),
-      candidates_(with_conditions(order_by == OrderBy::id ? sql::prune::candidates_by_id
-                                                          : sql::prune::candidates_by_created_at,
-                                  table, readers)) {}
+      moves_(moves),
+      candidates_(range_statement(sql::prune::candidates, table, order_by, {}, range_parameters,
+                                  {{"below", readers.below()},
+                                   {"free", readers.free()},
+                                   {"delivered", delivered_by_any(readers)}})) {
+  for (const auto& reader : readers_.all()) {
+    if (reader.configured == nullptr) continue;
+    horizons_.emplace_back(connection, reader, order_by, choice.dry_run);
+  }
+}
 
 PruneSegment PruneJudge::look(const std::optional<Position>& after) {
+  for (unsigned looks = 0; looks < looks_max; ++looks) {
+    if (auto segment = try_look(after)) return std::move(*segment);
+    for (auto& horizon : horizons_) horizon.forget();
+  }
+  throw Error("buckets of the ledger are in use by others for long; " +
+              std::to_string(report_.rows) + " rows were pruned: try again later");
+}
+
+/// Absent: the ledger was changed between the look and the move.
+std::optional<PruneSegment> PruneJudge::try_look(const std::optional<Position>& after) {
   PruneSegment segment;
-  Candidates candidates;
+  Objections objections;
+  std::vector<std::string> problems;
   connection_.begin(sql::reports::begin_audit);
-  read(after, segment, candidates);
-  for (const auto& reader : readers_.all()) {
-    if (!candidates.empty() && reader.configured != nullptr) ask(reader, candidates);
+  auto candidates = read(after, segment);
+  reach(candidates);
+  for (auto& horizon : horizons_) {
+    if (candidates.empty()) break;
+    horizon.plan(reached_.at(horizon.reader().order_by), objections, problems);
   }
   connection_.rollback();
-  for (auto& [id, candidate] : candidates) {
-    if (candidate.stays) continue;
-    if (!candidate.delivered && !choice_.filtered) {
-      report_.filtered += 1;
-      continue;
+  const auto seen = report_;
+  segment.due = without_objections(candidates, objections);
+  for (auto& problem : problems) {
+    if (report_.problems.size() < PruneReport::named_max &&
+        std::find(report_.problems.begin(), report_.problems.end(), problem) ==
+            report_.problems.end()) {
+      report_.problems.push_back(std::move(problem));
     }
-    segment.due.push_back(std::move(candidate.row));
   }
-  std::sort(segment.due.begin(), segment.due.end(), [&](const DueRow& a, const DueRow& b) {
-    if (order_by_ == OrderBy::id) return number_from(a.id) < number_from(b.id);
-    return a.created_at_us < b.created_at_us;
-  });
+  if (moves_ && !segment.due.empty() && !move()) {
+    report_ = seen;
+    return std::nullopt;
+  }
+  if (!moves_ || !segment.due.empty()) {
+    for (auto& horizon : horizons_) horizon.passed();
+  }
   return segment;
 }
 
-void PruneJudge::read(const std::optional<Position>& after, PruneSegment& segment,
-                      Candidates& candidates) {
+bool PruneJudge::move() try {
+  connection_.begin(sql::prune::hold_retention);
+  for (auto& horizon : horizons_) {
+    if (horizon.apply()) continue;
+    connection_.rollback();
+    return false;
+  }
+  connection_.commit();
+  return true;
+} catch (const SessionLost& lost) {
+  if (!is_lock_trouble(lost.sqlstate())) throw;
+  connection_.rollback();
+  return false;
+}
+
+std::vector<PruneJudge::Candidate> PruneJudge::read(const std::optional<Position>& after,
+                                                    PruneSegment& segment) {
+  std::vector<Candidate> candidates;
   const auto rows = connection_.run(
-      candidates_, {after ? std::optional(timestamp_text(after->created_at_us)) : std::nullopt,
-                    after ? std::optional(after->id) : std::nullopt,
-                    timestamp_text(report_.older_than_us), std::to_string(segment_rows)});
+      candidates_,
+      {after ? std::optional(timestamp_text(after->created_at_us)) : std::nullopt,
+       after ? std::optional(after->id) : std::nullopt, timestamp_text(report_.older_than_us),
+       std::nullopt, std::to_string(segment_rows)});
   for (const auto& row : rows) {
     auto id = row["id"].as<std::string>();
     const auto at = row["created_at_us"].as<std::int64_t>(0);
     segment.last = Position{at, id};
-    segment.looked += 1;
     const bool old = row["old"].as<bool>();
     const bool below = row["below"].as<bool>();
+    segment.looked += 1;
     segment.any_below = segment.any_below || (below && old);
     segment.held = segment.held || (old && !below && id != readers_.lowest_id());
     if (!old || !below) continue;
@@ -92,104 +133,75 @@ void PruneJudge::read(const std::optional<Position>& after, PruneSegment& segmen
       report_.set_aside += 1;
       continue;
     }
-    Candidate candidate;
-    candidate.row = {id, at, row["hash"].as<std::int64_t>(), {}};
-    candidates.emplace(std::move(id), std::move(candidate));
+    candidates.push_back(
+        {{std::move(id), at, row["hash"].as<std::int64_t>()}, row["delivered"].as<bool>()});
   }
+  return candidates;
 }
 
-pqxx::result PruneJudge::places(const Reader& reader, const Candidates& candidates) {
-  const bool by_id = reader.order_by == OrderBy::id;
-  std::vector<std::string> ids;
-  std::int64_t first = INT64_MAX;
-  std::int64_t last = INT64_MIN;
-  for (const auto& [id, candidate] : candidates) {
-    const auto place = by_id ? number_from(id) : candidate.row.created_at_us;
-    first = std::min(first, place);
-    last = std::max(last, place);
-    ids.push_back(id);
-  }
-  const auto text = [&](std::int64_t place) {
-    return by_id ? std::to_string(place) : timestamp_text(place);
+/// Rows come in the order of one process; another's may differ.
+void PruneJudge::reach(const std::vector<Candidate>& candidates) {
+  const auto further = [](OrderBy order, const Position& a, const Position& b) {
+    return order == OrderBy::id ? number_from(a.id) < number_from(b.id)
+                                : a.created_at_us <= b.created_at_us;
   };
-  const auto statement = by_id ? sql::prune::places_by_id : sql::prune::places_by_created_at;
-  return connection_.run(statement_for(statement, reader.configured->table, {}),
-                         {reader.process, array_text(ids), text(first), text(last)});
+  for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+    for (const auto& candidate : candidates) {
+      const Position place{candidate.row.created_at_us, candidate.row.id};
+      const auto [known, is_first] = reached_.try_emplace(order, place);
+      if (!is_first && further(order, known->second, place)) known->second = place;
+    }
+  }
 }
 
-/// What one process's ledger says of the candidates.
-void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
-  std::vector<std::string> unnoted;
-  std::map<std::pair<std::string, std::string>, bool> fits;  // sealed buckets
-  for (const auto& row : places(reader, candidates)) {
-    const auto id = row["id"].as<std::string>();
-    auto& candidate = candidates.at(id);
-    candidate.delivered = true;
-    const bool noted = row["noted"].as<bool>();
-    if (!noted && !row["standing"].as<bool>()) continue;  // from before there was a ledger
-    if (!noted && !row["sealed"].as<bool>()) {
-      unnoted.push_back(id);
-      continue;
-    }
-    const auto lane = row["lane"].as<std::string>();
-    if (row["number"].is_null()) {  // the open bucket: of a lane at work just now, or of a dry run
-      candidate.stays = candidate.stays || !choice_.dry_run;
-      if (!choice_.dry_run) report_.changed += 1;
-      continue;
-    }
-    const auto number = row["number"].as<std::string>();
-    if (!noted) {
-      const auto [known, is_new] = fits.try_emplace({lane, number}, false);
-      if (is_new) known->second = sealed_fits(reader, lane, number);
-      if (!known->second) {
-        if (!candidate.stays) report_.unproven += 1;
-        candidate.stays = true;
-        continue;
+std::vector<DueRow> PruneJudge::without_objections(std::vector<Candidate>& candidates,
+                                                   const Objections& objections) {
+  std::vector<DueRow> due;
+  for (auto& candidate : candidates) {
+    const auto objection = objections.find(candidate.row.id);
+    if (objection == objections.end()) {
+      if (candidate.delivered || choice_.filtered) {
+        due.push_back(std::move(candidate.row));
+      } else {
+        report_.filtered += 1;
       }
+      continue;
     }
-    candidate.row.notes.push_back({&reader.process, lane, number});
+    switch (objection->second) {
+      case Stays::busy: report_.changed += 1; break;
+      case Stays::unproven: report_.unproven += 1; break;
+      case Stays::late:
+        report_.late += 1;
+        if (report_.late_ids.size() < PruneReport::named_max) {
+          report_.late_ids.push_back(candidate.row.id);
+        }
+    }
   }
-  if (!unnoted.empty()) judge_late(reader, candidates, unnoted);
+  return due;
 }
 
-/// Not noted where it stands. One whose key or created_at was changed since is noted elsewhere.
-void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
-                            const std::vector<std::string>& unnoted) {
-  std::set<std::string> delivered;
-  for (const auto& row : connection_.run(
-           sql::store::delivered_ids, {reader.process, array_text(unnoted), ranges_of(unnoted)})) {
-    delivered.insert(row["id"].as<std::string>());
-  }
-  for (const auto& id : unnoted) {
-    auto& candidate = candidates.at(id);
-    if (delivered.contains(id) || candidate.stays) continue;
-    candidate.stays = true;
-    report_.late += 1;
-    if (report_.late_ids.size() < PruneReport::named_max) report_.late_ids.push_back(id);
-  }
+void PruneJudge::deleted(const std::vector<std::string>& ids) {
+  for (auto& horizon : horizons_) horizon.deleted(ids);
 }
 
-/// As `seriatim audit` judges: fewer rows than were noted prove nothing, more or others do.
-bool PruneJudge::sealed_fits(const Reader& reader, const std::string& lane,
-                             const std::string& number) {
-  const auto statement =
-      reader.order_by == OrderBy::id ? sql::prune::sealed_by_id : sql::prune::sealed_by_created_at;
-  const auto found = connection_.run(statement_for(statement, reader.configured->table, {}),
-                                     {reader.process, lane, number});
-  if (found.empty()) return false;
-  const auto rows = found[0]["rows"].as<std::int64_t>();
-  const auto there = found[0]["rows_there"].as<std::int64_t>();
-  const bool same =
-      found[0]["hash"].as<std::int64_t>() == found[0]["hash_there"].as<std::int64_t>();
-  if (there < rows || (there == rows && same)) return true;
-  if (report_.problems.size() < PruneReport::named_max) {
-    report_.problems.push_back(
-        "process " + reader.process + ", lane " + lane + ": bucket " + number + " counts " +
-        std::to_string(rows) + " rows, and there are " +
-        (there == rows ? "others" : std::to_string(there)) +
-        ": none of them is deleted; see seriatim audit " + shell_word(reader.process));
+Objections PruneJudge::plan_drop(const std::string& partition_oid) {
+  Objections objections;
+  std::vector<std::string> problems;
+  connection_.begin(sql::reports::begin_audit);
+  for (auto& horizon : horizons_) {
+    horizon.forget();
+    const auto reached = reached_.find(horizon.reader().order_by);
+    if (reached != reached_.end()) {
+      horizon.plan(reached->second, objections, problems, partition_oid);
+    }
   }
-  return false;
+  connection_.rollback();
+  return objections;
+}
+
+bool PruneJudge::apply_drop() {
+  return std::all_of(horizons_.begin(), horizons_.end(),
+                     [](auto& horizon) { return horizon.apply(); });
 }
 
 }  // namespace seriatim::postgres

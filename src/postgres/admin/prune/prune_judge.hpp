@@ -1,27 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "postgres/admin/prune/prune.hpp"
+#include "postgres/admin/prune/prune_horizon.hpp"
 #include "postgres/admin/prune/prune_readers.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 
-/// A row that may go, and the buckets that count it.
+/// The server's answer if others' locks or changes were in the way.
+[[nodiscard]] bool is_lock_trouble(const std::string& sqlstate);
+
+/// A row that may go.
 struct DueRow {
-  struct Note {
-    const std::string* process = nullptr;
-    std::string lane;
-    std::string number;
-  };
   std::string id;
   std::int64_t created_at_us = 0;
   std::int64_t hash = 0;
-  std::vector<Note> notes;
 };
 
 /// Rows of a table in order, as far as one look goes.
@@ -37,34 +36,41 @@ struct PruneSegment {
 /// its own `where` and `key`, what its ledger says. One snapshot for each segment.
 class PruneJudge {
  public:
+  /// `moves`: the horizons are moved, and that is committed, before a segment's rows are told.
   PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-             OrderBy order_by, const PruneChoice& choice, PruneReport& report);
+             OrderBy order_by, const PruneChoice& choice, PruneReport& report, bool moves);
 
   PruneSegment look(const std::optional<Position>& after);
+  void deleted(const std::vector<std::string>& ids);
+
+  /// The whole of what was looked at, as it will be without the rows of the partition (oid):
+  /// objections to any row. `apply_drop` goes into the transaction that takes the partition away.
+  [[nodiscard]] Objections plan_drop(const std::string& partition_oid);
+  [[nodiscard]] bool apply_drop();
 
  private:
   struct Candidate {
     DueRow row;
     bool delivered = false;  ///< by a process of this configuration
-    bool stays = false;
   };
-  using Candidates = std::map<std::string, Candidate>;
 
-  void read(const std::optional<Position>& after, PruneSegment& segment, Candidates& candidates);
-  void ask(const Reader& reader, Candidates& candidates);
-  [[nodiscard]] pqxx::result places(const Reader& reader, const Candidates& candidates);
-  void judge_late(const Reader& reader, Candidates& candidates,
-                  const std::vector<std::string>& unnoted);
-  [[nodiscard]] bool sealed_fits(const Reader& reader, const std::string& lane,
-                                 const std::string& number);
+  std::optional<PruneSegment> try_look(const std::optional<Position>& after);
+  std::vector<Candidate> read(const std::optional<Position>& after, PruneSegment& segment);
+  std::vector<DueRow> without_objections(std::vector<Candidate>& candidates,
+                                         const Objections& objections);
+  void reach(const std::vector<Candidate>& candidates);
+  bool move();
 
   Connection& connection_;
-  const Table& table_;
   const PruneReaders& readers_;
   OrderBy order_by_;
   const PruneChoice& choice_;
   PruneReport& report_;
+  bool moves_;
   std::string candidates_;
+  std::deque<PruneHorizon> horizons_;  ///< of the configured processes
+  std::map<OrderBy, Position>
+      reached_;  ///< the last place of the rows that may go, in either order
 };
 
 }  // namespace seriatim::postgres

@@ -15,10 +15,6 @@ namespace {
 
 constexpr unsigned tries_max = 8;  ///< some ten seconds
 
-bool is_lock_trouble(const std::string& sqlstate) {
-  return sqlstate == "55P03" || sqlstate == "40P01";
-}
-
 }  // namespace
 
 PrunePartitions::PrunePartitions(Connection& connection, const Table& table,
@@ -45,7 +41,12 @@ bool PrunePartitions::run() {
   for (const auto& row : partitions) {
     if (!row["leaf"].as<bool>()) continue;
     const Partition partition{row["name"].as<std::string>(), row["oid"].as<std::string>()};
-    const auto contents = look(partition);
+    auto part = table_;
+    part.name = partition.name;
+    PruneReport aside;  // what stays is told by the look at the whole table
+    aside.older_than_us = report_.older_than_us;
+    PruneJudge judge(connection_, part, readers_, order_by_, choice_, aside, false);
+    const auto contents = look(judge);
     if (report_.interrupted) return false;
     if (!contents || (contents->rows == 0 && row["by_id"].as<bool>())) continue;
     if (!row["owned"].as<bool>()) {
@@ -56,19 +57,14 @@ bool PrunePartitions::run() {
     }
     if (choice_.dry_run) {
       report_.partitions.push_back(partition.name);
-    } else if (!take_away(partition, *contents)) {
+    } else if (!take_away(partition, *contents, judge)) {
       return false;
     }
   }
   return true;
 }
 
-std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& partition) {
-  auto part = table_;
-  part.name = partition.name;
-  PruneReport aside;  // what stays is told by the look at the whole table
-  aside.older_than_us = report_.older_than_us;
-  PruneJudge judge(connection_, part, readers_, order_by_, choice_, aside);
+std::optional<PrunePartitions::Contents> PrunePartitions::look(PruneJudge& judge) {
   Contents contents;
   for (std::optional<Position> after;;) {
     const auto segment = judge.look(after);
@@ -77,11 +73,6 @@ std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& 
     for (const auto& row : segment.due) {
       contents.rows += 1;
       contents.hash ^= row.hash;
-      for (const auto& note : row.notes) {
-        auto& [rows, hash] = contents.noted[{*note.process, note.lane, note.number}];
-        rows += 1;
-        hash ^= row.hash;
-      }
     }
     after = segment.last;
     report_.interrupted = !pause_(report_.rows, std::chrono::microseconds{0});
@@ -89,10 +80,11 @@ std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& 
   }
 }
 
-bool PrunePartitions::take_away(const Partition& partition, const Contents& contents) {
+bool PrunePartitions::take_away(const Partition& partition, const Contents& contents,
+                                PruneJudge& judge) {
   core::PrunePace pace(1);
   for (;;) {
-    const auto outcome = try_once(partition, contents);
+    const auto outcome = try_once(partition, contents, judge);
     if (outcome == Try::changed) return true;
     if (outcome == Try::done) {
       report_.rows += contents.rows;
@@ -113,8 +105,8 @@ bool PrunePartitions::take_away(const Partition& partition, const Contents& cont
 
 /// Under a lock that lets no late row come in what was looked at is looked at again; only the drop
 /// itself asks for the lock that inserts and reads of the whole table wait for.
-PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
-                                               const Contents& contents) {
+PrunePartitions::Try PrunePartitions::try_once(const Partition& partition, const Contents& contents,
+                                               PruneJudge& judge) {
   const auto attempt = [&](const std::string& statement) {
     const auto answer = connection_.attempt(statement, {});
     const auto* refusal = std::get_if<Connection::Refusal>(&answer);
@@ -124,6 +116,8 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
     throw Error("partition " + partition.name + " could not be dropped: " + refusal->message +
                 " (SQLSTATE " + refusal->sqlstate + "); nothing was done to it");
   };
+  std::vector<std::string> refused;
+  for (const auto& [id, why] : judge.plan_drop(partition.oid)) refused.push_back(id);
   try {
     connection_.begin(sql::prune::hold_retention);
     if (!attempt(fill(sql::prune::lock_partition, {{"partition", partition.name}})))
@@ -132,13 +126,17 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
         connection_.run(fill(sql::prune::partition_state, {{"partition", partition.name},
                                                            {"id", table_.id},
                                                            {"below", readers_.below()},
-                                                           {"free", readers_.free()}}))[0];
+                                                           {"free", readers_.free()}}),
+                        {array_text(refused)})[0];
     if (state["rows"].as<std::uint64_t>() != contents.rows ||
         state["hash"].as<std::int64_t>() != contents.hash || !state["free"].as<bool>()) {
       connection_.rollback();
       return Try::changed;
     }
-    note(contents);
+    if (!judge.apply_drop()) {
+      connection_.rollback();
+      return Try::locked;
+    }
     const auto statement =
         fill(choice_.detach ? sql::prune::detach_partition : sql::prune::drop_partition,
              {{"table", table_.name}, {"partition", partition.name}});
@@ -151,20 +149,6 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
     connection_.rollback();
     return Try::locked;
   }
-}
-
-void PrunePartitions::note(const Contents& contents) {
-  std::vector<std::string> processes, lanes, numbers, rows, hashes;
-  for (const auto& [bucket, sum] : contents.noted) {
-    processes.push_back(std::get<0>(bucket));
-    lanes.push_back(std::get<1>(bucket));
-    numbers.push_back(std::get<2>(bucket));
-    rows.push_back(std::to_string(sum.first));
-    hashes.push_back(std::to_string(sum.second));
-  }
-  connection_.run(sql::prune::note_buckets,
-                  {array_text(processes), array_text(lanes), array_text(numbers), array_text(rows),
-                   array_text(hashes)});
 }
 
 std::string PrunePartitions::in_the_way(const Partition& partition) {

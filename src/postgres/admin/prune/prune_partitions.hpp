@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "postgres/admin/prune/prune.hpp"
@@ -26,12 +24,10 @@ class PrunePartitions {
   bool run();
 
  private:
-  /// What a look found in a partition, and what the ledger is to note.
+  /// What a look found in a partition.
   struct Contents {
     std::uint64_t rows = 0;
     std::int64_t hash = 0;
-    using Bucket = std::tuple<std::string, std::string, std::string>;  // process, lane, number
-    std::map<Bucket, std::pair<std::uint64_t, std::int64_t>> noted;    // rows, hash
   };
   struct Partition {
     std::string name;
@@ -40,10 +36,9 @@ class PrunePartitions {
   enum class Try { done, changed, locked };
 
   /// Absent: not every row may go.
-  std::optional<Contents> look(const Partition& partition);
-  bool take_away(const Partition& partition, const Contents& contents);
-  Try try_once(const Partition& partition, const Contents& contents);
-  void note(const Contents& contents);
+  std::optional<Contents> look(PruneJudge& judge);
+  bool take_away(const Partition& partition, const Contents& contents, PruneJudge& judge);
+  Try try_once(const Partition& partition, const Contents& contents, PruneJudge& judge);
   [[nodiscard]] std::string in_the_way(const Partition& partition);
 
   Connection& connection_;

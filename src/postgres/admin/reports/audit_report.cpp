@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/auditor/recount.hpp"
 #include "postgres/reader/row_search.hpp"
-#include "postgres/store/late_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reports.hpp"
@@ -14,16 +14,11 @@ namespace seriatim::postgres {
 
 namespace {
 
-constexpr unsigned buckets_at_once = 256;
 constexpr unsigned late_max = 1'000;
 
 std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
   if (row[id].is_null()) return std::nullopt;
   return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
-}
-
-Bound bound(const Position& position) {
-  return {position.created_at_us, position.id};
 }
 
 /// Buckets told together: sealed ones of a day, others of an hour.
@@ -37,11 +32,11 @@ class LaneAuditor {
  public:
   LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane,
               bool former)
-      : connection_(connection), target_(target), table_(table), lane_(lane.id) {
-    const bool by_id = target.source.order_by == OrderBy::id;
-    buckets_ = statement_for(
-        by_id ? sql::reports::audit_buckets_by_id : sql::reports::audit_buckets_by_created_at,
-        table, lane.id);
+      : connection_(connection),
+        target_(target),
+        table_(table),
+        lane_(lane.id),
+        recount_(connection, table, target.source.order_by, lane.id, late_max) {
     audit_.lane = lane.id.lane;
     audit_.former = former;
     audit_.position = lane.cursor.position;
@@ -52,14 +47,13 @@ class LaneAuditor {
     read_beginning();
     std::int64_t last = -1;
     for (;;) {
-      const auto page = connection_.run(
-          buckets_, params({std::to_string(last), std::to_string(buckets_at_once)}));
-      for (const auto& row : page) {
-        last = row["number"].as<std::int64_t>();
-        take(row, every_bucket);
+      const auto page = recount_.next(last);
+      for (const auto& bucket : page) {
+        last = bucket.number;
+        take(bucket, every_bucket);
       }
       progress(audit_.rows);
-      if (std::cmp_less(page.size(), buckets_at_once)) break;
+      if (page.size() < Recount::buckets_at_once) break;
     }
     if (!audit_.former) compare_with_cursor();
     return std::move(audit_);
@@ -101,29 +95,25 @@ class LaneAuditor {
         connection_.run(sql::reports::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
   }
 
-  void take(const pqxx::row& row, bool every_bucket) {
-    BucketAudit bucket;
-    bucket.number = row["number"].as<std::int64_t>();
-    bucket.sealed = row["sealed"].as<bool>();
-    bucket.open = row["open"].as<bool>();
-    bucket.from = position_from(row, "from_us", "from_id");
-    bucket.to = *position_from(row, "to_us", "to_id");
-    bucket.rows = row["rows"].as<std::uint64_t>();
-    bucket.rows_there = row["rows_there"].as<std::uint64_t>();
-    bucket.hash = row["hash"].as<std::int64_t>();
-    bucket.lanes = row["lanes"].as<unsigned>();
-    bucket.pruned = row["pruned_rows"].as<std::uint64_t>();
-    const bool fits = row["hash_left"].as<std::int64_t>() == row["hash_there"].as<std::int64_t>();
-    judge(bucket, fits);
+  void take(const RecountedBucket& bucket, bool every_bucket) {
+    if (!bucket.mismatch.empty()) mismatch(bucket, bucket.mismatch);
+    if (bucket.verdict == BucketAudit::Verdict::thinned) audit_.thinned += 1;
+    if (bucket.passed) audit_.pruned_up_to = bucket.to;
+    audit_.late_rows += bucket.late;
+    for (const auto& row : bucket.late_rows) {
+      if (audit_.late.size() < LaneAudit::named_max) audit_.late.push_back(row);
+    }
+    auto told = static_cast<BucketAudit>(bucket);
     if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
       mismatch(bucket, "does not begin where the one before it ends");
+      told.verdict = BucketAudit::Verdict::mismatch;
     }
     end_of_last_ = bucket.to;
     if (audit_.former) {
       audit_.position = bucket.to;
       audit_.sequence = static_cast<std::uint64_t>(bucket.number);
     }
-    add(bucket, every_bucket);
+    add(told, every_bucket);
   }
 
   [[nodiscard]] bool was_before_ledger_start(const BucketAudit& bucket) const {
@@ -141,42 +131,7 @@ class LaneAuditor {
         .as<bool>();
   }
 
-  void judge(BucketAudit& bucket, bool fits) {
-    const auto left = bucket.rows - std::min(bucket.rows, bucket.pruned);
-    if (bucket.rows_there == left && fits) return;
-    if (bucket.sealed) return judge_sealed(bucket, left);
-    NotedRange range;
-    if (bucket.from) range.after = bound(*bucket.from);
-    range.up_to = bound(bucket.to);
-    range.first = range.last = bucket.open ? 0 : bucket.number;
-    LateRows late_rows(connection_, table_, target_.source.order_by,
-                       {lane_.process, lane_.lane, bucket.lanes});
-    const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
-    bucket.late = late.size();
-    bucket.gone = left + bucket.late - std::min(left + bucket.late, bucket.rows_there);
-    bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
-    audit_.late_rows += late.size();
-    for (const auto& row : late) {
-      if (audit_.late.size() < LaneAudit::named_max) audit_.late.push_back(row);
-    }
-  }
-
-  /// Without ids fewer rows may be deleted ones, or deleted ones and late ones.
-  void judge_sealed(BucketAudit& bucket, std::uint64_t left) {
-    if (bucket.rows_there < left) {
-      bucket.gone = left - bucket.rows_there;
-      bucket.verdict = BucketAudit::Verdict::thinned;
-      audit_.thinned += 1;
-      return;
-    }
-    mismatch(bucket, bucket.rows_there > left
-                         ? "has " + std::to_string(bucket.rows_there) +
-                               " rows in the table now: more than were delivered and not pruned"
-                         : std::string("has as many rows in the table now, but not the same"));
-  }
-
-  void mismatch(BucketAudit& bucket, const std::string& what) {
-    bucket.verdict = BucketAudit::Verdict::mismatch;
+  void mismatch(const BucketAudit& bucket, const std::string& what) {
     audit_.mismatches += 1;
     if (audit_.mismatch_texts.size() >= LaneAudit::named_max) return;
     audit_.mismatch_texts.push_back("the bucket of " + std::to_string(bucket.rows) +
@@ -227,7 +182,7 @@ class LaneAuditor {
   std::uint64_t rows_before_ = 0;  ///< of an earlier life of the lane
   std::uint64_t rows_since_ = 0;
   std::uint64_t redriven_ = 0;
-  std::string buckets_;
+  Recount recount_;
   std::optional<Position> end_of_last_;
   LaneAudit audit_;
 };
