@@ -1,7 +1,7 @@
 -- Rows of a range of positions that are not among the ids noted for it, in order. Rows and ids are
 -- grouped by a hash, so the time grows with their number and never with their product; rows in noted ranges
 -- are left out before.
--- {within}: $1, $2 after this position  $3, $4 up to this one  $5 rows to look at  $6 process  $7 lane
+-- The range: $1, $2 after this position  $3, $4 up to this one  $5 rows to look at  $6 process  $7 lane
 -- $8, $9 buckets by number  $10 late rows
 WITH noted AS MATERIALIZED (
     SELECT coalesce(range_agg(one.range), '{}') AS ranges

@@ -1,4 +1,4 @@
--- Row t comes after {from_at}, {from_id} and not after {to_at}, {to_id}. Without {from_at} it may be any row before that;
+-- Row t comes after one place and not after another. Without the first it may be any row before that;
 -- without an id the bound is the whole moment. The plain comparisons of created_at are what the index is entered by.
 t.{created_at} >= coalesce({from_at}, '-infinity')
 AND CASE WHEN {from_at} IS NULL THEN true

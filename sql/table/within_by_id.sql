@@ -1,4 +1,4 @@
--- As within_by_created_at.sql, in the order of an identity column; {from_at} and {to_at} decide nothing. Without an id
+-- As within_by_created_at.sql, in the order of an identity column; the moments decide nothing. Without an id
 -- there is no bound.
 t.{id} >= coalesce({from_id}::bigint, -9223372036854775808)
 AND ({from_id} IS NULL OR t.{id} > {from_id}::bigint)

@@ -44,13 +44,16 @@ class Ambush {
 };
 
 Mutant mutant_from_environment() {
-  constexpr std::array<std::pair<const char*, Mutant>, 6> known{
+  constexpr std::array<std::pair<const char*, Mutant>, 9> known{
       {{"", Mutant::none},
        {"no_fence", Mutant::no_fence},
        {"no_inheritance", Mutant::no_inheritance},
        {"no_late_inheritance", Mutant::no_late_inheritance},
        {"no_epoch", Mutant::no_epoch},
-       {"no_durability", Mutant::no_durability}}};
+       {"no_durability", Mutant::no_durability},
+       {"unread_passed", Mutant::unread_passed},
+       {"unlisted_passed", Mutant::unlisted_passed},
+       {"counts_alone", Mutant::counts_alone}}};
   const auto asked = variable("SERIATIM_MUTANT");
   for (const auto& [name, mutant] : known) {
     if (asked == name) return mutant;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/mutant.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/prune.hpp"
@@ -159,6 +160,7 @@ void PruneReaders::make_conditions(const Table& table) {
                     {"created_at", reader.created_at},
                     {"lookback", std::to_string(reader.lookback.count())}});
   }
+  if (core::mutant(core::Mutant::unread_passed)) below_ = "true";
   free_ =
       fill(sql::prune::free, {{"processes", quote_literal(array_text(names()))}, {"id", table.id}});
 }
