@@ -11,10 +11,11 @@ foreach(room ${sql_rooms})
     file(GLOB quoted CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sql/functions/*.sql ${PROJECT_SOURCE_DIR}/sql/views/*.sql)
     list(APPEND sql_files ${quoted})
   endif()
+  string(SHA1 names "${sql_files}")  # a file that is gone changes the command, so it is run again
   set(header ${SERIATIM_SQL_INCLUDES}/sql/${room}.hpp)
   add_custom_command(
     OUTPUT ${header}
-    COMMAND ${CMAKE_COMMAND} -DSQL_DIR=${PROJECT_SOURCE_DIR}/sql -DROOM=${room} -DOUTPUT=${header}
+    COMMAND ${CMAKE_COMMAND} -DSQL_DIR=${PROJECT_SOURCE_DIR}/sql -DROOM=${room} -DOUTPUT=${header} -DNAMES=${names}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_sql_script.cmake
     DEPENDS ${sql_files} ${PROJECT_SOURCE_DIR}/cmake/embed_sql_script.cmake
     COMMENT "Embedding sql/${room}")

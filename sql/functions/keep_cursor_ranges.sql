@@ -4,7 +4,8 @@
 CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF (current_setting('seriatim.knows_schema', true)::integer >= 13) IS NOT TRUE THEN
+    -- '' is what SET LOCAL leaves behind on a pooler's backend.
+    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 13) IS NOT TRUE THEN
         RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 13 or newer: stop it, and start the newer one (process "%", lane %)',
             NEW.process_name, NEW.lane
             USING ERRCODE = 'check_violation',

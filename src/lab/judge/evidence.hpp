@@ -30,6 +30,7 @@ struct Call {
   std::int64_t begun = 0;  ///< read to its end
   std::int64_t ended = 0;  ///< processed: the answer is about to be written, or withheld
   bool accepted = false;   ///< processed with success, whether or not the answer arrives
+  bool late = false;       ///< the relay says that the row's place was passed before it came
 };
 
 /// A journalled change of holder.

@@ -109,7 +109,7 @@ class LaneJudge {
       const auto mine = ranks_.find(call.id);
       const auto other = ranks_.find(open_->id);
       if (mine != ranks_.end() && other != ranks_.end() &&
-          mine->second.place > other->second.place) {
+          (mine->second.place > other->second.place || call.late)) {
         verdict_.overtaken.push_back(std::to_string(open_->id) + " by " + at_sequence(call));
       }
     }
@@ -133,7 +133,7 @@ class LaneJudge {
     verdict_.delivered += 1;
     judge_first(call);
     sequence_ = call.sequence;
-    last_first_ = call.id;
+    if (!call.late) at_ = call.id;
   }
 
   void judge_bound() {
@@ -147,8 +147,8 @@ class LaneJudge {
     const auto found = evidence_.cursors.find(lane_);
     const bool is_there = found != evidence_.cursors.end();
     const auto cursor = is_there ? found->second : FinalCursor{};
-    if (!is_there || cursor.sequence != sequence_ || cursor.position_id != last_first_) {
-      verdict_.cursor_wrong.push_back(of_lane() + "last delivered " + std::to_string(last_first_) +
+    if (!is_there || cursor.sequence != sequence_ || cursor.position_id != at_) {
+      verdict_.cursor_wrong.push_back(of_lane() + "last delivered " + std::to_string(at_) +
                                       " as sequence " + std::to_string(sequence_) +
                                       ", the cursor names " + std::to_string(cursor.position_id) +
                                       " as " + std::to_string(cursor.sequence));
@@ -176,8 +176,7 @@ class LaneJudge {
   }
 
   void judge_first(const Call& call) {
-    const bool chained =
-        first_.size() == 1 ? call.previous_id == -1 : call.previous_id == last_first_;
+    const bool chained = call.previous_id == (at_ == 0 ? -1 : at_);
     if (call.sequence != sequence_ + 1 || !chained) {
       verdict_.sequence_holes.push_back(at_sequence(call) + " after " + std::to_string(sequence_));
     }
@@ -187,8 +186,13 @@ class LaneJudge {
       return;
     }
     if (rank->second.body != call.body) verdict_.altered.push_back(at_sequence(call));
-    if (rank->second.place < next_place_) verdict_.reordered.push_back(at_sequence(call));
-    next_place_ = std::max(next_place_, rank->second.place + 1);
+    judge_place(call, rank->second.place);
+  }
+
+  /// A late row goes out as soon as it is found, wherever that is; but its place must be passed.
+  void judge_place(const Call& call, std::size_t place) {
+    if ((place < next_place_) != call.late) verdict_.reordered.push_back(at_sequence(call));
+    if (!call.late) next_place_ = std::max(next_place_, place + 1);
   }
 
   std::string of_lane() const { return "lane " + std::to_string(lane_) + ": "; }
@@ -204,7 +208,7 @@ class LaneJudge {
   std::unordered_map<std::int64_t, Call> first_;
   std::optional<Call> open_;  ///< called, not yet accepted
   std::uint64_t sequence_ = 0;
-  std::int64_t last_first_ = 0;
+  std::int64_t at_ = 0;  ///< the last row that was not late: what the cursor names
   std::size_t next_place_ = 0;
   std::size_t repeated_ = 0;
 };

@@ -18,7 +18,8 @@ struct Verdict {
   std::vector<std::string> lost;          ///< committed, never accepted
   std::vector<std::string> phantoms;      ///< accepted, not committed now
   std::vector<std::string> altered;       ///< accepted with other bytes than are committed
-  std::vector<std::string> reordered;     ///< first acceptances against the declared order
+  std::vector<std::string> reordered;     ///< first acceptances against the declared order, or
+                                          ///< called late though no later row was delivered
   std::vector<std::string> inconsistent;  ///< repeats with another sequence, bytes or lane
   std::vector<std::string> repeated_beyond_bound;
   std::vector<std::string> overtaken;  ///< a later row attempted while this one had failed

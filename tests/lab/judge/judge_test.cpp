@@ -143,7 +143,19 @@ TEST_SUITE("the judge") {
                                [](Story& s) {
                                  s.tell({3, 2, 1});
                                },
-                               2}});
+                               2},
+                              {"called late, and no later row was delivered", [](Story& s) {
+                                 s.tell({1, 2, 3});
+                                 s.calls[2].late = true;
+                                 s.stop_at(2, 3);
+                               }}});
+    check_finds("", {{"a row that came late, and the one after it", [](Story& s) {
+                        s.calls.clear();
+                        s.add(2, 1, -1);
+                        s.add(1, 2, 2).late = true;
+                        s.add(3, 3, 2);
+                        s.stop_at(3, 3);
+                      }}});
   }
 
   TEST_CASE("inconsistent: a repeat is another, a row or a key is in two lanes") {
@@ -189,10 +201,19 @@ TEST_SUITE("the judge") {
   }
 
   TEST_CASE("overtaken: a later row is called after this one failed") {
-    check_finds("overtaken", {{"", [](Story& s) {
+    check_finds("overtaken", {{"",
+                               [](Story& s) {
                                  s.calls[1].accepted = s.calls[2].accepted = false;
                                  s.add(2, 2, 1).attempt = 2;
                                  s.add(3, 3, 2).attempt = 2;
+                               }},
+                              {"by a late one", [](Story& s) {
+                                 s.calls.clear();
+                                 s.add(2, 1, -1);
+                                 s.add(3, 2, 2).accepted = false;
+                                 s.add(1, 2, 2).late = true;
+                                 s.add(3, 3, 2).attempt = 2;
+                                 s.stop_at(3, 3);
                                }}});
   }
 
@@ -204,7 +225,14 @@ TEST_SUITE("the judge") {
                     s.stop_at(3, 4);
                   }},
                  {"previous id", [](Story& s) { s.calls[2].previous_id = 1; }},
-                 {"previous id of the first", [](Story& s) { s.calls[0].previous_id = 7; }}});
+                 {"previous id of the first", [](Story& s) { s.calls[0].previous_id = 7; }},
+                 {"the row after a late one names the late one", [](Story& s) {
+                    s.calls.clear();
+                    s.add(2, 1, -1);
+                    s.add(1, 2, 2).late = true;
+                    s.add(3, 3, 1);
+                    s.stop_at(3, 3);
+                  }}});
   }
 
   TEST_CASE("overlapping: two calls of one holder at once, unless it gave one up") {
