@@ -2,4 +2,3 @@
 DELETE FROM {table} AS t
 WHERE t.{id} = ANY ($1::{id_type}[]) AND t.{created_at} BETWEEN $2::timestamptz AND $3::timestamptz
   AND ({below}) AND ({free})
-RETURNING t.{id}::text AS id

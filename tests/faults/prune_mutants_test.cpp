@@ -32,7 +32,7 @@ struct Broken : Stage {
 }  // namespace
 
 TEST_CASE("a horizon that passes rows another process has not read is seen") {
-  for (const auto& [mutant, left] : {std::pair{"", "301"}, std::pair{"unread_passed", "1"}}) {
+  for (const std::string mutant : {"", "unread_passed"}) {
     CAPTURE(mutant);
     Broken stage(mutant);
     stage.database.run(
@@ -40,8 +40,7 @@ TEST_CASE("a horizon that passes rows another process has not read is seen") {
         " position_id) SELECT 'reader', 0, 1, c.identity, o.created_at, o.id::text"
         " FROM seriatim.cursor AS c, seriatim.outbox AS o WHERE o.id = 100");
     stage.broken({"prune", "--older-than", "0s"});
-    CHECK((stage.count() == "301") == (std::string(mutant).empty()));
-    CHECK(stage.count() == left);
+    CHECK((stage.count() == "301") == mutant.empty());
   }
 }
 
@@ -62,8 +61,10 @@ TEST_CASE("a recount that misses a refilled range is seen") {
   for (const std::string mutant : {"", "counts_alone"}) {
     CAPTURE(mutant);
     Broken stage(mutant);
-    stage.database.run(
-        "UPDATE seriatim.outbox SET id = 5000 WHERE id = 17");  // one row, and another in its place
+    stage.database.run(  // another row in the place of one
+        "WITH gone AS (DELETE FROM seriatim.outbox WHERE id = 17 RETURNING *)"
+        " INSERT INTO seriatim.outbox (id, aggregate_type, aggregate_id, event_type, created_at)"
+        " OVERRIDING SYSTEM VALUE SELECT 5000, 'a', 'b', 'c', created_at FROM gone");
     const int expected = mutant.empty() ? 1 : 0;
     CHECK(stage.broken({"audit", "p"}) == expected);
     CHECK(stage.broken({"prune", "--older-than", "0s"}) == expected);

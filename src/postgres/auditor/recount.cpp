@@ -14,6 +14,8 @@ namespace seriatim::postgres {
 
 namespace {
 
+constexpr unsigned buckets_at_once = 256;
+
 std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
   if (row[id].is_null()) return std::nullopt;
   return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
@@ -37,34 +39,33 @@ Recount::Recount(Connection& connection, const Table& table, OrderBy order, cons
                                {{"ends_by_then", ends_by_then}, {"begins_after", begins_after}});
 }
 
-pqxx::result Recount::buckets(std::int64_t number, const std::optional<Position>& up_to,
-                              bool pruned_only) {
-  return connection_.run(
-      statement_,
-      {lane_.process, std::to_string(lane_.lane), std::to_string(number),
-       std::to_string(buckets_at_once),
-       up_to ? std::optional(timestamp_text(up_to->created_at_us)) : std::nullopt,
-       up_to ? std::optional(up_to->id) : std::nullopt, pruned_only ? "true" : "false"});
+void Recount::walk(std::int64_t number, const std::optional<Position>& up_to, bool pruned_only,
+                   const Take& take) {
+  for (auto last = number;;) {
+    const auto page = connection_.run(
+        statement_,
+        {lane_.process, std::to_string(lane_.lane), std::to_string(last),
+         std::to_string(buckets_at_once),
+         up_to ? std::optional(timestamp_text(up_to->created_at_us)) : std::nullopt,
+         up_to ? std::optional(up_to->id) : std::nullopt, pruned_only ? "true" : "false"});
+    for (const auto& row : page) {
+      last = row["number"].as<std::int64_t>();
+      take(judged(row));
+    }
+    if (std::cmp_less(page.size(), buckets_at_once)) return;
+  }
 }
 
-std::vector<RecountedBucket> Recount::next(std::int64_t number,
-                                           const std::optional<Position>& up_to) {
-  std::vector<RecountedBucket> found;
-  for (const auto& row : buckets(number, up_to, false)) found.push_back(judged(row));
-  return found;
+void Recount::each(std::int64_t number, const std::optional<Position>& up_to, const Take& take) {
+  walk(number, up_to, false, take);
 }
 
 std::uint64_t Recount::pruned_after(const std::optional<Position>& place) {
   std::uint64_t pruned = 0;
-  for (std::int64_t last = -1;;) {
-    const auto page = buckets(last, std::nullopt, true);
-    for (const auto& row : page) {
-      const auto bucket = judged(row);
-      last = bucket.number;
-      if (!place || core::comes_after(bucket.to, *place, order_)) pruned += bucket.pruned;
-    }
-    if (std::cmp_less(page.size(), buckets_at_once)) return pruned;
-  }
+  walk(-1, std::nullopt, true, [&](const RecountedBucket& bucket) {
+    if (!place || core::comes_after(bucket.to, *place, order_)) pruned += bucket.pruned;
+  });
+  return pruned;
 }
 
 RecountedBucket Recount::judged(const pqxx::row& row) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,21 +27,19 @@ struct RecountedBucket : BucketAudit {
 /// rows prove nothing, more do.
 class Recount {
  public:
-  static constexpr unsigned buckets_at_once = 256;
-
   /// Names no more than `late_max` late rows of a bucket.
   Recount(Connection& connection, const Table& table, OrderBy order, const LaneId& lane,
           unsigned late_max);
 
-  /// The buckets after `number`, at most `buckets_at_once`, the open one last. `up_to`: those that
-  /// begin before it.
-  std::vector<RecountedBucket> next(std::int64_t number,
-                                    const std::optional<Position>& up_to = std::nullopt);
+  using Take = std::function<void(const RecountedBucket&)>;
+  /// The buckets after `number`, the open one last. `up_to`: those that begin before it.
+  void each(std::int64_t number, const std::optional<Position>& up_to, const Take& take);
   /// How many rows were pruned of the buckets that reach past `place`.
   std::uint64_t pruned_after(const std::optional<Position>& place);
 
  private:
-  pqxx::result buckets(std::int64_t number, const std::optional<Position>& up_to, bool pruned_only);
+  void walk(std::int64_t number, const std::optional<Position>& up_to, bool pruned_only,
+            const Take& take);
   [[nodiscard]] RecountedBucket judged(const pqxx::row& row);
   void judge(RecountedBucket& bucket, bool fits);
 

@@ -194,12 +194,7 @@ class Pruner {
       }
       core::crash_point("during prune");
       connection_.commit();
-      std::vector<std::string> gone;
-      for (const auto& row : std::get<pqxx::result>(answer)) {
-        gone.push_back(row[0].as<std::string>());
-      }
-      judge_.deleted(gone);
-      return gone.size();
+      return std::get<pqxx::result>(answer).affected_rows();
     } catch (const SessionLost& lost) {
       if (!is_lock_trouble(lost.sqlstate())) throw;
       connection_.rollback();

@@ -51,14 +51,15 @@ PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneRe
                                    {"delivered", delivered_by_any(readers)}})) {
   for (const auto& reader : readers_.all()) {
     if (reader.configured == nullptr) continue;
-    horizons_.emplace_back(connection, reader, order_by, choice.dry_run);
+    const bool once =
+        moves || reader.order_by != order_by;  // else a row may come to a bucket later
+    horizons_.emplace_back(connection, reader, once, choice.dry_run);
   }
 }
 
 PruneSegment PruneJudge::look(const std::optional<Position>& after) {
   for (unsigned looks = 0; looks < looks_max; ++looks) {
     if (auto segment = try_look(after)) return std::move(*segment);
-    for (auto& horizon : horizons_) horizon.forget();
   }
   throw Error("buckets of the ledger are in use by others for long; " +
               std::to_string(report_.rows) + " rows were pruned: try again later");
@@ -89,9 +90,6 @@ std::optional<PruneSegment> PruneJudge::try_look(const std::optional<Position>& 
   if (moves_ && !segment.due.empty() && !move()) {
     report_ = seen;
     return std::nullopt;
-  }
-  if (!moves_ || !segment.due.empty()) {
-    for (auto& horizon : horizons_) horizon.passed();
   }
   return segment;
 }
@@ -180,16 +178,13 @@ std::vector<DueRow> PruneJudge::without_objections(std::vector<Candidate>& candi
   return due;
 }
 
-void PruneJudge::deleted(const std::vector<std::string>& ids) {
-  for (auto& horizon : horizons_) horizon.deleted(ids);
-}
-
 Objections PruneJudge::plan_drop(const std::string& partition_oid) {
   Objections objections;
   std::vector<std::string> problems;
   connection_.begin(sql::reports::begin_audit);
-  for (auto& horizon : horizons_) {
-    horizon.forget();
+  of_drop_.clear();
+  for (const auto& judged : horizons_) {
+    auto& horizon = of_drop_.emplace_back(connection_, judged.reader(), true, false);
     const auto reached = reached_.find(horizon.reader().order_by);
     if (reached != reached_.end()) {
       horizon.plan(reached->second, objections, problems, partition_oid);
@@ -200,7 +195,7 @@ Objections PruneJudge::plan_drop(const std::string& partition_oid) {
 }
 
 bool PruneJudge::apply_drop() {
-  return std::all_of(horizons_.begin(), horizons_.end(),
+  return std::all_of(of_drop_.begin(), of_drop_.end(),
                      [](auto& horizon) { return horizon.apply(); });
 }
 

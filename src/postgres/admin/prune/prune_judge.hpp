@@ -41,7 +41,6 @@ class PruneJudge {
              OrderBy order_by, const PruneChoice& choice, PruneReport& report, bool moves);
 
   PruneSegment look(const std::optional<Position>& after);
-  void deleted(const std::vector<std::string>& ids);
 
   /// The whole of what was looked at, as it will be without the rows of the partition (oid):
   /// objections to any row. `apply_drop` goes into the transaction that takes the partition away.
@@ -68,6 +67,7 @@ class PruneJudge {
   PruneReport& report_;
   bool moves_;
   std::string candidates_;
+  std::deque<PruneHorizon> of_drop_;
   std::deque<PruneHorizon> horizons_;  ///< of the configured processes
   std::map<OrderBy, Position>
       reached_;  ///< the last place of the rows that may go, in either order

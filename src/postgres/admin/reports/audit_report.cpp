@@ -15,6 +15,7 @@ namespace seriatim::postgres {
 namespace {
 
 constexpr unsigned late_max = 1'000;
+constexpr unsigned progress_buckets = 256;
 
 std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
   if (row[id].is_null()) return std::nullopt;
@@ -45,16 +46,11 @@ class LaneAuditor {
 
   LaneAudit run(bool every_bucket, const std::function<void(std::uint64_t)>& progress) try {
     read_beginning();
-    std::int64_t last = -1;
-    for (;;) {
-      const auto page = recount_.next(last);
-      for (const auto& bucket : page) {
-        last = bucket.number;
-        take(bucket, every_bucket);
-      }
-      progress(audit_.rows);
-      if (page.size() < Recount::buckets_at_once) break;
-    }
+    recount_.each(-1, std::nullopt, [&](const RecountedBucket& bucket) {
+      take(bucket, every_bucket);
+      if (audit_.bucket_count % progress_buckets == 0) progress(audit_.rows);
+    });
+    progress(audit_.rows);
     if (!audit_.former) compare_with_cursor();
     return std::move(audit_);
   } catch (const SourceBroken& broken) {
