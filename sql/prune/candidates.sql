@@ -3,7 +3,7 @@
 SELECT t.{id}::text AS id,
        CASE WHEN isfinite({created_at_utc}) THEN
            (extract(epoch FROM {created_at_utc}) * 1000000)::bigint END AS created_at_us,
-       hashtextextended(t.{id}::text, 0) AS hash, ({below}) AS below, ({free}) AS free, ({delivered}) AS delivered,
+       ({below}) AS below, ({free}) AS free, ({delivered}) AS delivered,
        coalesce(isfinite({created_at_utc}) AND {created_at_utc} < $3::timestamptz, false) AS old
 FROM {table} AS t
 WHERE {within}

@@ -42,7 +42,7 @@ class Pruner {
         actor_(actor),
         pause_(pause),
         pace_(choice.batch_rows),
-        judge_(connection, table_, readers_, order_by_, choice, report_, !choice.dry_run) {
+        judge_(connection, table_, readers_, order_by_, choice, report_) {
     report_.table = table_.name;
     report_.readers = readers_.names();
     for (const auto& reader : readers_.all()) {

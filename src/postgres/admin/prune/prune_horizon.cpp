@@ -26,6 +26,10 @@ std::optional<std::string> id(const std::optional<Position>& place) {
 
 }  // namespace
 
+bool is_lock_trouble(const std::string& sqlstate) {
+  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
+}
+
 void PruneHorizon::plan(const Position& up_to, Objections& objections,
                         std::vector<std::string>& problems, const std::optional<std::string>& but) {
   planned_.clear();

@@ -12,6 +12,9 @@
 
 namespace seriatim::postgres {
 
+/// The server's answer if others' locks or changes were in the way.
+[[nodiscard]] bool is_lock_trouble(const std::string& sqlstate);
+
 /// Why a row stays.
 enum class Stays {
   late,      ///< neither delivered nor set aside

@@ -22,37 +22,23 @@ std::int64_t number_from(const std::string& id) {
   return number;
 }
 
-std::string delivered_by_any(const PruneReaders& readers) {
-  std::string condition = "false";
-  for (const auto& reader : readers.all()) {
-    if (reader.configured == nullptr) continue;
-    condition += "\n    OR coalesce((" + reader.configured->table.where + "), false)";
-  }
-  return condition;
-}
-
 }  // namespace
 
-bool is_lock_trouble(const std::string& sqlstate) {
-  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
-}
-
 PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-                       OrderBy order_by, const PruneChoice& choice, PruneReport& report, bool moves)
+                       OrderBy order_by, const PruneChoice& choice, PruneReport& report)
     : connection_(connection),
       readers_(readers),
       order_by_(order_by),
       choice_(choice),
       report_(report),
-      moves_(moves),
       candidates_(range_statement(sql::prune::candidates, table, order_by, {}, range_parameters,
                                   {{"below", readers.below()},
                                    {"free", readers.free()},
-                                   {"delivered", delivered_by_any(readers)}})) {
+                                   {"delivered", readers.delivered()}})) {
   for (const auto& reader : readers_.all()) {
     if (reader.configured == nullptr) continue;
     const bool once =
-        moves || reader.order_by != order_by;  // else a row may come to a bucket later
+        !choice.dry_run || reader.order_by != order_by;  // else a row may come to a bucket later
     horizons_.emplace_back(connection, reader, once, choice.dry_run);
   }
 }
@@ -87,7 +73,7 @@ std::optional<PruneSegment> PruneJudge::try_look(const std::optional<Position>& 
       report_.problems.push_back(std::move(problem));
     }
   }
-  if (moves_ && !segment.due.empty() && !move()) {
+  if (!choice_.dry_run && !segment.due.empty() && !move()) {
     report_ = seen;
     return std::nullopt;
   }
@@ -123,7 +109,6 @@ std::vector<PruneJudge::Candidate> PruneJudge::read(const std::optional<Position
     segment.last = Position{at, id};
     const bool old = row["old"].as<bool>();
     const bool below = row["below"].as<bool>();
-    segment.looked += 1;
     segment.any_below = segment.any_below || (below && old);
     segment.held = segment.held || (old && !below && id != readers_.lowest_id());
     if (!old || !below) continue;
@@ -131,8 +116,7 @@ std::vector<PruneJudge::Candidate> PruneJudge::read(const std::optional<Position
       report_.set_aside += 1;
       continue;
     }
-    candidates.push_back(
-        {{std::move(id), at, row["hash"].as<std::int64_t>()}, row["delivered"].as<bool>()});
+    candidates.push_back({{std::move(id), at}, row["delivered"].as<bool>()});
   }
   return candidates;
 }
@@ -176,27 +160,6 @@ std::vector<DueRow> PruneJudge::without_objections(std::vector<Candidate>& candi
     }
   }
   return due;
-}
-
-Objections PruneJudge::plan_drop(const std::string& partition_oid) {
-  Objections objections;
-  std::vector<std::string> problems;
-  connection_.begin(sql::reports::begin_audit);
-  of_drop_.clear();
-  for (const auto& judged : horizons_) {
-    auto& horizon = of_drop_.emplace_back(connection_, judged.reader(), true, false);
-    const auto reached = reached_.find(horizon.reader().order_by);
-    if (reached != reached_.end()) {
-      horizon.plan(reached->second, objections, problems, partition_oid);
-    }
-  }
-  connection_.rollback();
-  return objections;
-}
-
-bool PruneJudge::apply_drop() {
-  return std::all_of(of_drop_.begin(), of_drop_.end(),
-                     [](auto& horizon) { return horizon.apply(); });
 }
 
 }  // namespace seriatim::postgres

@@ -13,20 +13,15 @@
 
 namespace seriatim::postgres {
 
-/// The server's answer if others' locks or changes were in the way.
-[[nodiscard]] bool is_lock_trouble(const std::string& sqlstate);
-
 /// A row that may go.
 struct DueRow {
   std::string id;
   std::int64_t created_at_us = 0;
-  std::int64_t hash = 0;
 };
 
 /// Rows of a table in order, as far as one look goes.
 struct PruneSegment {
   std::vector<DueRow> due;
-  std::uint64_t looked = 0;      ///< rows looked at
   std::optional<Position> last;  ///< looked at; absent: nothing is left
   bool any_below = false;        ///< of those looked at; rows after a segment without are not below
   bool held = false;  ///< an old row waits for a cursor, and not only the one it stands at
@@ -36,16 +31,12 @@ struct PruneSegment {
 /// its own `where` and `key`, what its ledger says. One snapshot for each segment.
 class PruneJudge {
  public:
-  /// `moves`: the horizons are moved, and that is committed, before a segment's rows are told.
+  /// But for a dry run the horizons are moved, and that is committed, before a segment's rows are
+  /// told.
   PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-             OrderBy order_by, const PruneChoice& choice, PruneReport& report, bool moves);
+             OrderBy order_by, const PruneChoice& choice, PruneReport& report);
 
   PruneSegment look(const std::optional<Position>& after);
-
-  /// The whole of what was looked at, as it will be without the rows of the partition (oid):
-  /// objections to any row. `apply_drop` goes into the transaction that takes the partition away.
-  [[nodiscard]] Objections plan_drop(const std::string& partition_oid);
-  [[nodiscard]] bool apply_drop();
 
  private:
   struct Candidate {
@@ -65,9 +56,7 @@ class PruneJudge {
   OrderBy order_by_;
   const PruneChoice& choice_;
   PruneReport& report_;
-  bool moves_;
   std::string candidates_;
-  std::deque<PruneHorizon> of_drop_;
   std::deque<PruneHorizon> horizons_;  ///< of the configured processes
   std::map<OrderBy, Position>
       reached_;  ///< the last place of the rows that may go, in either order

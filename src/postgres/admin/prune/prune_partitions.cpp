@@ -4,10 +4,12 @@
 
 #include "core/crash_point.hpp"
 #include "core/prune_pace.hpp"
+#include "postgres/table/lane_places.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/admin.hpp"
 #include "sql/check.hpp"
 #include "sql/prune.hpp"
+#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -41,14 +43,10 @@ bool PrunePartitions::run() {
   for (const auto& row : partitions) {
     if (!row["leaf"].as<bool>()) continue;
     const Partition partition{row["name"].as<std::string>(), row["oid"].as<std::string>()};
-    auto part = table_;
-    part.name = partition.name;
-    PruneReport aside;  // what stays is told by the look at the whole table
-    aside.older_than_us = report_.older_than_us;
-    PruneJudge judge(connection_, part, readers_, order_by_, choice_, aside, false);
-    const auto contents = look(judge);
+    const auto found = judge(partition);
+    report_.interrupted = !pause_(report_.rows, std::chrono::microseconds{0});
     if (report_.interrupted) return false;
-    if (!contents || (contents->rows == 0 && row["by_id"].as<bool>())) continue;
+    if (!found.free || (found.rows == 0 && row["by_id"].as<bool>())) continue;
     if (!row["owned"].as<bool>()) {
       report_.notes.push_back("partition " + partition.name +
                               " could go as a whole, but only its owner may drop it: its rows are "
@@ -57,37 +55,61 @@ bool PrunePartitions::run() {
     }
     if (choice_.dry_run) {
       report_.partitions.push_back(partition.name);
-    } else if (!take_away(partition, *contents, judge)) {
+    } else if (!take_away(partition, found)) {
       return false;
     }
   }
   return true;
 }
 
-std::optional<PrunePartitions::Contents> PrunePartitions::look(PruneJudge& judge) {
-  Contents contents;
-  for (std::optional<Position> after;;) {
-    const auto segment = judge.look(after);
-    if (!segment.last) return contents;
-    if (segment.due.size() != segment.looked) return std::nullopt;
-    for (const auto& row : segment.due) {
-      contents.rows += 1;
-      contents.hash ^= row.hash;
-    }
-    after = segment.last;
-    report_.interrupted = !pause_(report_.rows, std::chrono::microseconds{0});
-    if (report_.interrupted) return std::nullopt;
+PrunePartitions::Contents PrunePartitions::judge(const Partition& partition) {
+  auto part = table_;
+  part.name = partition.name;
+  part.where = "true";
+  horizons_.clear();
+  objections_.clear();
+  std::vector<std::string> problems;  // told by the look at the whole table, as is what stays
+  connection_.begin(sql::reports::begin_audit);
+  auto judged = contents(partition);
+  for (const auto& reader : readers_.all()) {
+    if (!judged.free || reader.configured == nullptr) continue;
+    const auto last = LanePlaces(connection_, part, reader.order_by, {}).at_end();
+    auto& horizon = horizons_.emplace_back(connection_, reader, true, choice_.dry_run);
+    if (last) horizon.plan(*last, objections_, problems, partition.oid);
   }
+  if (!objections_.empty()) judged = contents(partition);
+  connection_.rollback();
+  return judged;
 }
 
-bool PrunePartitions::take_away(const Partition& partition, const Contents& contents,
-                                PruneJudge& judge) {
+PrunePartitions::Contents PrunePartitions::contents(const Partition& partition) {
+  std::vector<std::string> refused;
+  for (const auto& [id, why] : objections_) refused.push_back(id);
+  const auto state =
+      connection_.run(fill(sql::prune::partition_state, {{"partition", partition.name},
+                                                         {"id", table_.id},
+                                                         {"created_at_utc", table_.created_at_utc},
+                                                         {"below", readers_.below()},
+                                                         {"free", readers_.free()},
+                                                         {"delivered", readers_.delivered()}}),
+                      {array_text(refused), timestamp_text(report_.older_than_us),
+                       choice_.filtered ? "true" : "false"})[0];
+  return {state["rows"].as<std::uint64_t>(), state["hash"].as<std::int64_t>(),
+          state["free"].as<bool>()};
+}
+
+bool PrunePartitions::move_horizons() {
+  return std::all_of(horizons_.begin(), horizons_.end(),
+                     [](auto& horizon) { return horizon.apply(); });
+}
+
+bool PrunePartitions::take_away(const Partition& partition, Contents found) {
   core::PrunePace pace(1);
   for (;;) {
-    const auto outcome = try_once(partition, contents, judge);
+    const auto outcome = found.free ? try_once(partition, found) : Try::changed;
     if (outcome == Try::changed) return true;
     if (outcome == Try::done) {
-      report_.rows += contents.rows;
+      report_.rows += found.rows;
       report_.partitions.push_back(partition.name);
       return true;
     }
@@ -100,13 +122,13 @@ bool PrunePartitions::take_away(const Partition& partition, const Contents& cont
     }
     report_.interrupted = !pause_(report_.rows, pause);
     if (report_.interrupted) return false;
+    found = judge(partition);
   }
 }
 
 /// Under a lock that lets no late row come in what was looked at is looked at again; only the drop
 /// itself asks for the lock that inserts and reads of the whole table wait for.
-PrunePartitions::Try PrunePartitions::try_once(const Partition& partition, const Contents& contents,
-                                               PruneJudge& judge) {
+PrunePartitions::Try PrunePartitions::try_once(const Partition& partition, const Contents& judged) {
   const auto attempt = [&](const std::string& statement) {
     const auto answer = connection_.attempt(statement, {});
     const auto* refusal = std::get_if<Connection::Refusal>(&answer);
@@ -116,24 +138,15 @@ PrunePartitions::Try PrunePartitions::try_once(const Partition& partition, const
     throw Error("partition " + partition.name + " could not be dropped: " + refusal->message +
                 " (SQLSTATE " + refusal->sqlstate + "); nothing was done to it");
   };
-  std::vector<std::string> refused;
-  for (const auto& [id, why] : judge.plan_drop(partition.oid)) refused.push_back(id);
   try {
     connection_.begin(sql::prune::hold_retention);
     if (!attempt(fill(sql::prune::lock_partition, {{"partition", partition.name}})))
       return Try::locked;
-    const auto state =
-        connection_.run(fill(sql::prune::partition_state, {{"partition", partition.name},
-                                                           {"id", table_.id},
-                                                           {"below", readers_.below()},
-                                                           {"free", readers_.free()}}),
-                        {array_text(refused)})[0];
-    if (state["rows"].as<std::uint64_t>() != contents.rows ||
-        state["hash"].as<std::int64_t>() != contents.hash || !state["free"].as<bool>()) {
+    if (contents(partition) != judged) {
       connection_.rollback();
       return Try::changed;
     }
-    if (!judge.apply_drop()) {
+    if (!move_horizons()) {
       connection_.rollback();
       return Try::locked;
     }

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "postgres/admin/prune/prune.hpp"
-#include "postgres/admin/prune/prune_judge.hpp"
+#include "postgres/admin/prune/prune_horizon.hpp"
 #include "postgres/admin/prune/prune_readers.hpp"
 #include "postgres/wire/connection.hpp"
 
@@ -24,10 +25,12 @@ class PrunePartitions {
   bool run();
 
  private:
-  /// What a look found in a partition.
+  /// What is in a partition, and whether all of it may go.
   struct Contents {
     std::uint64_t rows = 0;
     std::int64_t hash = 0;
+    bool free = false;
+    bool operator==(const Contents&) const = default;
   };
   struct Partition {
     std::string name;
@@ -35,10 +38,12 @@ class PrunePartitions {
   };
   enum class Try { done, changed, locked };
 
-  /// Absent: not every row may go.
-  std::optional<Contents> look(PruneJudge& judge);
-  bool take_away(const Partition& partition, const Contents& contents, PruneJudge& judge);
-  Try try_once(const Partition& partition, const Contents& contents, PruneJudge& judge);
+  /// Asks every process, in one snapshot; what it answers is kept for the drop.
+  Contents judge(const Partition& partition);
+  Contents contents(const Partition& partition);
+  bool take_away(const Partition& partition, Contents found);
+  Try try_once(const Partition& partition, const Contents& judged);
+  bool move_horizons();
   [[nodiscard]] std::string in_the_way(const Partition& partition);
 
   Connection& connection_;
@@ -48,6 +53,8 @@ class PrunePartitions {
   const PruneChoice& choice_;
   PruneReport& report_;
   const PrunePause& pause_;
+  std::deque<PruneHorizon> horizons_;  ///< as they will be without the partition
+  Objections objections_;
 };
 
 /// Creates the next partitions of seriatim.outbox, where that is planned and this role may; their

@@ -152,6 +152,9 @@ std::vector<std::string> PruneReaders::names() const {
 void PruneReaders::make_conditions(const Table& table) {
   for (const auto& reader : readers_) {
     const auto by_id = reader.order_by == OrderBy::id;
+    if (reader.configured != nullptr) {
+      delivered_ += "\n    OR coalesce((" + reader.configured->table.where + "), false)";
+    }
     if (!below_.empty()) below_ += "\nAND ";
     below_ += fill(by_id ? sql::prune::below_by_id : sql::prune::below_by_created_at,
                    {{"process", quote_literal(reader.process)},

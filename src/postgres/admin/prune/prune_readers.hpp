@@ -37,9 +37,11 @@ class PruneReaders {
   [[nodiscard]] const std::vector<Reader>& all() const { return readers_; }
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Conditions over row t: strictly below every cursor; none has still something to do with it.
+  /// Conditions over row t: strictly below every cursor; none has still something to do with it;
+  /// a process of this configuration delivers it.
   [[nodiscard]] const std::string& below() const { return below_; }
   [[nodiscard]] const std::string& free() const { return free_; }
+  [[nodiscard]] const std::string& delivered() const { return delivered_; }
 
   /// The lowest cursor, in words: "process p, lane 1, at row 17 of 2026-…".
   [[nodiscard]] const std::string& lowest() const { return lowest_; }
@@ -55,6 +57,7 @@ class PruneReaders {
   std::vector<Reader> readers_;
   std::string below_;
   std::string free_;
+  std::string delivered_ = "false";
   std::string lowest_;
   std::string lowest_id_;
   std::optional<std::int64_t> lowest_us_;
