@@ -54,6 +54,29 @@ TEST_CASE("the relay finds a late row below the horizon too") {
   CHECK(round.unreadable->row_id == late_id(order));
 }
 
+TEST_CASE("sealed rows above the horizon are neither late nor delivered again") {
+  for (const auto late_rows : {OnLateRow::halt, OnLateRow::deliver}) {
+    Delivered desk;
+    desk.deliver("second", 100);
+    desk.seal();
+    CHECK(desk.prune().rows == 99);
+    desk.target.source.late_rows = late_rows;
+    auto relay = desk.relay();
+    REQUIRE(relay.claim());
+    const auto round = relay.poll();
+    CHECK(round.records.empty());
+    CHECK_FALSE(round.unreadable);
+    desk.target.source.audit_window = milliseconds{0};
+    auto sealer = desk.relay("sealer");
+    relay.session->release(relay.cursor.epoch, false);
+    REQUIRE(sealer.claim());
+    CHECK(sealer.poll().records.empty());
+    CHECK(desk.audit().sound());
+    CHECK(desk.database.value("SELECT ids FROM seriatim.ledger WHERE gone IS NOT NULL AND "
+                              "process_name = 'process'") != "");
+  }
+}
+
 TEST_CASE("rows that others delete before a prune passes are told apart from those after") {
   BOTH_ORDERS
   Delivered desk(order);
