@@ -78,9 +78,9 @@ struct Delivered : Desk {
 
   /// A row that nobody delivered, near another one.
   void insert_late(const std::string& id, const std::string& neighbour, const std::string& shift) {
-    database.run(
-        "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT " + id +
-        ", created_at + interval '" + shift + "', '{}' FROM bookings WHERE id = " + neighbour);
+    database.run("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT " +
+                 id + ", created_at + interval '" + shift +
+                 "', '{}' FROM bookings WHERE id = " + neighbour);
   }
 
   std::vector<Target> targets;
