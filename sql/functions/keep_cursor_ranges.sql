@@ -1,6 +1,6 @@
--- As keep_cursor.sql, which earlier migrations quote, with ranges in the ledger. A program of before this
--- version does not see ranges: it would report delivered rows as late, or deliver them again. So none may
--- change a cursor any more; session_settings.sql says what a program knows.
+-- Replaces keep_cursor.sql, which earlier migrations quote. The ledger has ranges now. An older program cannot
+-- read them: it would report delivered rows as late, or deliver them again. So no older program may change a
+-- cursor. session_settings.sql says which schema version a program knows.
 CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN

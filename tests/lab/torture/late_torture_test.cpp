@@ -132,8 +132,9 @@ lab::Evidence evidence_of(TestDatabase& database, const Receiver& receiver, std:
            "FROM seriatim.journal WHERE act = 'claim' ORDER BY id")) {
     evidence.claims[0].push_back({std::stoull(*row[0]), now() - std::stoll(*row[1])});
   }
-  for (const auto& row : database.run("SELECT unnest(ids) FROM seriatim.ledger UNION ALL "
-                                      "SELECT unnest(bucket_ids) FROM seriatim.cursor")) {
+  for (const auto& row :
+       database.run("SELECT seriatim.ledger_ids(ids, ranges) FROM seriatim.ledger UNION ALL "
+                    "SELECT seriatim.ledger_ids(bucket_ids, bucket_ranges) FROM seriatim.cursor")) {
     evidence.ledger[0].push_back(numbers.of(*row[0]));
   }
   return evidence;
