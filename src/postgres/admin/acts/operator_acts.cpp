@@ -2,10 +2,10 @@
 
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
