@@ -44,7 +44,7 @@ WITH before AS (
     CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS more (lane)
     CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number FROM seriatim.ledger AS l
                         WHERE l.process_name = $1 AND l.lane = more.lane) AS last
-), not_begun AS (  -- batches in flight; late rows of them still go out before the others, in their new lanes
+), not_begun AS (  -- batches in flight, and what halted a lane as late; late rows of the batches still go out first, in their new lanes
     DELETE FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.parked_at IS NULL AND a.late IS NOT TRUE
 ), moved AS (
     UPDATE seriatim.aside AS a

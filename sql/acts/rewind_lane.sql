@@ -42,7 +42,7 @@ WITH before AS (
         reason = NULL, failed_id = NULL, attempts = 0, crashes = 0, next_attempt_at = NULL
     FROM before AS b
     WHERE c.process_name = b.process_name AND c.lane = b.lane
-), not_begun AS (  -- a batch in flight; late rows of it still go out before the others
+), not_begun AS (  -- a batch in flight, and what halted the lane as late; late rows of the batch still go out first
     DELETE FROM seriatim.aside AS a USING before AS b
     WHERE a.process_name = b.process_name AND a.lane = b.lane AND a.parked_at IS NULL AND a.late IS NOT TRUE
 ), journalled AS (

@@ -24,7 +24,8 @@ WITH before AS (
     WHERE c.process_name = b.process_name AND c.lane = b.lane
 ), gone AS (
     DELETE FROM seriatim.aside AS a USING before AS b
-    WHERE a.process_name = b.process_name AND a.row_id = $10::text AND a.parked_at IS NULL
+    WHERE a.process_name = b.process_name AND a.parked_at IS NULL
+      AND (a.row_id = $10::text OR (a.lane = b.lane AND a.state = 'late'))
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)

@@ -142,6 +142,32 @@ TEST_CASE("what is found and gone, or delivered, before the row is locked halts 
   CHECK_FALSE(halted(desk.database));
 }
 
+TEST_CASE("a late row waits in seriatim.aside for a person") {
+  InCall desk;
+  desk.look([] {});
+  const Actor alice{"alice@desk", "seen"};
+  const auto late = [&] {
+    return desk.database.value(
+        "SELECT coalesce(string_agg(row_id || ' ' || state, ','), 'none') FROM seriatim.aside");
+  };
+  REQUIRE(late() == "50 late");
+  desk.admin.retry(desk.target, alice);
+  CHECK(late() == "none");
+  REQUIRE(audited(desk.database, desk.target.source));
+  CHECK(late() == "50 late");
+  SUBCASE("skip discards it") {
+    CHECK(desk.admin.skip(desk.target, "50", alice).at(0) ==
+          "lane 0: skipped late row 50 (sequence 4)");
+    CHECK_FALSE(looked_through(desk.database, desk.target.source));
+  }
+  SUBCASE("a rewind to before it hands it over in its order") {
+    desk.admin.rewind(desk.target, {}, alice);
+    REQUIRE(desk.lane.claim());
+    CHECK(desk.lane.deliver() == Ids{"1", "50", "2", "3"});
+  }
+  CHECK(late() == "none");
+}
+
 TEST_CASE("what is found is compared under the lock, whatever else the server refuses to tell") {
   GatedDesk desk;
   desk.database.run("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
