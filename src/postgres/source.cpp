@@ -9,6 +9,7 @@
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"
+#include "postgres/reader/written_order.hpp"
 #include "postgres/store/aside.hpp"
 #include "postgres/store/cursor_memory.hpp"
 #include "postgres/store/cursor_repository.hpp"
@@ -87,8 +88,10 @@ class PostgresSession final : public LaneSession {
         late_rows_(connection_, table_, source.order_by, lane),
         aside_(connection_, table_, source, lane),
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
-    if (source.late_rows == OnLateRow::deliver)
-      late_look_.emplace(connection_, table_, source, lane);
+    if (source.late_rows == OnLateRow::deliver) {
+      written_order_.emplace(connection_, table_, source, lane);
+      late_look_.emplace(connection_, table_, source, lane, *written_order_);
+    }
     if (!config.read_ahead || !connection_.direct()) return;
     const auto began = connection_.run(sql::source::own_backend)[0][0].as<std::string>();
     read_ahead_ = std::make_unique<ReadAhead>(
@@ -260,7 +263,8 @@ class PostgresSession final : public LaneSession {
     auto round = settled_rows(after, rows_max);
     if (late_look_) {
       const bool idle = nothing_in(round);
-      go_before(round, late_look_->look(after, rows_max, idle), rows_max);
+      if (!barrier_) written_order_->sort(round, after, cut_);
+      go_before(round, late_look_->look(after, rows_max, idle));
     }
     return up_to_barrier(std::move(round));
   }
@@ -350,11 +354,13 @@ class PostgresSession final : public LaneSession {
   }
   Round settled_rows(const std::optional<Position>& after, unsigned rows_max) {
     if (read_ahead_) {
+      cut_ = true;  // that session alone knows
       if (auto round = read_ahead_->take(after, rows_max)) return std::move(*round);
     }
     if (cursor_.knows_flushed()) poll_.tell_written();
     auto round = poll_.poll(after, rows_max, expected_);
     written_ = poll_.written();
+    cut_ = poll_.cut();
     return round;
   }
   static std::vector<std::string> ids_of(const std::vector<Position>& rows) {
@@ -363,8 +369,8 @@ class PostgresSession final : public LaneSession {
     return ids;
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
-  /// Late rows, and as many of the others as there is room for behind the last of them.
-  static void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
+  /// Late rows, and the others behind the last of them.
+  static void go_before(Round& round, LateLook::Late late) {
     if (late.records.empty() && !late.unreadable) return;
     const bool others_wait = !late.all || late.unreadable;
     // A row that was moved in between may be among both.
@@ -372,12 +378,10 @@ class PostgresSession final : public LaneSession {
       return std::any_of(late.records.begin(), late.records.end(),
                          [&](const Record& other) { return other.id() == record.id(); });
     });
-    const auto room = others_wait ? 0 : rows_max - late.records.size();
-    if (room < round.records.size()) {
-      round.records.resize(room);
-      round.unreadable.reset();
+    if (others_wait) {
+      round.records.clear();
+      round.unreadable = std::move(late.unreadable);
     }
-    if (others_wait) round.unreadable = std::move(late.unreadable);
     round.records.insert(round.records.begin(), std::make_move_iterator(late.records.begin()),
                          std::make_move_iterator(late.records.end()));
   }
@@ -422,8 +426,10 @@ class PostgresSession final : public LaneSession {
   PollSource poll_;
   LateRows late_rows_;
   Aside aside_;
-  bool due_went_out_ = false;          ///< the last round was begun from there
-  std::optional<LateLook> late_look_;  ///< where late rows are delivered
+  bool due_went_out_ = false;  ///< the last round was begun from there
+  bool cut_ = false;           ///< the rows read last may end within rows of one stamp
+  std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
+  std::optional<LateLook> late_look_;          ///< … too
   WakeUp wake_up_;
   bool next_starts_ = false;               ///< what was read ahead, with the last advance
   std::unique_ptr<ReadAhead> read_ahead_;  ///< where asked for, and no pooler in between

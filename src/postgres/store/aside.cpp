@@ -97,11 +97,15 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
       leave_out(*next, std::nullopt);
       if (round.redriven) return round;
     }
-    const bool has_new_place = !round.redriven && next->late == true && !record.late;
+    // It may stand behind one of its group that goes out first (WrittenOrder).
+    const bool in_group = !round.records.empty() && round.records.back().position.created_at_us ==
+                                                        record.position.created_at_us;
+    const bool late = round.redriven || record.late || (in_group && next->late == true);
+    const bool has_new_place = next->late == true && !late;
     if (has_new_place) {  // it goes out there
       leave_out(*next, std::nullopt);
     } else {
-      record.late = round.redriven || record.late;
+      record.late = late;
       round.records.push_back(std::move(record));
     }
     ++next;

@@ -22,6 +22,9 @@ constexpr milliseconds wide_look_max{1};
 /// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
 constexpr milliseconds stamp_margin{100};
 
+/// Of more rows that were committed together the first ones in the order of their ids go out first.
+constexpr unsigned late_max = 10'000;
+
 bool is_wide(Mark from, const Position& cursor) {
   return cursor.created_at_us - from > std::chrono::microseconds(narrow_width_max).count();
 }
@@ -53,9 +56,10 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane, const Po
 }
 
 LateLook::LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-                   const LaneId& lane)
+                   const LaneId& lane, WrittenOrder& written_order)
     : connection_(connection),
       lane_(lane),
+      written_order_(written_order),
       lookback_(config.lookback),
       late_rows_(connection, table, OrderBy::created_at, lane),
       reader_(connection, table, config, lane) {}
@@ -84,7 +88,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
   looked_at_ = std::max(window.looked_at, looked);
   const auto began = Clock::now();
-  const auto late = late_rows_.find(window.range, INT64_MAX, rows_max);
+  auto late = late_rows_.find(window.range, INT64_MAX, late_max);
   const auto took = Clock::now() - began;
   bound_ = bound;
   if (complete) next_look_ = began + took + duty_cycle * took;
@@ -94,10 +98,13 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
     if (complete) looked_at_ = cursor->created_at_us;
     return {};
   }
+  written_order_.sort(late);
   std::vector<std::string> ids;
-  for (const auto& row : late) ids.push_back(row.id);
+  for (const auto& row : late) {
+    if (ids.size() < rows_max) ids.push_back(row.id);
+  }
   auto batch = reader_.read_ids(ids, cursor, rows_max);
-  const bool all = late.size() < rows_max && batch.records.size() == late.size();
+  const bool all = late.size() <= rows_max && batch.records.size() == late.size();
   if (!all) next_look_ = {};  // the others are behind a narrow look by then
   if (complete && all) soon_ = cursor->created_at_us;
   return {std::move(batch.records), std::move(batch.unreadable), all};

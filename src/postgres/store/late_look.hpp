@@ -5,6 +5,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/reader/written_order.hpp"
 #include "postgres/store/late_rows.hpp"
 
 namespace seriatim::postgres {
@@ -33,8 +34,9 @@ struct LateWindow {
 /// before is of a transaction that was open then, or began since.
 class LateLook {
  public:
+  /// `written_order` outlives this.
   LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-           const LaneId& lane);
+           const LaneId& lane, WrittenOrder& written_order);
 
   /// Another holder, or an operator, may have moved the cursor.
   void forget() {
@@ -63,6 +65,7 @@ class LateLook {
 
   Connection& connection_;
   LaneId lane_;
+  WrittenOrder& written_order_;
   milliseconds lookback_;
   LateRows late_rows_;
   RowReader reader_;
