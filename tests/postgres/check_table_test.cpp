@@ -119,6 +119,29 @@ TEST_CASE("a refused default names its column and every way to mend it, the easi
   CHECK(text.find("late_rows = \"deliver\"") < text.find("ALTER TABLE"));  // it needs no change
 }
 
+TEST_CASE("rows of one created_at whose ids do not follow their writing are warned of") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE bookings (id uuid PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT "
+      "clock_timestamp(), payload json); CREATE INDEX ON bookings (created_at, id)");
+  const auto write = [&](const std::string& ids) {
+    database.run("INSERT INTO bookings SELECT lpad(id, 32, '0')::uuid, now(), '{}' FROM unnest('" +
+                 ids + "'::text[]) AS id");
+  };
+  auto target = target_of();
+  const auto warned = [&] {
+    return find(check(database.url(), target), Severity::warning, "order of their ids");
+  };
+  write("{1,2,3}");
+  CHECK_FALSE(warned());
+  write("{12,11,13}");
+  REQUIRE(warned());
+  CHECK(warned()->what.find("1 group of them") != std::string::npos);
+  CHECK(warned()->mend.find("late_rows = \"deliver\"") == 0);
+  target.source.late_rows = OnLateRow::deliver;
+  CHECK_FALSE(warned());
+}
+
 TEST_CASE("a column that cannot order rows is refused and mended") {
   const std::string alter = "ALTER TABLE bookings ALTER COLUMN created_at ";
   verify({alter + "TYPE timestamp", "without time zone"});

@@ -6,6 +6,7 @@
 #include "postgres/admin/check/check_table.hpp"
 #include "postgres/table/long_transaction.hpp"
 #include "postgres/wire/sql_text.hpp"
+#include "sql/check.hpp"
 
 namespace seriatim::postgres {
 
@@ -121,6 +122,28 @@ void check_created_at(TableCheck& check) {
         "hint: id is drawn from a sequence one by one, so order_by = \"id\" is possible and the "
         "stronger choice: steps of the clock do not touch it");
   }
+}
+
+void check_ties(TableCheck& check) {
+  const auto& source = check.target.source;
+  if (source.order_by == OrderBy::id || late_rows_are_delivered(check)) return;
+  if (check.findings.refused()) return;
+  const auto id = quote_identifier(check.column_name(source.id));
+  const auto created_at = quote_identifier(check.column_name(source.created_at));
+  const auto moments =
+      check.connection
+          .run(fill(sql::check::ties,
+                    {{"table", check.name}, {"id", id}, {"created_at", created_at}}))[0][0]
+          .as<unsigned>();
+  if (moments == 0) return;
+  check.findings.warn(
+      "rows that share a " + created_at + " go out in the order of their ids, and " +
+          std::to_string(moments) + (moments == 1 ? " group" : " groups") +
+          " of them among the newest 1000 rows were written in another order",
+      "late_rows = \"deliver\" in [process.source]: the table stays as it is, and rows of one " +
+          created_at +
+          " go out as they were written\nor: let the default clock_timestamp() stamp " +
+          created_at + "\nor: ids from a sequence, or UUIDs of version 7");
 }
 
 }  // namespace seriatim::postgres
