@@ -264,7 +264,7 @@ class PostgresSession final : public LaneSession {
     if (late_look_) {
       const bool idle = nothing_in(round);
       if (!barrier_) written_order_->sort(round, after, cut_);
-      go_before(round, late_look_->look(after, rows_max, idle));
+      go_before(round, late_look_->look(after, rows_max, idle), rows_max);
     }
     return up_to_barrier(std::move(round));
   }
@@ -369,8 +369,9 @@ class PostgresSession final : public LaneSession {
     return ids;
   }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
-  /// Late rows, and the others behind the last of them.
-  static void go_before(Round& round, LateLook::Late late) {
+  /// Late rows, and as many of the others as there is room for behind the last of them: none of a
+  /// group that is sorted is left behind.
+  static void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
     if (late.records.empty() && !late.unreadable) return;
     const bool others_wait = !late.all || late.unreadable;
     // A row that was moved in between may be among both.
@@ -378,10 +379,14 @@ class PostgresSession final : public LaneSession {
       return std::any_of(late.records.begin(), late.records.end(),
                          [&](const Record& other) { return other.id() == record.id(); });
     });
-    if (others_wait) {
-      round.records.clear();
-      round.unreadable = std::move(late.unreadable);
+    const auto stamp = [&](std::size_t row) { return round.records[row].position.created_at_us; };
+    auto room = others_wait ? 0 : rows_max - late.records.size();
+    if (room < round.records.size()) {
+      while (room > 0 && stamp(room - 1) == stamp(room)) room -= 1;
+      round.records.resize(room);
+      round.unreadable.reset();
     }
+    if (others_wait) round.unreadable = std::move(late.unreadable);
     round.records.insert(round.records.begin(), std::make_move_iterator(late.records.begin()),
                          std::make_move_iterator(late.records.end()));
   }
