@@ -1,10 +1,14 @@
 -- Row $4 cannot be handed over, for $5: it is parked again, and the rows of its key wait with it. Nothing, unless
--- the cursor's row still is of version $3, and epoch $6.
+-- the cursor's row still is of version $3, and epoch $6. For its number see forget_due.sql.
 WITH held AS (
-    SELECT c.process_name FROM seriatim.cursor AS c
+    SELECT c.* FROM seriatim.cursor AS c
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.xmin = $3::xid AND c.epoch = $6::bigint
     FOR UPDATE
-), row AS (
+), gone AS (
+    SELECT a.key_hash, a.key, a.holds_key, a.begun
+    FROM seriatim.aside AS a JOIN held ON a.process_name = held.process_name
+    WHERE a.row_id = $4
+), {counted}, row AS (
     UPDATE seriatim.aside AS a
     SET state = 'parked', begun = false, due_at = NULL, detail = $5
     FROM held
@@ -17,4 +21,4 @@ WITH held AS (
     WHERE a.process_name = $1 AND a.row_id <> $4 AND a.state = 'due' AND r.holds_key AND a.holds_key
       AND a.key_hash = r.key_hash AND a.key IS NOT DISTINCT FROM r.key
 )
-SELECT 1 FROM held
+SELECT EXISTS (SELECT FROM counted) AS counted FROM held

@@ -6,44 +6,12 @@
 
 #include "postgres/admin/check/check.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/desk.hpp"
+#include "postgres/late_desk.hpp"
 #include "postgres/test_auditor.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-/// Bookings stamped by the transaction's start, as most tables are.
-struct LateDesk : Desk {
-  LateDesk() {
-    database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
-    target.source.insert_latency = 0ms;
-    target.source.late_rows = OnLateRow::deliver;
-  }
-  void insert_at(int id, const std::string& before_now) {
-    database.run("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE VALUES (" +
-                 std::to_string(id) + ", clock_timestamp() - interval '" + before_now + "', '{}')");
-  }
-  std::string planned() {
-    return database.value(
-        "SELECT coalesce(string_agg(row_id, ',' ORDER BY number), '') FROM seriatim.aside WHERE "
-        "state = 'due' AND begun");
-  }
-  bool sound() {
-    return admin.audit(target, true, [](std::uint64_t) {}).at(0).sound();
-  }
-};
-
-std::vector<std::pair<std::string, bool>> ids_and_late(const Round& round) {
-  std::vector<std::pair<std::string, bool>> seen;
-  for (const auto& record : round.records) seen.emplace_back(record.id(), record.late);
-  return seen;
-}
-using Seen = std::vector<std::pair<std::string, bool>>;
-
-}  // namespace
 
 TEST_CASE("a row that appears behind the cursor goes out marked as late, and the cursor stays") {
   LateDesk desk;
@@ -246,26 +214,6 @@ TEST_CASE("a row that was attempted comes first again, although an older late on
   CHECK(desk.sound());
 }
 
-TEST_CASE("planned late rows come first again, in their order, and a deleted one is a hole") {
-  LateDesk desk;
-  auto relay = desk.relay();
-  REQUIRE(relay.claim());
-  REQUIRE(relay.deliver().size() == 3);
-  for (int id = 50; id < 53; ++id) desk.insert_at(id, std::to_string(60 - id) + " min");
-  desk.target.source.lookback = 3'600'000ms;
-  relay.source = postgres_source(desk.database.url(), desk.target.source);
-  relay.open();
-  REQUIRE(relay.claim());
-  REQUIRE(ids_of(relay.poll()) == Ids{"50", "51", "52"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  desk.insert_at(40, "20 min");
-  desk.database.run("DELETE FROM bookings WHERE id = 51");
-  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"52", true}});
-  CHECK(relay.deliver() == Ids{"50", "52"});
-  CHECK(relay.deliver() == Ids{"40"});
-  CHECK(desk.sound());
-}
-
 TEST_CASE("a batch that was begun goes out once, though late rows are not delivered any more") {
   LateDesk desk;
   std::string rows = "50";
@@ -315,21 +263,6 @@ TEST_CASE("a holder that was replaced leaves alone what its successor has begun"
   REQUIRE(next.session->start(next.cursor.epoch));
   (void)old.poll();
   CHECK(desk.planned() == "50");
-}
-
-TEST_CASE("a late row that was begun and is gone is journalled") {
-  LateDesk desk;
-  auto relay = desk.relay();
-  REQUIRE(relay.claim());
-  REQUIRE(relay.deliver().size() == 3);
-  desk.insert_at(50, "1 min");
-  REQUIRE(ids_of(relay.poll()) == Ids{"50"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  desk.database.run("DELETE FROM bookings WHERE id = 50");
-  CHECK(relay.poll().records.empty());
-  CHECK(desk.planned().empty());
-  CHECK(desk.database.value("SELECT concat_ws('|', act, row_id) FROM seriatim.journal ORDER BY id "
-                            "DESC LIMIT 1") == "forget|50");
 }
 
 TEST_CASE("a late row that fails is skipped without moving the cursor") {

@@ -25,6 +25,8 @@ Aside::Aside(Connection& connection, const Table& table, const SourceConfig& con
              const LaneId& lane)
     : connection_(connection),
       lane_(lane),
+      forget_due_(fill(sql::store::forget_due, {{"counted", sql::store::number_unused}})),
+      put_back_parked_(fill(sql::store::put_back_parked, {{"counted", sql::store::number_unused}})),
       reader_(connection, table, config, lane),
       keeps_all_(config.late_rows == OnLateRow::deliver) {}
 
@@ -82,7 +84,7 @@ Round Aside::due(const std::optional<Position>& cursor, unsigned rows_max, Begin
   }
 }
 
-/// A row that cannot go out is left out. If it was parked, nothing behind it goes out before that.
+/// Up to a row that cannot go out, which is left out once it is the first.
 Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>& cursor,
                       unsigned rows_max) {
   std::vector<std::string> ids;
@@ -92,22 +94,14 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
   round.redriven = due.front().redriven;
   auto next = due.begin();
   for (auto& record : read.records) {
-    for (; next->id != record.id(); ++next) {  // no longer in the table
-      if (round.redriven && !round.records.empty()) return round;
-      leave_out(*next, std::nullopt);
-      if (round.redriven) return round;
-    }
     // It may stand behind one of its group that goes out first (WrittenOrder).
     const bool in_group = !round.records.empty() && round.records.back().position.created_at_us ==
                                                         record.position.created_at_us;
     const bool late = round.redriven || record.late || (in_group && next->late == true);
-    const bool has_new_place = next->late == true && !late;
-    if (has_new_place) {  // it goes out there
-      leave_out(*next, std::nullopt);
-    } else {
-      record.late = late;
-      round.records.push_back(std::move(record));
-    }
+    const bool has_new_place = next->late == true && !late;  // it goes out there
+    if (next->id != record.id() || has_new_place) break;
+    record.late = late;
+    round.records.push_back(std::move(record));
     ++next;
   }
   if (!round.records.empty()) return round;
@@ -124,19 +118,20 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
 void Aside::leave_out(const Due& row, const std::optional<Round::Unreadable>& unreadable) {
   const auto lane = std::to_string(lane_.lane);
   const auto epoch = std::to_string(epoch_);
-  if (!row.redriven) {
-    lost_ = connection_.run(sql::store::forget_due, {lane_.process, lane, version_, row.id, epoch})
-                .empty();
-    return;
-  }
   const auto why = unreadable ? unreadable->detail
                               : "cannot be handed over again: it is no longer in the table, or "
                                 "`where` leaves it out now";
-  lost_ =
-      connection_
-          .run(sql::store::put_back_parked, {lane_.process, lane, version_, row.id,
-                                             storable_text(why, Outcome::reason_bytes_max), epoch})
-          .empty();
+  const auto left =
+      row.redriven ? connection_.run(put_back_parked_,
+                                     {lane_.process, lane, version_, row.id,
+                                      storable_text(why, Outcome::reason_bytes_max), epoch})
+                   : connection_.run(forget_due_, {lane_.process, lane, version_, row.id, epoch});
+  lost_ = left.empty();
+  if (!lost_ && left[0]["counted"].as<bool>()) {
+    throw SessionLost("row " + row.id +
+                      " of the batch in flight goes out no more, and its number "
+                      "stays unused: the lane reads its cursor again");
+  }
 }
 
 void Aside::choose(const Round& round, bool from_aside) {

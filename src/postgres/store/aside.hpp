@@ -86,6 +86,8 @@ class Aside {
 
   Connection& connection_;
   LaneId lane_;
+  std::string forget_due_;  ///< statements
+  std::string put_back_parked_;
   RowReader reader_;
   bool keeps_all_;  ///< late rows are delivered
   bool any_ = false;
