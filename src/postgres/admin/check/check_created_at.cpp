@@ -124,7 +124,8 @@ void check_created_at(TableCheck& check) {
   }
 }
 
-void check_ties(TableCheck& check) {
+/// A row that cannot be read is for the lane to halt at.
+void check_ties(TableCheck& check) try {
   const auto& source = check.target.source;
   if (source.order_by == OrderBy::id || late_rows_are_delivered(check)) return;
   if (check.findings.refused()) return;
@@ -144,6 +145,8 @@ void check_ties(TableCheck& check) {
           created_at +
           " go out as they were written\nor: let the default clock_timestamp() stamp " +
           created_at + "\nor: ids from a sequence, or UUIDs of version 7");
+} catch (const SourceBroken& broken) {
+  if (broken.reason() != HaltReason::bad_payload) throw;
 }
 
 }  // namespace seriatim::postgres
