@@ -23,7 +23,7 @@ struct RelaySpec {
   bool listen = false;
   unsigned insert_latency_ms = 5;
   bool delivers_late = false;  ///< late_rows = "deliver"
-  std::uint64_t rows = 0;  ///< told when so many are delivered; 0: never
+  std::uint64_t rows = 0;      ///< told when so many are delivered; 0: never
   /// A kind of handler; "null" does nothing, "arrivals" notes when it was called.
   std::string handler = "null";
   std::map<std::string, Option> options;
