@@ -219,3 +219,22 @@ TEST_CASE("the row a transaction's delivery stands at is skipped, wherever its i
     CHECK(events.sound());
   }
 }
+
+TEST_CASE("a jump over a transaction whose delivery was begun accounts for its rows once") {
+  Framework events;
+  auto lane = events.relay();
+  REQUIRE(lane.claim());
+  std::vector<int> expected;
+  for (int i = 1; i <= 4; ++i) {  // the ids are random
+    events.write(rows(90, 95));
+    (void)lane.poll();
+    REQUIRE(lane.session->start(lane.cursor.epoch));
+    events.admin.rewind(events.target, {postgres::RewindPlace::Kind::end, ""}, alice);
+    CHECK(events.sound());
+    events.write(row(i));
+    expected.push_back(i);
+    REQUIRE(lane.claim());
+    CHECK(events.deliver(lane) == expected);
+    CHECK(events.sound());
+  }
+}
