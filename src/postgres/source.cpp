@@ -92,7 +92,9 @@ class PostgresSession final : public LaneSession {
       written_order_.emplace(connection_, table_, source, lane);
       late_look_.emplace(connection_, table_, source, lane, *written_order_);
     }
-    if (!config.read_ahead || !connection_.direct()) return;
+    // Late rows are looked for after the rows after the cursor were read, so these are not read
+    // ahead.
+    if (!config.read_ahead || !connection_.direct() || late_look_) return;
     const auto began = connection_.run(sql::source::own_backend)[0][0].as<std::string>();
     read_ahead_ = std::make_unique<ReadAhead>(
         [=, pid = connection_.backend_pid()] {
@@ -138,7 +140,7 @@ class PostgresSession final : public LaneSession {
     read_on_ = true;
   }
   bool next_read() override {
-    const bool plain = !late_look_ && !aside_.any() && !barrier_ && !setup_.due();
+    const bool plain = !aside_.any() && !barrier_ && !setup_.due();
     return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
@@ -260,10 +262,11 @@ class PostgresSession final : public LaneSession {
   }
   /// What waits, and is to be handed over or to queue.
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
+    if (late_look_) late_look_->see_transactions();
     auto round = settled_rows(after, rows_max);
     if (late_look_) {
       const bool idle = nothing_in(round);
-      if (!barrier_) written_order_->sort(round, after, cut_);
+      if (!barrier_) written_order_->sort(round, after, poll_.cut());
       go_before(round, late_look_->look(after, rows_max, idle), rows_max);
     }
     return up_to_barrier(std::move(round));
@@ -354,13 +357,11 @@ class PostgresSession final : public LaneSession {
   }
   Round settled_rows(const std::optional<Position>& after, unsigned rows_max) {
     if (read_ahead_) {
-      cut_ = true;  // that session alone knows
       if (auto round = read_ahead_->take(after, rows_max)) return std::move(*round);
     }
     if (cursor_.knows_flushed()) poll_.tell_written();
     auto round = poll_.poll(after, rows_max, expected_);
     written_ = poll_.written();
-    cut_ = poll_.cut();
     return round;
   }
   static std::vector<std::string> ids_of(const std::vector<Position>& rows) {
@@ -431,8 +432,7 @@ class PostgresSession final : public LaneSession {
   PollSource poll_;
   LateRows late_rows_;
   Aside aside_;
-  bool due_went_out_ = false;  ///< the last round was begun from there
-  bool cut_ = false;           ///< the rows read last may end within rows of one stamp
+  bool due_went_out_ = false;                  ///< the last round was begun from there
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
   std::optional<LateLook> late_look_;          ///< … too
   WakeUp wake_up_;

@@ -64,10 +64,10 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       late_rows_(connection, table, OrderBy::created_at, lane),
       reader_(connection, table, config, lane) {}
 
-/// The clock is read before the transactions, and both before rows are looked for.
-Mark LateLook::see_transactions() {
+/// The clock is read before the transactions.
+void LateLook::see_transactions() {
   const auto [clock, open, rows] = read_clock_and_transactions(connection_);
-  return transactions_.settle(clock, open);
+  seen_ = transactions_.settle(clock, open);
 }
 
 /// now() is drawn when a statement arrives, before its transaction can be seen.
@@ -78,7 +78,6 @@ std::optional<Mark> LateLook::narrow_start() const {
 
 LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned rows_max, bool idle) {
   if (!cursor) return {};
-  const auto bound = see_transactions();
   const auto narrow = narrow_start();
   const bool complete = found_ || idle || !narrow || Clock::now() >= next_look_;
   if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_look_) return {};
@@ -90,7 +89,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto began = Clock::now();
   auto late = late_rows_.find(window.range, INT64_MAX, late_max);
   const auto took = Clock::now() - began;
-  bound_ = bound;
+  bound_ = seen_;
   if (complete) next_look_ = began + took + duty_cycle * took;
   if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;
   found_ = !late.empty();

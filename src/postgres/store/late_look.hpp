@@ -28,10 +28,11 @@ struct LateWindow {
 /// appears within the lookback is always found. Found rows are put aside with the start of their
 /// batch, so the window may move on with that.
 ///
-/// Every poll looks, after it has read the rows after the cursor: a transaction that was committed
-/// before one of those began brings its rows first, although its stamp lies behind the cursor. What
-/// a narrow look covers is enough for that (docs/fence.md): a row that was not there at the poll
-/// before is of a transaction that was open then, or began since.
+/// Every poll sees which transactions are open, reads the rows after the cursor, and looks, in this
+/// order: a transaction that was committed before one of those rows' began brings its rows first,
+/// although its stamp lies behind the cursor. What a narrow look covers is enough for that
+/// (docs/fence.md): a row that was not there at the poll before is of a transaction that was open
+/// then, or began since.
 class LateLook {
  public:
   /// `written_order` outlives this.
@@ -51,6 +52,8 @@ class LateLook {
     std::optional<Round::Unreadable> unreadable{};
     bool all = true;  ///< there are no others
   };
+  /// Comes before the rows after the cursor are read.
+  void see_transactions();
   /// Late rows. Comes after the rows after the cursor are read. `idle`: there are none.
   Late look(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
   /// For the start of what this poll found: the cursor at the last complete look, once that is put
@@ -60,7 +63,6 @@ class LateLook {
   void started();
 
  private:
-  Mark see_transactions();
   [[nodiscard]] std::optional<Mark> narrow_start() const;
 
   Connection& connection_;
@@ -73,7 +75,8 @@ class LateLook {
   std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
   std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
   core::Fence transactions_{mark_min};
-  std::optional<Mark> bound_;  ///< of those that were open at the last look
+  Mark seen_ = mark_min;       ///< the least bound of those that are open
+  std::optional<Mark> bound_;  ///< … that were at the last look
   bool found_ = false;         ///< rows that are not put aside yet
   std::optional<Mark> looked_at_;
   std::optional<Mark> soon_;  ///< … once what this poll found is put aside
