@@ -89,6 +89,19 @@ void sessions_lost_too(Setup& setup) {
   setup.answer_lost = 0.05;
 }
 
+/// Late rows go out, and keys are parked.
+void late_rows_of_few_keys(Setup& setup) {
+  setup.order = seriatim::OrderBy::created_at;
+  setup.config.on_poison = seriatim::OnPoison::park_key;
+  setup.config.max_parked = 0;
+  setup.lookback = 3 * second;
+  setup.astray = 0.5;
+  setup.drain_at_end = false;
+  setup.rewinds = setup.on_poison_changes = false;
+  setup.keys = 2;
+  setup.keyless = 0;
+}
+
 /// Rows by id, a few at a time, that come with the commit before them.
 void behind_commits(Setup& setup) {
   setup.order = seriatim::OrderBy::id;
@@ -339,6 +352,10 @@ TEST_SUITE("mutants of the delivery of late rows") {
   TEST_CASE("a look that is no complete one and counts forgets rows that it did not put aside") {
     must_be_caught({.sabotage = Sabotage::late_row_forgotten}, Profile::meddling, 4'000, "P9",
                    late_rows_in_small_batches);
+  }
+  TEST_CASE("a late row of a parked key queues behind the rows of its key") {
+    must_be_caught({.sabotage = Sabotage::due_overtakes_queue}, Profile::parking, 2'000, "P4 P1",
+                   late_rows_of_few_keys);
   }
   TEST_CASE("a late row delivered but not noted is delivered again") {
     must_be_caught({.sabotage = Sabotage::late_delivery_not_noted}, Profile::meddling, 100,

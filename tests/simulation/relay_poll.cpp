@@ -70,7 +70,9 @@ void Relay::answer(const LookPtr& look) {
   if (nothing_in(look->round) && !std::exchange(look->over, true)) return read_due(look);
   session.due_went_out = look->round.redriven;
   choose(*look);
-  if (!look->round.redriven) core::queue_rows_of(session.parked_keys, look->round);
+  const bool behind = !look->round.records.empty() && look->round.records.front().late;
+  const bool overtakes = behind && stage_.sabotaged(Sabotage::due_overtakes_queue);
+  if (!look->round.redriven && !overtakes) core::queue_rows_of(session.parked_keys, look->round);
   session.records_left = look->round.records.size();
   session.queued_left = look->round.queued.size();
   stage_.trace(stage_.now(), who(), [&] {
@@ -201,9 +203,7 @@ void Relay::go_before(Round& round, Round late, bool all, unsigned rows_max) con
     round.unreadable.reset();
   }
   if (others_wait) round.unreadable = std::move(late.unreadable);
-  const auto place =
-      stage_.sabotaged(Sabotage::late_after_settled) ? round.records.end() : round.records.begin();
-  round.records.insert(place, late.records.begin(), late.records.end());
+  round.records.insert(round.records.begin(), late.records.begin(), late.records.end());
 }
 
 // --- reading ahead -------------------------------------------------------------------------------

@@ -51,11 +51,10 @@ enum class Sabotage {
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
-  plan_not_kept,       ///< late rows delivered: what was started is forgotten with the session
-  due_overtaken,       ///< … rows after the cursor go out before rows that were started
-  late_after_settled,  ///< … late rows go out after the rows after the cursor that were read with
-                       ///< them
-  late_row_forgotten,  ///< … a look that found more rows than a batch takes counts as complete
+  plan_not_kept,        ///< late rows delivered: what was started is forgotten with the session
+  due_overtaken,        ///< … rows after the cursor go out before rows that were started
+  due_overtakes_queue,  ///< … or though rows of their key are parked
+  late_row_forgotten,   ///< … a look that found more rows than a batch takes counts as complete
   plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
   plan_not_compared,           ///< … is replaced by one read before it
   plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
