@@ -31,7 +31,7 @@ struct Pair {
     REQUIRE(stage.cursor_reaches(1));
     standby = start("standby", stage.database.url(), stage.receiver.url());
     REQUIRE(stage.database.becomes_true(
-        "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name LIKE 'seriatim/p/%'"
+        "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
         " AND datname = current_database()"));
     if (!under_call) return;
     stage.to_receiver.set({{}, {.held = true}});

@@ -3,9 +3,10 @@
 GRANT USAGE ON SCHEMA seriatim TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.cursor TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.ledger TO :"role";
-GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.parked, seriatim.instance TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.aside, seriatim.instance TO :"role";
+GRANT SELECT, INSERT, UPDATE ON seriatim.audited TO :"role";
 GRANT SELECT, INSERT ON seriatim.journal TO :"role";
-GRANT SELECT ON seriatim.migration, seriatim.lanes, seriatim.instances TO :"role";
+GRANT SELECT ON seriatim.migration, seriatim.parked, seriatim.lanes, seriatim.instances TO :"role";
 GRANT SELECT ON :table TO :"role";
 -- Has the next partitions of a partitioned seriatim.outbox created, and takes no arguments.
 GRANT SELECT ON seriatim.partitioning TO :"role";

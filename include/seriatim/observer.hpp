@@ -79,6 +79,9 @@ class Observer {
                       const std::string& /*detail*/) {}
   /// A call took this long and ended so.
   virtual void called(const LaneStatus&, Outcome::Kind, std::chrono::nanoseconds) {}
+  /// The audit of a process has lost its connection, or cannot do its work, and tries again; said
+  /// once until it works again. Delivery goes on.
+  virtual void audit_failed(const std::string& /*process*/, const std::string& /*why*/) {}
 };
 
 }  // namespace seriatim

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -244,6 +245,32 @@ class RosterSession {
   virtual void leave() = 0;
 };
 
+/// One instance's look at what stands behind the cursors of a process, next to delivery.
+///
+/// Threads and errors as for LaneSession. What it throws never stops a lane.
+class AuditorSession {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  AuditorSession() = default;
+  AuditorSession(const AuditorSession&) = delete;
+  AuditorSession& operator=(const AuditorSession&) = delete;
+  virtual ~AuditorSession() = default;
+
+  /// One turn, of limited length, over the lanes that this instance holds. Halts a lane that has
+  /// rows behind its cursor which were never delivered. Answers when the next turn is due.
+  virtual Time look() = 0;
+  /// Everything at once, for a drain: of all lanes that this instance or nobody holds, or only of
+  /// `lane`. Returns when all was looked at and what was found has halted its lane, or if
+  /// `interrupted`.
+  virtual void look_through(const std::function<bool()>& interrupted,
+                            std::optional<unsigned> lane = std::nullopt) = 0;
+  /// Ends a look that is in hand, which throws then, and all to come. From any thread.
+  virtual void interrupt() noexcept = 0;
+  /// Sleep until a turn is due, a hint may have made one due, or a wake.
+  virtual void wait_until(Time due) = 0;
+};
+
 /// Where records come from and cursors are kept.
 class Source {
  public:
@@ -256,6 +283,13 @@ class Source {
   /// other: then each stands by for every lane. Throws as `open` does.
   virtual std::unique_ptr<RosterSession> open_roster(const ProcessConfig& /*config*/,
                                                      const std::string& /*holder*/) {
+    return nullptr;
+  }
+  /// A new connection for the audit of a process; null if nothing can appear behind a cursor.
+  /// Throws as `open` does. `waker` outlives the session.
+  virtual std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& /*config*/,
+                                                       const std::string& /*holder*/,
+                                                       Waker& /*waker*/) {
     return nullptr;
   }
 };

@@ -1,8 +1,8 @@
--- The first row left of each key is its first.
-UPDATE seriatim.parked AS p
-SET head = true
+-- The first row left of each key is its first, and waits for a person.
+UPDATE seriatim.aside AS a
+SET head = true, state = CASE a.state WHEN 'queued' THEN 'parked' ELSE a.state END
 FROM (SELECT DISTINCT ON (key_hash, key) row_id
-      FROM seriatim.parked
+      FROM seriatim.aside
       WHERE process_name = $1 AND holds_key
       ORDER BY key_hash, key, number) AS first
-WHERE p.process_name = $1 AND p.row_id = first.row_id AND NOT p.head
+WHERE a.process_name = $1 AND a.row_id = first.row_id AND NOT a.head

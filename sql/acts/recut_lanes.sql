@@ -26,7 +26,7 @@ WITH before AS (
     UPDATE seriatim.cursor AS c
     SET lanes = $2::integer, epoch = n.epoch, position_at = $3::timestamptz, position_id = $4::text,
         bucket_at = $3::timestamptz, bucket_id = $4::text, bucket_ids = '{}', bucket_ranges = '{}',
-        bucket_newest_at = NULL, planned_ids = '{}',
+        bucket_newest_at = NULL,
         looked_at = n.looked_at, barrier_at = NULL, barrier_id = NULL, holder = NULL,
         holder_pid = NULL, holder_started = NULL, lease_until = NULL, attempts = 0, crashes = 0,
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
@@ -44,6 +44,12 @@ WITH before AS (
     CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS more (lane)
     CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number FROM seriatim.ledger AS l
                         WHERE l.process_name = $1 AND l.lane = more.lane) AS last
+), not_begun AS (  -- batches in flight, and what halted a lane as late; late rows of the batches still go out first, in their new lanes
+    DELETE FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.parked_at IS NULL AND a.late IS NOT TRUE
+), moved AS (
+    UPDATE seriatim.aside AS a
+    SET lane = (a.key_hash % $2::bigint + $2::bigint) % $2::bigint  -- as lane_filter.sql
+    WHERE a.process_name = $1 AND a.parked_at IS NULL AND a.late
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, act, who, why, epoch, position_at, position_id, detail)

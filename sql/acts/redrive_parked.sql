@@ -7,12 +7,12 @@ WITH before AS (
       AND c.position_at IS NOT DISTINCT FROM $4::timestamptz
       AND c.position_id IS NOT DISTINCT FROM $5::text
 ), named AS (
-    SELECT * FROM seriatim.parked AS p WHERE p.process_name = $1 AND p.row_id = $8
+    SELECT * FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.row_id = $8
 ), due AS (
-    UPDATE seriatim.parked AS p
-    SET redrive_at = coalesce(p.redrive_at, clock_timestamp())
+    UPDATE seriatim.aside AS p
+    SET state = 'due', due_at = coalesce(p.due_at, clock_timestamp())
     FROM before AS b
-    WHERE p.process_name = b.process_name
+    WHERE p.process_name = b.process_name AND p.parked_at IS NOT NULL
       AND (p.key_hash % $11::bigint + $11::bigint) % $11::bigint = b.lane
       AND ($10::boolean
            OR p.row_id = $8

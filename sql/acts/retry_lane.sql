@@ -14,6 +14,9 @@ WITH before AS (
                   WHERE l.process_name = c.process_name AND l.lane = c.lane)
     FROM before AS b
     WHERE c.process_name = b.process_name AND c.lane = b.lane
+), not_late AS (  -- the audit looks for it once more
+    DELETE FROM seriatim.aside AS a USING before AS b
+    WHERE a.process_name = b.process_name AND a.lane = b.lane AND a.state = 'late'
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)

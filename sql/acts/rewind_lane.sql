@@ -36,12 +36,15 @@ WITH before AS (
         bucket_newest_at = CASE WHEN NOT $12::boolean THEN $18::timestamptz END,
         ledger_start = CASE WHEN $12::boolean THEN c.ledger_start
                             ELSE greatest(0, $10::bigint - c.redriven - (SELECT rows FROM kept)) END,
-        planned_ids = '{}', looked_at = $8::timestamptz,
+        looked_at = $8::timestamptz,
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
         detail = CASE c.state WHEN 'paused' THEN c.detail END,
         reason = NULL, failed_id = NULL, attempts = 0, crashes = 0, next_attempt_at = NULL
     FROM before AS b
     WHERE c.process_name = b.process_name AND c.lane = b.lane
+), not_begun AS (  -- a batch in flight, and what halted the lane as late; late rows of the batch still go out first
+    DELETE FROM seriatim.aside AS a USING before AS b
+    WHERE a.process_name = b.process_name AND a.lane = b.lane AND a.parked_at IS NULL AND a.late IS NOT TRUE
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)

@@ -17,12 +17,15 @@ WITH before AS (
         bucket_newest_at = CASE WHEN $11::text[] = '{}' THEN c.bucket_newest_at
                                 WHEN c.bucket_newest_at IS NOT NULL OR (c.bucket_ids = '{}' AND c.bucket_ranges = '{}')
                                 THEN greatest(c.bucket_newest_at, $12::timestamptz) END,
-        planned_ids = array_remove(c.planned_ids, $10::text),
         state = CASE c.state WHEN 'paused' THEN 'paused' ELSE 'running' END,
         detail = CASE c.state WHEN 'paused' THEN c.detail END,
         reason = NULL, failed_id = NULL, attempts = 0, crashes = 0, next_attempt_at = NULL
     FROM before AS b
     WHERE c.process_name = b.process_name AND c.lane = b.lane
+), gone AS (
+    DELETE FROM seriatim.aside AS a USING before AS b
+    WHERE a.process_name = b.process_name AND a.parked_at IS NULL
+      AND (a.row_id = $10::text OR (a.lane = b.lane AND a.state = 'late'))
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)

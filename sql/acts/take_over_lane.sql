@@ -16,11 +16,11 @@ WITH before AS (
     SET process_name = $8
     FROM before AS b
     WHERE d.process_name = b.process_name AND d.lane = b.lane
-), parked AS (
-    UPDATE seriatim.parked AS p
+), aside AS (
+    UPDATE seriatim.aside AS a
     SET process_name = $8
     FROM before AS b
-    WHERE p.process_name = b.process_name
+    WHERE a.process_name = b.process_name
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, detail)

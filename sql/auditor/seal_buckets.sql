@@ -2,6 +2,7 @@
 -- sealed one before them while that is of the same hour and not too large. Count and hash remain.
 -- $3 ids are kept for so many ms, and for no more rows than $4  $5 not from this moment on (NULL: no
 -- bound)  $6 buckets at once, of about $8 rows together: the hash of ranges is computed here  $7 rows of a sealed bucket
+-- $9 the last bucket that was looked at: a row that is late in a later one must be found before
 WITH sealable AS (
     SELECT l.number, l.lanes, l.rows, date_trunc('hour', l.closed_at) AS hour
     FROM seriatim.ledger AS l
@@ -9,6 +10,7 @@ WITH sealable AS (
     WHERE l.process_name = $1 AND l.lane = $2::integer AND l.ids IS NOT NULL
       AND (l.closed_at < clock_timestamp() - $3::bigint * interval '1 millisecond'
            OR l.number <= c.sequence - $4::bigint)
+      AND l.number <= $9::bigint
       AND ($5::timestamptz IS NULL OR l.to_at < $5::timestamptz)
     ORDER BY l.number
     LIMIT $6::bigint

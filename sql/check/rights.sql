@@ -6,9 +6,10 @@ WITH needed (kind, object, id, privilege) AS (
     SELECT 'TABLE', format('seriatim.%I', c.relname), c.oid, right_to.privilege
     FROM (VALUES ('cursor', 'SELECT'), ('cursor', 'INSERT'), ('cursor', 'UPDATE'),
                  ('ledger', 'SELECT'), ('ledger', 'INSERT'), ('ledger', 'UPDATE'),
-                 ('ledger', 'DELETE'), ('parked', 'SELECT'), ('parked', 'INSERT'),
-                 ('parked', 'UPDATE'), ('parked', 'DELETE'), ('instance', 'SELECT'),
+                 ('ledger', 'DELETE'), ('aside', 'SELECT'), ('aside', 'INSERT'),
+                 ('aside', 'UPDATE'), ('aside', 'DELETE'), ('parked', 'SELECT'), ('instance', 'SELECT'),
                  ('instance', 'INSERT'), ('instance', 'UPDATE'), ('instance', 'DELETE'),
+                 ('audited', 'SELECT'), ('audited', 'INSERT'), ('audited', 'UPDATE'),
                  ('journal', 'SELECT'), ('journal', 'INSERT'),
                  ('migration', 'SELECT'), ('lanes', 'SELECT'),
                  ('instances', 'SELECT')) AS right_to (name, privilege)

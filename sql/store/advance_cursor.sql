@@ -3,8 +3,8 @@
 -- others would deliver them again.
 -- $4, $5: the position we believe in; $6, $7: the new one; $8: rows between; $9: attempts at the next;
 -- $10: lease in ms; $11: ids for the open bucket; $12: of the rows, how many are set aside; $13: rows the
--- next call may take; $14: ranges for the open bucket; $15: the newest created_at for it. Where a plan is kept:
--- $16: the last row done; $17: 1 for a row that was parked
+-- next call may take; $14: ranges for the open bucket; $15: the newest created_at for it;
+-- $16: of the rows, how many were parked and went out again
 UPDATE seriatim.cursor AS c
 SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence + $8::bigint,
     set_aside = c.set_aside + $12::bigint,
@@ -18,7 +18,7 @@ SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence
     bucket_newest_at = CASE WHEN c.bucket_newest_at IS NOT NULL OR (c.bucket_ids = '{}' AND c.bucket_ranges = '{}')
                             THEN greatest(c.bucket_newest_at, $15::timestamptz) END,
     handed_to = greatest(c.handed_to, c.sequence + $8::bigint + $13::bigint),
-    {plan}
+    redriven = c.redriven + $16::bigint,
     lease_until = clock_timestamp() + $10::bigint * interval '1 millisecond'
 WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
   AND c.position_at IS NOT DISTINCT FROM $4::timestamptz

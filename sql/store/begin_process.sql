@@ -23,8 +23,8 @@ WITH place AS (
     WHERE p.lane > 0
 ), forgotten AS (
     DELETE FROM seriatim.ledger AS l USING first AS f WHERE l.process_name = f.process_name
-), unparked AS (
-    DELETE FROM seriatim.parked AS p USING first AS f WHERE p.process_name = f.process_name
+), nothing_aside AS (
+    DELETE FROM seriatim.aside AS a USING first AS f WHERE a.process_name = f.process_name
 ), journalled AS (
     INSERT INTO seriatim.journal (process_name, lane, act, who, why, epoch, position_at, position_id, detail)
     SELECT f.process_name, p.lane, $6::text, coalesce($7::text, session_user::text), $8::text, 0, p.at, p.id,

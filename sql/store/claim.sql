@@ -53,7 +53,7 @@ SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, posit
        sequence, set_aside, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
-       (SELECT count(*) FROM seriatim.parked AS p WHERE p.process_name = $1 AND p.head) AS parked,
-       EXISTS (SELECT FROM seriatim.parked AS p WHERE p.process_name = $1) AS has_parked,
+       (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head) AS parked,
+       EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1) AS has_aside,
        (extract(epoch FROM created_at) * 1000000)::bigint AS began_us
 FROM taken

@@ -1,10 +1,7 @@
--- late_rows = 'deliver': what of the last batch started is still to go out, where late rows are looked
--- for, and from which bucket on ids are needed for that.
--- $3 the cursor's time at the last complete look, as the session knows it: past the cursor where that
--- was taken back since  $4 the cursor's time; NULL: before the first row, only the plan is looked at
--- $5 lookback in ms
-SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence,
-       (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
+-- late_rows = 'deliver': where late rows are looked for, and from which bucket on ids are needed for that.
+-- Only the row says where that begins: rows before it are the audit's, which reads the same column.
+-- $3 the cursor's time  $4 lookback in ms  $5 not before this; NULL: no such bound
+SELECT (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,
        (extract(epoch FROM w.start) * 1000000)::bigint AS start_us,
        1 + coalesce((SELECT max(l.number) FROM seriatim.ledger AS l
                      WHERE l.process_name = $1 AND l.lane = $2::integer
@@ -12,8 +9,8 @@ SELECT to_json(c.planned_ids)::text AS planned_ids, c.sequence,
        (extract(epoch FROM noted.at) * 1000000)::bigint AS noted_us, noted.id AS noted_id
 FROM seriatim.cursor AS c
 CROSS JOIN LATERAL (
-    SELECT l.at AS looked_at, l.at - $5::bigint * interval '1 millisecond' AS start
-    FROM (SELECT least(greatest(c.looked_at, $3::timestamptz), $4::timestamptz) AS at) AS l
+    SELECT l.at AS looked_at, greatest(l.at - $4::bigint * interval '1 millisecond', $5::timestamptz) AS start
+    FROM (SELECT least(c.looked_at, $3::timestamptz) AS at) AS l
 ) AS w
 LEFT JOIN LATERAL (  -- before this nothing is known by id
     SELECT from_at, from_id, true AS closed

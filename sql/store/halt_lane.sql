@@ -7,6 +7,10 @@ WITH halted AS (
       AND state IN ('running', 'retrying')
       AND ($7::timestamptz IS NULL OR created_at = $7::timestamptz)
     RETURNING *
+), late AS (  -- until `retry`, `skip` or a rewind
+    INSERT INTO seriatim.aside (process_name, row_id, lane, state)
+    SELECT process_name, failed_id, lane, 'late' FROM halted WHERE reason = 'LATE_ROW'
+    ON CONFLICT (process_name, row_id) DO NOTHING
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id)

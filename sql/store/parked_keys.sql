@@ -1,2 +1,2 @@
 -- Keys whose rows queue.
-SELECT key FROM seriatim.parked WHERE process_name = $1 AND head AND holds_key
+SELECT key FROM seriatim.aside WHERE process_name = $1 AND head AND holds_key

@@ -1,15 +1,24 @@
--- Row $3 cannot be handed over, for $4: it stays parked, and with it the rows of its key.
-WITH row AS (
-    UPDATE seriatim.parked AS p
-    SET redrive_at = NULL, detail = $4
-    WHERE p.process_name = $1 AND p.row_id = $3
-    RETURNING p.key_hash, p.key, p.holds_key
+-- Row $4 cannot be handed over, for $5: it is parked again, and the rows of its key wait with it. Nothing, unless
+-- the cursor's row still is of version $3, and epoch $6. For its number see forget_due.sql.
+WITH held AS (
+    SELECT c.* FROM seriatim.cursor AS c
+    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.xmin = $3::xid AND c.epoch = $6::bigint
+    FOR UPDATE
+), gone AS (
+    SELECT a.key_hash, a.key, a.holds_key, a.begun
+    FROM seriatim.aside AS a JOIN held ON a.process_name = held.process_name
+    WHERE a.row_id = $4
+), {counted}, row AS (
+    UPDATE seriatim.aside AS a
+    SET state = 'parked', begun = false, due_at = NULL, detail = $5
+    FROM held
+    WHERE a.process_name = held.process_name AND a.row_id = $4
+    RETURNING a.key_hash, a.key, a.holds_key
 ), queue AS (
-    UPDATE seriatim.parked AS p
-    SET redrive_at = NULL
+    UPDATE seriatim.aside AS a
+    SET state = 'queued', begun = false, due_at = NULL
     FROM row AS r
-    WHERE p.process_name = $1 AND p.row_id <> $3 AND r.holds_key AND p.holds_key
-      AND p.key_hash = r.key_hash AND p.key IS NOT DISTINCT FROM r.key
+    WHERE a.process_name = $1 AND a.row_id <> $4 AND a.state = 'due' AND r.holds_key AND a.holds_key
+      AND a.key_hash = r.key_hash AND a.key IS NOT DISTINCT FROM r.key
 )
-UPDATE seriatim.cursor SET planned_ids = '{}'
-WHERE process_name = $1 AND lane = $2::integer AND planned_ids = ARRAY[$3::text]
+SELECT EXISTS (SELECT FROM counted) AS counted FROM held

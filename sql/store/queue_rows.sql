@@ -1,12 +1,19 @@
--- Rows behind a parked row of their key are set aside in their order, and go out again with it. One that is
--- parked already (a person gave it a new place) keeps its turn.
+-- Rows behind a parked row of their key are queued in their order, and go out again with it. One that is parked
+-- already (a person gave it a new place) keeps its turn.
 -- $1 process  $2 lane  $3 times  $4 ids  $5 keys
-INSERT INTO seriatim.parked (process_name, lane, row_id, position_at, key, holds_key, head, redrive_at)
-SELECT $1, $2::integer, r.id, r.at, r.key, true, false,
-       (SELECT p.redrive_at
-        FROM seriatim.parked AS p
-        WHERE p.process_name = $1 AND p.head AND p.holds_key
-          AND p.key_hash = coalesce(hashtextextended(r.key, 0), 0) AND p.key IS NOT DISTINCT FROM r.key)
+INSERT INTO seriatim.aside AS a
+    (process_name, lane, row_id, position_at, key, state, late, holds_key, parked_at, due_at)
+SELECT $1, $2::integer, r.id, r.at, r.key, CASE WHEN first.due_at IS NULL THEN 'queued' ELSE 'due' END, true, true,
+       clock_timestamp(), first.due_at
 FROM unnest($3::timestamptz[], $4::text[], $5::text[]) WITH ORDINALITY AS r (at, id, key, place)
+LEFT JOIN LATERAL (
+    SELECT f.due_at
+    FROM seriatim.aside AS f
+    WHERE f.process_name = $1 AND f.head AND f.holds_key AND f.state = 'due'
+      AND f.key_hash = coalesce(hashtextextended(r.key, 0), 0) AND f.key IS NOT DISTINCT FROM r.key
+) AS first ON true
 ORDER BY r.place
-ON CONFLICT (process_name, row_id) DO NOTHING
+ON CONFLICT (process_name, row_id) DO UPDATE
+SET state = CASE WHEN a.head AND EXCLUDED.state = 'queued' THEN 'parked' ELSE EXCLUDED.state END, begun = false, late = true, holds_key = true, parked_at = EXCLUDED.parked_at,
+    due_at = EXCLUDED.due_at
+WHERE a.parked_at IS NULL

@@ -235,4 +235,11 @@ void LaneLog::parked(const LaneStatus& lane, const std::string& row_id, const st
   writer_(line);
 }
 
+void LaneLog::audit_failed(const std::string& process, const std::string& why) {
+  const auto what = printable(why);
+  writer_({LogLevel::warn,
+           process + " audit: " + what + "; it is tried again, and delivery goes on",
+           {{"process", process}, {"detail", what}}});
+}
+
 }  // namespace seriatim::app

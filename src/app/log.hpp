@@ -74,6 +74,7 @@ class LaneLog final : public Observer {
   void delivered(const LaneStatus& lane, std::size_t rows) override;
   void parked(const LaneStatus& lane, const std::string& row_id,
               const std::string& detail) override;
+  void audit_failed(const std::string& process, const std::string& why) override;
 
  private:
   bool worth_telling(const LaneStatus& lane);

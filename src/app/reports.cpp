@@ -165,6 +165,12 @@ std::string unread_text(const postgres::UnreadRow& unread, const LaneStatus* lan
          ". Correct the row, or the expression that fails on it";
 }
 
+std::string late_order_note(const Blocker& open) {
+  return "late rows may go out after rows of transactions that began once theirs had committed, "
+         "while a transaction is open for so long: " +
+         describe(open);
+}
+
 std::string lanes_table(const LaneReports& lanes, bool terminal) {
   Table table({"PROCESS", "LANE", "STATE", "LAG", "AT ROW", "SEQUENCE", "HOLDER"});
   for (const auto& report : lanes) {
@@ -175,6 +181,13 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     if (report.without_cursor) lines.resize(1);  // says itself what to do
     for (auto& line : lines) table.note(std::move(line));
     if (report.unread) table.note(unread_text(*report.unread, &lane));
+    if (report.audit_age > LaneReport::audit_age_max) {
+      table.note("late rows: its last complete audit was " + human_duration(*report.audit_age) +
+                 " ago; a row behind the cursor would not have been found since");
+    }
+    if (report.long_transaction && lane.lane == 0) {
+      table.note(late_order_note(*report.long_transaction));
+    }
     if (const auto& barrier = report.barrier) {
       table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                  barrier_in_force(*barrier) + "; " + barrier_remedy(report));

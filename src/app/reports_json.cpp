@@ -101,6 +101,9 @@ object to_json(const postgres::LaneReport& report) {
   lane["barrier"] = to_json(report.barrier);
   lane["parked"] = to_json(report.parked);
   lane["updated_at"] = report.updated_at;
+  lane["long_transaction"] =
+      report.long_transaction ? value(to_json(*report.long_transaction)) : value(nullptr);
+  lane["audit_age_ms"] = report.audit_age ? value(report.audit_age->count()) : value(nullptr);
   return lane;
 }
 

@@ -5,14 +5,15 @@
 #include "core/fence.hpp"
 #include "core/lane.hpp"
 #include "postgres/admin/check/setup_recheck.hpp"
-#include "postgres/auditor/audit_pass.hpp"
+#include "postgres/auditor/auditor.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"
+#include "postgres/reader/written_order.hpp"
+#include "postgres/store/aside.hpp"
 #include "postgres/store/cursor_memory.hpp"
 #include "postgres/store/cursor_repository.hpp"
 #include "postgres/store/late_look.hpp"
-#include "postgres/store/parked_rows.hpp"
 #include "postgres/store/roster.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
@@ -84,13 +85,16 @@ class PostgresSession final : public LaneSession {
         setup_(connection_, table_, {config, source}, std::move(shared.sound),
                shared.timing.recheck_interval),
         poll_(connection_, table_, source, lane),
-        audit_(connection_, table_, source, lane),
         late_rows_(connection_, table_, source.order_by, lane),
-        parked_(connection_, table_, source, lane),
+        aside_(connection_, table_, source, lane),
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
-    if (source.late_rows == OnLateRow::deliver)
-      late_look_.emplace(connection_, table_, source, lane);
-    if (!config.read_ahead || !connection_.direct()) return;
+    if (source.late_rows == OnLateRow::deliver) {
+      written_order_.emplace(connection_, table_, source, lane);
+      late_look_.emplace(connection_, table_, source, lane, *written_order_);
+    }
+    // Late rows are looked for after the rows after the cursor were read, so these are not read
+    // ahead.
+    if (!config.read_ahead || !connection_.direct() || late_look_) return;
     const auto began = connection_.run(sql::source::own_backend)[0][0].as<std::string>();
     read_ahead_ = std::make_unique<ReadAhead>(
         [=, pid = connection_.backend_pid()] {
@@ -103,18 +107,23 @@ class PostgresSession final : public LaneSession {
     forget_rows();
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
+    if (late_look_ && answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch)) {
+      late_look_->forget();
+    }
     if (answer.granted) identity_.compare(answer.cursor.epoch);
-    parked_.load(answer.has_parked);
+    aside_.load(answer.has_parked, answer.cursor.epoch);
     return answer;
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
     polled_after_ = after;
     rows_max_ = rows_max;
+    if (late_look_) late_look_->begin();
     read_on_ = false;
     written_.reset();
     if (std::exchange(next_starts_, false)) {
       if (auto round = read_ahead_->take(after, rows_max)) {
         round->started = true;
+        aside_.choose(*round, false);
         return in_hand(std::move(*round));
       }
     }
@@ -123,15 +132,7 @@ class PostgresSession final : public LaneSession {
     setup_.refuse_unsound();
     wake_up_.gather();
     notice_news();
-    using Begin = ParkedRows::Begin;
-    auto round = parked_.redrive(after, may_redrive ? Begin::caught_up : Begin::never);
-    if (!parked_.redriving()) {
-      round = waiting(after, rows_max);
-      const bool idle = nothing_in(round) && round.queued.empty() && !round.fenced && !barrier_;
-      auto redriven = idle ? parked_.redrive(after, Begin::idle) : Round{};
-      if (parked_.redriving()) round = std::move(redriven);
-    }
-    return in_hand(std::move(round));
+    return in_hand(next_round(after, rows_max, may_redrive));
   }
   void read_ahead(const Position& after, unsigned rows_max) override {
     if (!read_ahead_) return;
@@ -139,20 +140,23 @@ class PostgresSession final : public LaneSession {
     read_on_ = true;
   }
   bool next_read() override {
-    const bool plain =
-        !late_look_ && !parked_.any() && !barrier_ && !audit_.overdue() && !setup_.due();
+    const bool plain = !aside_.any() && !barrier_ && !setup_.due();
     return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
   }
   bool start(std::uint64_t epoch, bool again) override {
-    if (parked_.redriving()) return cursor_.start(epoch, again, next_rows(), parked_.planned());
-    if (!late_look_) {
-      // A parked row that asks for the next number must know how many a receiver may have seen; and
-      // of a lookalike nobody knows what it means by flushed.
-      const bool may_be_lost = !parked_.any() && guard_ == Guard::fence;
-      return cursor_.start_and_lock(epoch,
-                                    {again, next_rows(), polled_after_, may_be_lost, written_});
+    if (const auto& batch = aside_.batch()) {
+      const bool looks = late_look_ && !batch->redriven;
+      const auto looked_at =
+          looks ? std::optional(late_look_->looked_at().value_or(mark_min)) : std::nullopt;
+      const bool ours = cursor_.start_due(epoch, again, next_rows(), *batch, looked_at);
+      if (ours && looks) late_look_->started();
+      return ours;
     }
-    return cursor_.start(epoch, again, next_rows(), late_look_->planned());
+    // A due row that asks for the next number must know how many a receiver may have seen; and of a
+    // lookalike nobody knows what it means by flushed.
+    const bool may_be_lost = !aside_.any() && guard_ == Guard::fence;
+    return cursor_.start_and_lock(epoch,
+                                  {again, next_rows(), polled_after_, may_be_lost, written_});
   }
   bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
     lent_.begin();
@@ -179,7 +183,7 @@ class PostgresSession final : public LaneSession {
   }
   bool park(std::uint64_t epoch, const Parking& parking) override {
     if (!cursor_.lock(epoch, parking.from)) return false;
-    const bool again = parked_.redriving();
+    const bool again = aside_.redriving();
     std::vector<std::string> open_ids;
     if (parking.late && !again) {
       open_ids = late_rows_.note({parking.row});
@@ -187,7 +191,7 @@ class PostgresSession final : public LaneSession {
       open_ids = {parking.row.id};
     }
     const auto& to = parking.late ? *parking.from : parking.row;
-    return cursor_.end(parked_.park(epoch, parking, to, open_ids));
+    return cursor_.end(aside_.park(epoch, parking, to, open_ids));
   }
   bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
     return cursor_.note_retry(epoch, failure, delay);
@@ -232,36 +236,45 @@ class PostgresSession final : public LaneSession {
     news_ = wake_up_.heard();
     expected_ = news_ || !wake_up_.hints() || !quiet_;
     if (!expected_) return;
-    audit_.prompt();
     poll_.prompt();
+  }
+  /// Due rows come first; but after a batch of them one of new rows, so that many due ones do not
+  /// hold the others up.
+  Round next_round(const std::optional<Position>& after, unsigned rows_max, bool may_begin) {
+    using Begin = Aside::Begin;
+    const bool begins = may_begin && !std::exchange(due_went_out_, false);
+    auto round = aside_.due(after, rows_max, begins ? Begin::caught_up : Begin::none);
+    bool from_aside = !nothing_in(round);
+    if (!round.redriven) round = up_to_barrier(std::move(round));
+    if (!from_aside) {
+      round = waiting(after, rows_max);
+      if (nothing_in(round) && !barrier_) {
+        const auto begin = may_begin ? Begin::caught_up : Begin::none;
+        auto due = aside_.due(after, rows_max, round.fenced ? begin : Begin::idle);
+        from_aside = !nothing_in(due);
+        if (from_aside) round = std::move(due);
+      }
+    }
+    due_went_out_ = round.redriven;
+    aside_.choose(round, from_aside);
+    if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
+    return round;
   }
   /// What waits, and is to be handed over or to queue.
   Round waiting(const std::optional<Position>& after, unsigned rows_max) {
-    Round round;
-    if (late_look_) round = late_look_->first(after, rows_max);
-    if (auto late = audit_.overdue() ? audited(after) : std::nullopt) return *late;
-    if (nothing_in(round)) round = settled_rows(after, rows_max);
-    if (late_look_ && nothing_in(round)) go_before(round, late_look_->last(after, rows_max));
-    round = up_to_barrier(std::move(round));
-    if (late_look_) late_look_->plan(round);
-    core::queue_rows_of(parked_.keys(), round);
-    if (nothing_in(round) && round.queued.empty()) {
-      if (auto late = audited(after)) return *late;
+    if (late_look_) late_look_->see_transactions();
+    auto round = settled_rows(after, rows_max);
+    if (late_look_) {
+      const bool idle = nothing_in(round);
+      if (!barrier_) written_order_->sort(round, after, poll_.cut());
+      go_before(round, late_look_->look(after, rows_max, idle), rows_max);
     }
-    return round;
-  }
-  /// What the audit halts the lane for. A turn is broken off for rows that come meanwhile.
-  std::optional<Round> audited(const std::optional<Position>& after) {
-    const auto window = late_look_ ? late_look_->window_start() : std::nullopt;
-    auto late = audit_.look(after, window, [this] { return wake_up_.hears(); });
-    if (!late) return std::nullopt;
-    poll_.refuse_cursor_ahead(*after);  // then it is not the row that is late
-    return Round{{}, false, {}, std::move(late), {}};
+    return up_to_barrier(std::move(round));
   }
   /// Where nothing but the cursor row changes with it.
   [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Advance& advance,
                                                                  std::size_t records_left) const {
-    if (late_look_ || parked_.redriving() || lent_.ever_used()) return std::nullopt;
+    if (late_look_ || aside_.batch() || lent_.ever_used()) return std::nullopt;
     CursorRepository::Move move{.from = advance.from,
                                 .to = advance.done.back(),
                                 .ids = {},
@@ -284,7 +297,8 @@ class PostgresSession final : public LaneSession {
                                 .ids = {},
                                 .open_ids = {},
                                 .queued = advance.queued.size(),
-                                .redriven = parked_.redriving(),
+                                .from_aside = aside_.batch().has_value(),
+                                .redriven = aside_.redriving(),
                                 .next_started = advance.next_started};
     std::vector<Position> late;
     const auto pass = [&](const Position& position, bool is_late) {
@@ -301,12 +315,11 @@ class PostgresSession final : public LaneSession {
       }
       if (i == advance.done.size()) break;
       const auto& done = advance.done[i];
-      pass(done, move.redriven || (late_look_ && late_look_->is_late(done.id)));
+      pass(done, aside_.is_late(done.id));
     }
     if (!connection_.in_transaction()) return false;
-    if (move.redriven) {
-      parked_.take();
-    } else if (!late.empty()) {
+    aside_.take(ids_of(advance.done));
+    if (!move.redriven && !late.empty()) {
       for (auto& id : late_rows_.note(late)) {
         for (const auto& row : late) {
           if (row.id == id) move.saw(row);
@@ -314,18 +327,16 @@ class PostgresSession final : public LaneSession {
         move.open_ids.push_back(std::move(id));
       }
     }
-    parked_.queue(advance.queued);
+    aside_.queue(advance.queued);
     if (advance.next_started) move.next_rows = next_rows();
     move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
     move.starts_next = advance.starts_next;
     move.with_others = lent_.used();
-    const bool moved = cursor_.advance(epoch, move, std::move(next), behind);
-    if (moved && late_look_) late_look_->advanced(move.ids);
-    return moved;
+    return cursor_.advance(epoch, move, std::move(next), behind);
   }
   /// What is polled after the last move of a round, where that is the rows themselves.
   std::optional<Connection::Behind> polled_behind(const Advance& advance) {
-    const bool rows_come_first = !read_on_ && !late_look_ && !parked_.any();
+    const bool rows_come_first = !read_on_ && !late_look_ && !aside_.any();
     if (!advance.polls_next || !rows_come_first || advance.done.empty() || rows_max_ == 0) {
       return std::nullopt;
     }
@@ -353,9 +364,32 @@ class PostgresSession final : public LaneSession {
     written_ = poll_.written();
     return round;
   }
+  static std::vector<std::string> ids_of(const std::vector<Position>& rows) {
+    std::vector<std::string> ids;
+    for (const auto& row : rows) ids.push_back(row.id);
+    return ids;
+  }
   static bool nothing_in(const Round& round) { return round.records.empty() && !round.unreadable; }
-  static void go_before(Round& round, Round late) {
-    if (!nothing_in(late)) round = std::move(late);
+  /// Late rows, and as many of the others as there is room for behind the last of them: none of a
+  /// group that is sorted is left behind.
+  static void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
+    if (late.records.empty() && !late.unreadable) return;
+    const bool others_wait = !late.all || late.unreadable;
+    // A row that was moved in between may be among both.
+    std::erase_if(round.records, [&](const Record& record) {
+      return std::any_of(late.records.begin(), late.records.end(),
+                         [&](const Record& other) { return other.id() == record.id(); });
+    });
+    const auto stamp = [&](std::size_t row) { return round.records[row].position.created_at_us; };
+    auto room = others_wait ? 0 : rows_max - late.records.size();
+    if (room < round.records.size()) {
+      while (room > 0 && stamp(room - 1) == stamp(room)) room -= 1;
+      round.records.resize(room);
+      round.unreadable.reset();
+    }
+    if (others_wait) round.unreadable = std::move(late.unreadable);
+    round.records.insert(round.records.begin(), std::make_move_iterator(late.records.begin()),
+                         std::make_move_iterator(late.records.end()));
   }
 
   /// A barrier is set with a new epoch, so a batch read before it is refused at the lock.
@@ -389,16 +423,18 @@ class PostgresSession final : public LaneSession {
   bool quiet_ = false;    ///< the last poll saw nothing
   bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
+  std::uint64_t epoch_ = 0;  ///< at the last claim
   std::optional<Position> polled_after_;
   std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;
   IdentityGuard identity_;
   SetupRecheck setup_;
   PollSource poll_;
-  AuditPass audit_;
   LateRows late_rows_;
-  ParkedRows parked_;
-  std::optional<LateLook> late_look_;  ///< where late rows are delivered
+  Aside aside_;
+  bool due_went_out_ = false;                  ///< the last round was begun from there
+  std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
+  std::optional<LateLook> late_look_;          ///< … too
   WakeUp wake_up_;
   bool next_starts_ = false;               ///< what was read ahead, with the last advance
   std::unique_ptr<ReadAhead> read_ahead_;  ///< where asked for, and no pooler in between
@@ -416,6 +452,10 @@ class PostgresSource final : public Source {
   std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
                                              const std::string& holder) override {
     return postgres::open_roster(url_, config, holder);
+  }
+  std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& config,
+                                               const std::string& holder, Waker& waker) override {
+    return postgres::open_auditor(url_, config, table_, holder, waker);
   }
 
  private:

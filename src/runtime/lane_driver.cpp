@@ -45,7 +45,7 @@ bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
 
 LaneDriver::LaneDriver(Parts parts)
     : parts_(std::move(parts)),
-      lane_(parts_.config, parts_.lane, {.drain = parts_.drain, .hints = false}),
+      lane_(parts_.config, parts_.lane, {.drain = parts_.drain_audit != nullptr, .hints = false}),
       random_(std::random_device{}()),
       told_(lane_.status()) {}
 
@@ -57,7 +57,10 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
     const core::Moment moment{Clock::now(), chance(random_), stop.stop_requested(), wanted_};
     const core::Action action = lane_.on(std::move(event), moment);
     tell_changes();
-    if (std::holds_alternative<core::Finish>(action)) return lane_.status();
+    if (std::holds_alternative<core::Finish>(action)) {
+      wanted_ = false;
+      return lane_.status();
+    }
     event = perform(action);
   }
 }
@@ -71,21 +74,43 @@ core::Event LaneDriver::perform(const core::Action& action) {
   } catch (const SourceBroken& broken) {
     return core::SourceFailed{broken.reason(), broken.what()};
   } catch (const std::exception& lost) {  // SessionLost, or something as unclear: start afresh
-    session_.reset();
+    drop_session();
     return core::SessionEnded{lost.what()};
   }
 }
 
-core::Event LaneDriver::carry_out(const core::OpenSession&) {
+void LaneDriver::drop_session() {
   session_.reset();
+  has_session_ = false;
+}
+
+core::Event LaneDriver::carry_out(const core::OpenSession&) {
+  drop_session();
   session_ = parts_.source->open({parts_.config.name, parts_.lane, parts_.config.lanes},
                                  parts_.config, parts_.holder, waker_);
+  has_session_ = true;
   lane_.set_hints(session_->hints());
   return core::Opened{};
 }
 
 core::Event LaneDriver::carry_out(const core::ClaimLane&) {
-  return core::Claimed{session_->claim()};
+  auto claim = session_->claim();
+  const bool anew = claim.granted && parts_.drain_audit && looked_behind_at_ != claim.cursor.epoch;
+  if (!anew) return core::Claimed{std::move(claim)};
+  const auto cursor = looked_behind();
+  if (cursor && cursor->epoch != claim.cursor.epoch) throw SessionLost("the lane was taken over");
+  if (cursor) {
+    looked_behind_at_ = cursor->epoch;
+    claim.cursor = *cursor;
+  }
+  return core::Claimed{std::move(claim)};
+}
+
+/// How the lane stands after an audit of all that is behind its cursor; nothing if a stop was asked
+/// meanwhile, and then nothing is delivered either.
+std::optional<Cursor> LaneDriver::looked_behind() {
+  if (!parts_.drain_audit->look_through(parts_.lane, stop_)) return std::nullopt;
+  return session_->look();
 }
 
 core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
@@ -93,7 +118,16 @@ core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
-  return core::Polled{session_->poll(action.after, action.rows_max, action.may_redrive)};
+  auto round = session_->poll(action.after, action.rows_max, action.may_redrive);
+  const bool drained = parts_.drain_audit && round.records.empty() && round.queued.empty() &&
+                       !round.fenced && !round.unreadable;
+  if (drained) {  // but for rows that came behind the cursor meanwhile
+    const auto cursor = looked_behind();
+    const bool stands = cursor && (cursor->state == Cursor::State::halted ||
+                                   cursor->state == Cursor::State::paused);
+    if (stands || (cursor && cursor->epoch != looked_behind_at_)) return core::Looked{*cursor};
+  }
+  return core::Polled{std::move(round)};
 }
 
 core::Event LaneDriver::carry_out(const core::StartBatch& action) {
@@ -172,7 +206,7 @@ core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {
 }
 
 core::Event LaneDriver::carry_out(const core::CloseSession&) {
-  session_.reset();
+  drop_session();
   return core::Closed{};
 }
 

@@ -3,18 +3,21 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
 
 #include "core/lane.hpp"
+#include "runtime/drain_audit.hpp"
 #include "seriatim/handler.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::runtime {
 
-/// Carries out what core::Lane decides: action in, event out, no decision of its own.
+/// Carries out what core::Lane decides: action in, event out, no decision of its own. If an audit
+/// is to come first it tells how the lane stands after that.
 ///
 /// Threads: `run` on the lane's thread; the stop token and the waker may be used from any.
 class LaneDriver {
@@ -22,7 +25,7 @@ class LaneDriver {
   struct Parts {
     ProcessConfig config;
     unsigned lane = 0;
-    bool drain = false;
+    std::shared_ptr<DrainAudit> drain_audit;  ///< absent: the lane goes on when all is delivered
     std::string holder;
     std::shared_ptr<Source> source;
     std::unique_ptr<Handler> handler;
@@ -41,8 +44,12 @@ class LaneDriver {
     if (wanted_.exchange(wanted) != wanted) waker_.wake();
   }
 
+  /// It is to deliver and has no connection.
+  [[nodiscard]] bool lacks_session() const { return wanted_ && !has_session_; }
+
  private:
   core::Event perform(const core::Action& action);
+  void drop_session();
 
   core::Event carry_out(const core::OpenSession&);
   core::Event carry_out(const core::ClaimLane&);
@@ -60,6 +67,7 @@ class LaneDriver {
   core::Event carry_out(const core::WaitUntil&);
   core::Event carry_out(const core::Finish&);
 
+  std::optional<Cursor> looked_behind();
   core::Called call(const core::CallHandler& action);
   void read_ahead(const std::optional<core::PollSource>& then);
   bool send_ahead(const core::CallHandler& action);
@@ -69,11 +77,13 @@ class LaneDriver {
   Parts parts_;
   Waker waker_;
   std::atomic<bool> wanted_ = true;
+  std::atomic<bool> has_session_ = false;
   core::Lane lane_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;
   std::mt19937_64 random_;
   LaneStatus told_;
+  std::optional<std::uint64_t> looked_behind_at_;  ///< draining: the epoch
 };
 
 }  // namespace seriatim::runtime

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/audit_driver.hpp"
 #include "runtime/known_types.hpp"
 #include "runtime/lane_driver.hpp"
 #include "runtime/share_driver.hpp"
@@ -66,6 +67,9 @@ class Observers final : public Observer {
               std::chrono::nanoseconds took) override {
     for (auto& one : all_) one->called(status, kind, took);
   }
+  void audit_failed(const std::string& process, const std::string& why) override {
+    for (auto& one : all_) one->audit_failed(process, why);
+  }
 
  private:
   std::vector<std::shared_ptr<Observer>> all_;
@@ -79,6 +83,7 @@ struct Relay::Impl {
   std::shared_ptr<Observers> observers = std::make_shared<Observers>();
   std::vector<std::unique_ptr<runtime::LaneDriver>> lanes;
   std::vector<std::unique_ptr<runtime::ShareDriver>> shares;
+  std::vector<std::unique_ptr<runtime::AuditDriver>> audits;
 };
 
 Relay::Relay() : Relay(Options{}) {}
@@ -95,13 +100,19 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
   const auto guarded = process.event_types.empty()
                            ? handler
                            : runtime::only_known_types(process.event_types, handler);
+  std::shared_ptr<runtime::DrainAudit> drain_audit;
+  if (impl_->options.drain) {
+    drain_audit = std::make_shared<runtime::DrainAudit>(
+        runtime::DrainAudit::Parts{process, impl_->holder, source, impl_->observers});
+  }
   std::vector<runtime::LaneDriver*> lanes;
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
-    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
-        runtime::LaneDriver::Parts{process, lane, impl_->options.drain, impl_->holder, source,
-                                   guarded(lane), impl_->observers}));
+    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(runtime::LaneDriver::Parts{
+        process, lane, drain_audit, impl_->holder, source, guarded(lane), impl_->observers}));
     lanes.push_back(impl_->lanes.back().get());
   }
+  impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(
+      runtime::AuditDriver::Parts{process, impl_->holder, source, impl_->observers, lanes}));
   if (process.lanes == 1 || impl_->options.drain) return;  // whoever drains waits for every lane
   impl_->shares.push_back(std::make_unique<runtime::ShareDriver>(
       runtime::ShareDriver::Parts{process, impl_->holder, source, std::move(lanes)}));
@@ -112,13 +123,23 @@ void Relay::observe(std::shared_ptr<Observer> observer) {
 }
 
 std::vector<LaneStatus> Relay::run(std::stop_token stop) {
-  const auto& lanes = impl_->lanes;
-  const auto& shares = impl_->shares;
+  const auto& [options, holder, observers, lanes, shares, audits] = *impl_;
   std::vector<LaneStatus> left(lanes.size());
+  // Audits end with the lanes, whether a stop was asked or all is drained.
+  std::stop_source audits_end;
+  const auto end_audits = [&] {
+    audits_end.request_stop();
+    for (const auto& audit : audits) audit->wake();
+  };
   const std::stop_callback wake_all(stop, [&] {
     for (const auto& lane : lanes) lane->wake();
     for (const auto& share : shares) share->wake();
+    end_audits();
   });
+  std::vector<std::jthread> auditors;
+  for (const auto& audit : audits) {
+    auditors.emplace_back([&] { audit->run(audits_end.get_token()); });
+  }
   {
     std::vector<std::jthread> threads;
     threads.reserve(lanes.size() + shares.size());
@@ -129,6 +150,7 @@ std::vector<LaneStatus> Relay::run(std::stop_token stop) {
       threads.emplace_back([&stop, &share] { share->run(stop); });
     }
   }
+  end_audits();
   return left;
 }
 

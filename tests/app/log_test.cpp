@@ -52,6 +52,16 @@ std::vector<std::pair<LogLevel, std::string>> told(const std::vector<LaneStatus>
 
 }  // namespace
 
+TEST_CASE("an audit that failed says why, and that delivery goes on") {
+  std::vector<LogLine> lines;
+  LaneLog log([&](const LogLine& line) { lines.push_back(line); });
+  log.audit_failed("booking_sms", "connection refused\n");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].level == LogLevel::warn);
+  CHECK(lines[0].message.starts_with("booking_sms audit: connection refused"));
+  CHECK(lines[0].message.ends_with("; it is tried again, and delivery goes on"));
+}
+
 TEST_CASE("a halt names process, lane, code, row, position and what the receiver said") {
   const auto line = describe(halted());
   CHECK(line.level == LogLevel::error);

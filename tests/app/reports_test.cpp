@@ -17,4 +17,19 @@ TEST_SUITE("reports") {
           "           or: order_by = \"id\"\n"
           "  ok       the rest\n");
   }
+
+  TEST_CASE("status reports an audit that is older than a minute, and no younger one") {
+    postgres::LaneReport report;
+    report.lane.process = "p";
+    report.audit_age = std::chrono::seconds(59);
+    CHECK(app::lanes_table(app::LaneReports{report}, false).find("audit") == std::string::npos);
+    CHECK(app::lanes_json(app::LaneReports{report}).find("\"audit_age_ms\":59000") !=
+          std::string::npos);
+    report.audit_age = std::chrono::seconds(120);
+    CHECK(app::lanes_table(app::LaneReports{report}, false)
+              .find("its last complete audit was 2 min") != std::string::npos);
+    report.audit_age.reset();
+    CHECK(app::lanes_json(app::LaneReports{report}).find("\"audit_age_ms\":null") !=
+          std::string::npos);
+  }
 }

@@ -81,7 +81,7 @@ TEST_SUITE("lane driver") {
     ProcessConfig config;
     config.name = "p";
     config.poll_interval_max = 1ms;
-    runtime::LaneDriver driver({config, 0, false, "us", source, nullptr, told});
+    runtime::LaneDriver driver({config, 0, nullptr, "us", source, nullptr, told});
     std::jthread lane([&](const std::stop_token& stop) { driver.run(stop); });
     const auto deadline = std::chrono::steady_clock::now() + 20s;
     while (!source->done() && std::chrono::steady_clock::now() < deadline)

@@ -54,7 +54,7 @@ TEST_SUITE("failover") {
       auto standby = std::make_unique<RelayProgram>(stage.folder, "relay" + std::to_string(round),
                                                     stage.config());
       REQUIRE(stage.database.becomes_true(
-          "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name LIKE 'seriatim/p/%'"
+          "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
           " AND datname = current_database()"));
       REQUIRE(stage.holder_becomes(holder->pid()));
       const auto before = stage.receiver.request_count();

@@ -170,7 +170,7 @@ struct Vanishing {
     REQUIRE(stage.cursor_reaches(1));
     beside = stage.start_beside(deadline);
     REQUIRE(stage.database.becomes_true(
-        "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name LIKE 'seriatim/p/%'"
+        "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
         " AND datname = current_database()"));
   }
   /// Locks the cursor's row: a call begins and is not answered.

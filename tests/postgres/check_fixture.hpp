@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,14 @@ inline std::optional<Finding> find(const std::vector<Finding>& findings, Severit
   return std::nullopt;
 }
 
-inline std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+/// The first of the ways to mend that is SQL, and no line of the configuration.
+inline std::string first_statement(const std::string& mend) {
+  std::istringstream lines(mend);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("or: ")) line.erase(0, 4);
+    if (!line.starts_with("late_rows = ")) return line;
+  }
+  return {};
 }
 
 inline void by_id(Target& target) {

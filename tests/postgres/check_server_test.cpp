@@ -64,7 +64,7 @@ TEST_CASE("row-level security that hides rows is refused, a policy that shows al
   const auto refusal =
       find(check(role.url(), target_of()), Severity::refusal, "row-level security hides rows");
   REQUIRE(refusal);
-  database.run(first_line(refusal->mend));
+  database.run(first_statement(refusal->mend));
   CHECK(postgres::refusals(check(role.url(), target_of())).empty());
   database.run("CREATE POLICY fewer ON bookings AS RESTRICTIVE USING (status IS NOT NULL)");
   CHECK(find(check(role.url(), target_of()), Severity::refusal, "row-level security"));
@@ -119,7 +119,7 @@ TEST_CASE("a prepared transaction nobody ended is warned of by its name") {
   postgres::check_prepared_transactions(connection, std::chrono::minutes(0), findings);
   const auto warning = find(findings.take(), Severity::warning, "'it''s old'");
   REQUIRE(warning);
-  database.run(first_line(warning->mend));
+  database.run(first_statement(warning->mend));
   postgres::check_prepared_transactions(connection, std::chrono::minutes(0), findings);
   CHECK(findings.take().empty());
 }

@@ -58,7 +58,7 @@ void verify(const Unsound& unsound) {
     unsound.mend(target);
   } else {
     CAPTURE(refusal->mend);
-    REQUIRE_NOTHROW(database.run(first_line(refusal->mend)));
+    REQUIRE_NOTHROW(database.run(first_statement(refusal->mend)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));
@@ -92,6 +92,7 @@ TEST_CASE("the ready-made outbox is sound in both orders") {
 
 TEST_CASE("in created_at order any other default than clock_timestamp() is refused and mended") {
   const std::string set = "ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT ";
+  const auto deliver = [](Target& target) { target.source.late_rows = OnLateRow::deliver; };
   for (const auto& [expression, what] :
        {std::pair{"now()", "defaults to now(), the transaction's start"},
         std::pair{"CURRENT_TIMESTAMP", "defaults to CURRENT_TIMESTAMP, the transaction's start"},
@@ -99,13 +100,14 @@ TEST_CASE("in created_at order any other default than clock_timestamp() is refus
         std::pair{"statement_timestamp()", "the statement's start"},
         std::pair{"clock_timestamp() - interval '1 s'", "not to the moment of insertion"},
         std::pair{"'2024-01-01'", "not to the moment of insertion"}}) {
-    verify({set + expression, what});
     verify({set + expression, what, {}, by_id});
+    verify({set + expression, what, {}, deliver});
+    verify({set + expression, what});
   }
   verify({"ALTER TABLE bookings ALTER COLUMN created_at DROP DEFAULT", "has no default"});
 }
 
-TEST_CASE("a refused default names its column and both ways to mend it") {
+TEST_CASE("a refused default names its column and every way to mend it, the easiest first") {
   TestDatabase database;
   database.run(sound_table);
   database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
@@ -114,6 +116,30 @@ TEST_CASE("a refused default names its column and both ways to mend it") {
   CHECK(text.find("ALTER TABLE public.bookings ALTER COLUMN created_at SET DEFAULT "
                   "clock_timestamp()") != std::string::npos);
   CHECK(text.find("order_by = \"id\"") != std::string::npos);
+  CHECK(text.find("late_rows = \"deliver\"") < text.find("ALTER TABLE"));  // it needs no change
+}
+
+TEST_CASE("rows of one created_at whose ids do not follow their writing are warned of") {
+  TestDatabase database;
+  database.run(
+      "CREATE TABLE bookings (id uuid PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT "
+      "clock_timestamp(), payload json); CREATE INDEX ON bookings (created_at, id)");
+  const auto write = [&](const std::string& ids) {
+    database.run("INSERT INTO bookings SELECT lpad(id, 32, '0')::uuid, now(), '{}' FROM unnest('" +
+                 ids + "'::text[]) AS id");
+  };
+  auto target = target_of();
+  const auto warned = [&] {
+    return find(check(database.url(), target), Severity::warning, "order of their ids");
+  };
+  write("{1,2,3}");
+  CHECK_FALSE(warned());
+  write("{12,11,13}");
+  REQUIRE(warned());
+  CHECK(warned()->what.find("1 group of them") != std::string::npos);
+  CHECK(warned()->mend.find("late_rows = \"deliver\"") == 0);
+  target.source.late_rows = OnLateRow::deliver;
+  CHECK_FALSE(warned());
 }
 
 TEST_CASE("a column that cannot order rows is refused and mended") {
@@ -333,7 +359,7 @@ TEST_CASE("names with capitals, dots and quotes are quoted in every statement") 
   target.source.id = "Id";
   target.source.created_at = "\"At\"";
   for (const auto& finding : of(Severity::refusal, check(database.url(), target))) {
-    REQUIRE_NOTHROW(database.run(first_line(finding.mend)));
+    REQUIRE_NOTHROW(database.run(first_statement(finding.mend)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));

@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "postgres/lane_fixture.hpp"
+#include "postgres/wire/connection.hpp"
 #include "seriatim/error.hpp"
+#include "sql/store.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -394,4 +396,30 @@ TEST_CASE("a started attempt makes earlier asynchronous commits durable") {
   REQUIRE(database.value(durable) == "f");
   REQUIRE(lane.session->start(1));
   CHECK(database.value(durable) == "t");
+}
+
+TEST_CASE("an act on one lane gives no way to the holder of another, which is at work") {
+  Outbox database;
+  for (unsigned lane = 0; lane < 2; ++lane) {
+    CHECK(TestLane(database, {}, "relay", {"process", lane, 2}).claim());
+  }
+  auto other = database.connect("other");
+  database.run("UPDATE seriatim.cursor SET holder_pid = CASE lane WHEN 1 THEN " +
+               std::to_string(other.pid()) + " END");
+  database.run("SELECT pg_advisory_lock(7)");
+  std::jthread works([&] { other.run("SELECT pg_advisory_lock(7)"); });
+  CHECK(
+      database.becomes_true("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND "
+                            "NOT granted"));
+  postgres::Connection act(database.url(), {});
+  const auto busy = [&](const std::optional<std::string>& lane) {
+    return act.run(sql::store::holders_that_wait, {"process", lane})[0]["busy"].as<bool>();
+  };
+  const auto versions = [&](const std::optional<std::string>& lane) {
+    return act.run(sql::store::cursor_versions, {"process", lane})[0][0].as<std::string>();
+  };
+  CHECK(busy(std::nullopt));
+  CHECK_FALSE(busy("0"));
+  CHECK(versions(std::nullopt) == versions("0") + "," + versions("1"));
+  database.run("SELECT pg_advisory_unlock(7)");
 }

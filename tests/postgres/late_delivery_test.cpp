@@ -1,45 +1,17 @@
 // late_rows = "deliver": rows that appear behind the cursor, within the lookback, go out late.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "postgres/admin/check/check.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/desk.hpp"
+#include "postgres/late_desk.hpp"
+#include "postgres/test_auditor.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-/// Bookings stamped by the transaction's start, as most tables are.
-struct LateDesk : Desk {
-  LateDesk() {
-    database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
-    target.source.insert_latency = 0ms;
-    target.source.late_rows = OnLateRow::deliver;
-  }
-  void insert_at(int id, const std::string& before_now) {
-    database.run("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE VALUES (" +
-                 std::to_string(id) + ", clock_timestamp() - interval '" + before_now + "', '{}')");
-  }
-  std::string planned() {
-    return database.value("SELECT array_to_string(planned_ids, ',') FROM seriatim.cursor");
-  }
-  bool sound() {
-    return admin.audit(target, true, [](std::uint64_t) {}).at(0).sound();
-  }
-};
-
-std::vector<std::pair<std::string, bool>> ids_and_late(const Round& round) {
-  std::vector<std::pair<std::string, bool>> seen;
-  for (const auto& record : round.records) seen.emplace_back(record.id(), record.late);
-  return seen;
-}
-using Seen = std::vector<std::pair<std::string, bool>>;
-
-}  // namespace
 
 TEST_CASE("a row that appears behind the cursor goes out marked as late, and the cursor stays") {
   LateDesk desk;
@@ -50,8 +22,8 @@ TEST_CASE("a row that appears behind the cursor goes out marked as late, and the
   desk.insert_at(50, "5 min");
   desk.insert_at(40, "1 min");
   desk.insert(1);  // after the cursor: waits for the late ones
-  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"40", true}});
-  CHECK(relay.deliver() == Ids{"50", "40"});
+  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"40", true}, {"4", false}});
+  CHECK(relay.deliver(2) == Ids{"50", "40"});
   CHECK(desk.cursor("position_at, position_id") == cursor);
   CHECK(desk.cursor("sequence") == "5");
   CHECK(ids_and_late(relay.poll()) == Seen{{"4", false}});
@@ -69,17 +41,35 @@ TEST_CASE("a late row behind the lookback halts, one within goes out") {
   desk.insert_at(50, "30 s");
   CHECK(relay.deliver() == Ids{"50"});
   desk.insert_at(60, "2 min");
-  const auto end = std::chrono::steady_clock::now() + 20s;
-  std::optional<Round::Unreadable> found;
-  while (!found && std::chrono::steady_clock::now() < end) {
-    const auto round = relay.poll();
-    CHECK(round.records.empty());
-    found = round.unreadable;
-    relay.session->wait_until(std::chrono::steady_clock::now() + 10ms);
-  }
+  CHECK(relay.poll().records.empty());
+  const auto found = audited(desk.database, desk.target.source);
   REQUIRE(found);
-  CHECK(found->reason == HaltReason::late_row);
+  CHECK(found->reason == "LATE_ROW");
   CHECK(found->row_id == "60");
+}
+
+TEST_CASE("a row that goes out late, and is tried again, is not late for the auditor") {
+  LateDesk desk;
+  desk.target.source.lookback = 60s;
+  desk.database.run(
+      "UPDATE bookings SET created_at = now() - interval '10 min' + id * interval '1 s'");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
+  desk.insert(1);  // with it the cursor leaps
+  REQUIRE(relay.deliver() == Ids{"4"});
+  desk.insert_at(50, "10 min 30 s");
+  REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
+  REQUIRE(relay.session->start(relay.cursor.epoch));  // the last look is at the cursor now
+  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(relay.session->note_retry(relay.cursor.epoch, {"50", "receiver said 503"}, 0s));
+  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+
+  desk.insert_at(51, "10 min 30 s");  // one that nobody knows is still found
+  const auto found = looked_through(desk.database, desk.target.source);
+  REQUIRE(found);
+  CHECK(found->row_id == "51");
+  CHECK(contains(found->detail, "1 row appeared"));
 }
 
 TEST_CASE("a transaction that began before rows delivered since is not lost") {
@@ -95,6 +85,53 @@ TEST_CASE("a transaction that began before rows delivered since is not lost") {
   slow.run("COMMIT");
   CHECK(ids_and_late(relay.poll()) == Seen{{"6", true}});
   CHECK(relay.deliver() == Ids{"6"});
+}
+
+TEST_CASE("a transaction that committed before another began goes out first, whenever it began") {
+  LateDesk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  auto first = desk.database.connect("first");
+  first.run("BEGIN; SELECT now()");
+  desk.insert(1);
+  while (relay.deliver().size() > 0) {  // the bound of `first` is known, no complete look is due
+  }
+  for (int id = 5; id < 40; id += 3) {
+    first.run("INSERT INTO bookings (payload) VALUES ('{}'); COMMIT; BEGIN; SELECT now()");
+    desk.insert(2);  // begun since
+    const auto a = std::to_string(id);
+    const auto b = std::to_string(id + 1);
+    const auto c = std::to_string(id + 2);
+    REQUIRE(ids_and_late(relay.poll()) == Seen{{a, true}, {b, false}, {c, false}});
+    REQUIRE(relay.deliver() == Ids{a, b, c});
+  }
+  CHECK(desk.sound());
+}
+
+TEST_CASE("status and check name the transaction that makes late rows swap") {
+  LateDesk desk;
+  const auto report = [&] { return desk.admin.status(desk.target).at(0).long_transaction; };
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  auto dump = desk.database.connect("dump");
+  dump.run("BEGIN; SELECT now()");
+  CHECK_FALSE(report());
+  REQUIRE(
+      desk.database.becomes_true("SELECT clock_timestamp() - xact_start > interval '5.1 s' FROM "
+                                 "pg_stat_activity WHERE pid = " +
+                                 std::to_string(dump.pid())));
+  REQUIRE(report());
+  CHECK(report()->pid == dump.pid());
+  CHECK(report()->application == "dump");
+  CHECK(report()->age > 5s);
+  const auto findings = postgres::check(desk.database.url(), desk.target);
+  const auto warns = [&](const postgres::Finding& finding) {
+    return finding.severity == postgres::Finding::Severity::warning &&
+           finding.what.find("pid " + std::to_string(dump.pid()) + " (dump") != std::string::npos;
+  };
+  CHECK(std::any_of(findings.begin(), findings.end(), warns));
+  dump.run("COMMIT");
+  CHECK_FALSE(report());
 }
 
 TEST_CASE("status, peek and why tell the late rows that wait, as those that go out first") {
@@ -170,30 +207,62 @@ TEST_CASE("a row that was attempted comes first again, although an older late on
   CHECK(relay.deliver(1) == Ids{"2"});
   CHECK(desk.planned() == "3");
   CHECK(relay.deliver() == Ids{"3"});
-  const auto next = relay.deliver();  // 50, or 4 where no look is due yet
-  CHECK(relay.deliver() == (next == Ids{"50"} ? Ids{"4"} : Ids{"50"}));
+  Ids rest = relay.deliver();  // 50 is no part of it if no complete look is due yet
+  if (rest == Ids{"4"}) rest.insert(rest.begin(), relay.deliver().at(0));
+  CHECK(rest == Ids{"50", "4"});
   CHECK(desk.planned().empty());
   CHECK(desk.sound());
 }
 
-TEST_CASE("planned late rows come first again, in their order, and a deleted one is a hole") {
+TEST_CASE("a batch that was begun goes out once, though late rows are not delivered any more") {
   LateDesk desk;
+  std::string rows = "50";
+  SUBCASE("late rows of a batch") {
+    auto relay = desk.relay();
+    REQUIRE(relay.claim());
+    REQUIRE(relay.deliver().size() == 3);
+    desk.insert_at(50, "1 min");
+    REQUIRE(ids_of(relay.poll()) == Ids{"50"});
+    REQUIRE(relay.session->start(relay.cursor.epoch));
+  }
+  SUBCASE("a plan that an older version left behind") {
+    rows = "2";
+    auto relay = desk.relay();
+    REQUIRE(relay.claim());
+    REQUIRE(relay.deliver().size() == 3);
+    desk.database.run(
+        "INSERT INTO seriatim.aside (process_name, row_id, lane, state, begun) VALUES ('process', "
+        "'2', 0, 'due', true)");
+  }
+  desk.target.source.late_rows = OnLateRow::halt;
   auto relay = desk.relay();
+  REQUIRE(
+      desk.database.becomes_true("SELECT holder IS NULL OR holder = 'relay' FROM seriatim.lanes"));
   REQUIRE(relay.claim());
-  REQUIRE(relay.deliver().size() == 3);
-  for (int id = 50; id < 53; ++id) desk.insert_at(id, std::to_string(60 - id) + " min");
-  desk.target.source.lookback = 3'600'000ms;
-  relay.source = postgres_source(desk.database.url(), desk.target.source);
-  relay.open();
-  REQUIRE(relay.claim());
-  REQUIRE(ids_of(relay.poll()) == Ids{"50", "51", "52"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  desk.insert_at(40, "20 min");
-  desk.database.run("DELETE FROM bookings WHERE id = 51");
-  CHECK(ids_and_late(relay.poll()) == Seen{{"50", true}, {"52", true}});
-  CHECK(relay.deliver() == Ids{"50", "52"});
-  CHECK(relay.deliver() == Ids{"40"});
-  CHECK(desk.sound());
+  CHECK(relay.deliver() == Ids{rows});
+  CHECK(desk.cursor("position_id") == "3");
+  CHECK(relay.poll().records.empty());
+  CHECK(desk.planned().empty());
+}
+
+TEST_CASE("a holder that was replaced leaves alone what its successor has begun") {
+  LateDesk desk;
+  auto old = desk.relay("old");
+  REQUIRE(old.claim());
+  REQUIRE(old.deliver().size() == 3);
+  desk.database.run("UPDATE seriatim.cursor SET lease_until = now() - interval '1 s'");
+  auto next = desk.relay("next");
+  REQUIRE(next.claim());
+  desk.insert(2);
+  REQUIRE(next.deliver() == Ids{"4", "5"});
+  desk.database.run(  // late for `next`, ahead of the cursor that `old` knows
+      "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, "
+      "created_at "
+      "- interval '1 us', '{}' FROM bookings WHERE id = 4");
+  REQUIRE(ids_of(next.poll()) == Ids{"50"});
+  REQUIRE(next.session->start(next.cursor.epoch));
+  (void)old.poll();
+  CHECK(desk.planned() == "50");
 }
 
 TEST_CASE("a late row that fails is skipped without moving the cursor") {
@@ -306,12 +375,9 @@ TEST_CASE("a rewind by more than the lookback delivers again, with the holder ru
   desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::start, {}}, alice);
   REQUIRE(relay.claim());
   REQUIRE(relay.deliver(1) == Ids{"50"});
-  const auto audited_by = std::chrono::steady_clock::now() + 1500ms;  // a turn comes once a second
-  while (std::chrono::steady_clock::now() < audited_by) {
-    const auto round = relay.poll();
-    REQUIRE_FALSE(round.unreadable);
-    REQUIRE(ids_and_late(round).at(0) == Seen::value_type{"40", false});
-  }
+  TestAuditor(desk.database, desk.target.source).session->look_through([] { return false; });
+  REQUIRE_FALSE(halted(desk.database));
+  REQUIRE(ids_and_late(relay.poll()).at(0) == Seen::value_type{"40", false});
   CHECK(relay.deliver() == Ids{"40", "1", "2", "3"});
   CHECK(desk.sound());
 }

@@ -5,6 +5,7 @@
 #include "postgres/desk.hpp"
 #include "postgres/pruned_desk.hpp"
 #include "postgres/store/noted_ids.hpp"
+#include "postgres/test_auditor.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -50,12 +51,7 @@ struct Ranged : Desk {
   postgres::LaneAudit audit() {
     return admin.audit(target, true, [](std::uint64_t) {}).front();
   }
-  std::optional<Round::Unreadable> first_look() {
-    auto lane = relay("witness");
-    database.run("UPDATE seriatim.cursor SET holder = NULL");
-    REQUIRE(lane.claim());
-    return lane.poll().unreadable;
-  }
+  std::optional<Halted> first_look() { return looked_through(database, target.source); }
 };
 
 std::string shown(const postgres::NotedIds& noted) {

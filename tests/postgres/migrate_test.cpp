@@ -86,6 +86,63 @@ TEST_CASE("an upgrade retires the former names of processes that an older versio
         R"(seriatim adopt 'o'\''b' --from 'c')");
 }
 
+TEST_CASE("an upgrade keeps rows that are parked, queue, go out again or were begun") {
+  const auto url = schema_of_version(13, "migrate_aside");
+  SqlSession database(url);
+  database.run(
+      "CREATE ROLE desk; GRANT SELECT ON seriatim.parked TO desk;"
+      "CREATE ROLE relay; GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.parked TO relay;"
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, planned_ids) VALUES"
+      "  ('p', 0, 2, '{7}'), ('p', 1, 2, '{}'), ('late', 0, 1, '{21,20,22}');"
+      "INSERT INTO seriatim.parked (process_name, row_id, lane, position_at, key, holds_key, head,"
+      "  attempts, detail, redrive_at) VALUES"
+      "  ('p', '5', 0, '2026-01-01', 'a', true, true, 3, '422', NULL),"
+      "  ('p', '6', 0, '2026-01-02', 'a', true, false, 0, NULL, NULL),"
+      "  ('p', '7', 1, '2026-01-03', 'b', true, true, 1, '500', now()),"
+      "  ('p', '8', 1, '2026-01-04', 'b', true, false, 0, NULL, now())");
+  const std::string parked =
+      "SELECT string_agg(concat_ws(' ', row_id, number, lane, position_at::date, key, key_hash, "
+      "holds_key, head, attempts, detail, parked_at, redrive_at), '; ' ORDER BY number) FROM "
+      "seriatim.parked";
+  const auto before = database.value(parked);
+  REQUIRE_FALSE(postgres::migrate(url).empty());
+  CHECK(database.value(parked) == before);
+  const std::string aside =
+      "SELECT string_agg(concat_ws(' ', row_id, state, begun, parked_at IS NOT NULL), ', ' ORDER "
+      "BY number) FROM seriatim.aside WHERE process_name = ";
+  CHECK(database.value(aside + "'p'") == "5 parked f t, 6 queued f t, 7 due t t, 8 due f t");
+  CHECK(database.value(aside + "'late'") == "21 due t f, 20 due t f, 22 due t f");
+  CHECK(database.value("SELECT max(number) < nextval(pg_get_serial_sequence('seriatim.aside', "
+                       "'number')) FROM seriatim.aside") == "t");
+  const auto may = [&](const std::string& role, const std::string& what, const std::string& table) {
+    return database.value("SELECT has_table_privilege('" + role + "', 'seriatim." + table + "', '" +
+                          what + "')") == "t";
+  };
+  CHECK(may("relay", "INSERT", "aside"));
+  CHECK(may("relay", "DELETE", "aside"));
+  CHECK(may("relay", "SELECT", "parked"));
+  CHECK(may("desk", "SELECT", "parked"));
+  CHECK_FALSE(may("desk", "UPDATE", "aside"));
+}
+
+TEST_CASE("an upgrade gives the rights on a new table to the owner of the old one too") {
+  const auto url = schema_of_version(13, "migrate_owner");
+  SqlSession session(url);
+  session.run(
+      "CREATE ROLE instance_owner; ALTER TABLE seriatim.instance OWNER TO instance_owner;"
+      "CREATE ROLE instance_user; GRANT SELECT ON seriatim.instance TO instance_user");
+  postgres::migrate(url);
+  const auto may = [&](const std::string& role, const std::string& right) {
+    return session.value("SELECT has_table_privilege('" + role + "', 'seriatim.audited', '" +
+                         right + "')");
+  };
+  for (const char* right : {"SELECT", "INSERT", "UPDATE"}) {
+    CHECK(may("instance_owner", right) == "t");
+  }
+  CHECK(may("instance_user", "SELECT") == "t");
+  CHECK(may("instance_user", "INSERT") == "f");
+}
+
 TEST_CASE("updated_at of a cursor row follows every change") {
   TestDatabase database;
   database.run("INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('p', 0, 1)");

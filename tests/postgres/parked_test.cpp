@@ -185,48 +185,6 @@ TEST_SUITE("parked rows") {
               "SELECT count(*) FROM seriatim.parked WHERE redrive_at IS NOT NULL") == "0");
   }
 
-  TEST_CASE("a redriven row whose process ended in its call comes first again, under its number") {
-    Shop shop;
-    shop.book({"a", "a"});
-    shop.refused = {"1"};
-    shop.drain();
-    shop.admin.redrive(shop.target, {}, bob);
-    auto first = shop.relay("first");
-    REQUIRE(first.claim());
-    CHECK(ids_of(first.poll()) == Ids{"1"});
-    REQUIRE(first.session->start(first.cursor.epoch));
-    REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
-    const auto sequence = first.cursor.sequence;
-    first.session.reset();
-    shop.book({"b"});
-    REQUIRE(shop.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
-
-    auto next = shop.relay("next");
-    REQUIRE(next.claim());
-    CHECK(next.cursor.attempts == 1);
-    const auto again = next.session->poll(next.cursor.position, 100, false);
-    CHECK(ids_of(again) == Ids{"1"});
-    CHECK(next.cursor.sequence == sequence);
-    REQUIRE(next.advance(again));
-    CHECK(next.deliver() == Ids{"2"});
-    CHECK(next.deliver() == Ids{"3"});
-    CHECK(shop.parked().empty());
-    CHECK(shop.audit_is_sound());
-  }
-
-  TEST_CASE("while an attempt is open no parked row is begun") {
-    Shop shop;
-    shop.book({"a", "b"});
-    shop.refused = {"1"};
-    shop.drain();
-    shop.admin.redrive(shop.target, {}, bob);
-    shop.book({"b"});
-    auto lane = shop.relay();
-    REQUIRE(lane.claim());
-    CHECK(ids_of(lane.session->poll(lane.cursor.position, 100, false)) == Ids{"3"});
-    CHECK(ids_of(lane.session->poll(lane.cursor.position, 100, true)) == Ids{"1"});
-  }
-
   TEST_CASE(
       "a number that a receiver may have seen with another row is not given to a redriven one") {
     Shop shop;
@@ -332,7 +290,7 @@ TEST_SUITE("parked rows") {
     CHECK(shop.cursor("state, failed_id") == "halted|1");
     shop.admin.discard(shop.target, {"1", std::nullopt}, bob);
     CHECK(shop.cursor("state, failed_id") == "running");
-    CHECK(shop.cursor("cardinality(planned_ids)") == "0");
+    CHECK(shop.database.value("SELECT count(*) FROM seriatim.aside") == "0");
   }
 
   TEST_CASE("rewound, a process forgets the parked rows that come again") {

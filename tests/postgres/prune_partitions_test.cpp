@@ -149,8 +149,9 @@ TEST_CASE("a partition with a parked row, or with a late one, stays") {
   Days days;
   SUBCASE("parked") {
     days.database.run(
-        "INSERT INTO seriatim.parked (process_name, row_id, lane, position_at, holds_key, head)"
-        " SELECT 'process', '17', 0, created_at, false, true FROM t WHERE id = 17");
+        "INSERT INTO seriatim.aside (process_name, row_id, lane, position_at, state, head, "
+        "parked_at) SELECT 'process', '17', 0, created_at, 'parked', true, now() FROM t WHERE id = "
+        "17");
     CHECK(days.prune().rows == 298);
   }
   SUBCASE("late") {

@@ -257,7 +257,7 @@ void Judge::check_audit_of(std::size_t rank) {
     return std::any_of(seen.begin(), seen.end(),
                        [&](const auto& e) { return e.at > since && e.at <= until; });
   };
-  for (const auto at : seen_.polls) {
+  for (const auto at : seen_.audits) {
     if (fate.handled_at && at >= *fate.handled_at) return;
     if (at < since + 2 * audit_interval) continue;
     turns = begins_anew(seen_.halts, at) || begins_anew(seen_.take_overs, at) ? 0 : turns + 1;

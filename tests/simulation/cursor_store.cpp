@@ -32,6 +32,13 @@ bool is_active(Cursor::State state) {
 
 }  // namespace
 
+bool Backend::is_late(const std::string& id) const {
+  if (!batch) return false;
+  const auto row = std::find_if(batch->rows.begin(), batch->rows.end(),
+                                [&](const DueRow& due) { return due.position.id == id; });
+  return row != batch->rows.end() && row->late;
+}
+
 // --- claim and release ---------------------------------------------------------------------------
 
 Claim CursorStore::claim(const BackendPtr& by) {
@@ -41,7 +48,8 @@ Claim CursorStore::claim(const BackendPtr& by) {
   holder_backend_ = by;
   lease_until_ = stage_.now() + micros(stage_.setup.config.lease);
   unwaited_.reset();
-  return {true, row(), holder_, !parked_.rows().empty()};
+  version_ += 1;
+  return {true, row(), holder_, !aside_.empty()};
 }
 
 /// Nobody's, ours, or its holder's backend or lease is gone. SKIP LOCKED: never while locked.
@@ -80,6 +88,7 @@ void CursorStore::release(const Backend& by, std::uint64_t epoch, bool untouched
   if (untouched && cursor_.attempts > 0) cursor_.attempts -= 1;
   holder_.clear();
   unwaited_.reset();
+  version_ += 1;
   stage_.evidence.releases.push_back(stage_.now());
 }
 
@@ -92,28 +101,31 @@ bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
 }
 
 bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
-  const bool blind = stage_.sabotaged(Sabotage::plan_not_compared);
-  const bool as_planned =
-      !by.plans || blind ||
-      (by.sequence_before == cursor_.sequence && by.planned_before == planned_ &&
-       (!by.redriven || by.handed_to_before == handed_to_));
-  if (!is_ours(by, epoch) || !as_planned) return false;
+  const bool as_chosen =
+      !by.batch || by.batch->version == version_ || stage_.sabotaged(Sabotage::plan_not_compared);
+  if (!is_ours(by, epoch) || !as_chosen) return false;
   commit_start(by);
   if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
-  const bool kept =
-      !stage_.sabotaged(by.redriven ? Sabotage::redrive_plan_not_kept : Sabotage::plan_not_kept);
-  if (by.planned && kept) planned_ = *by.planned;
-  if (by.looked_at && !by.redriven) looked_at_ = by.looked_at;
+  if (by.batch) aside_.begin(*by.batch);
+  if (by.batch && !by.batch->redriven) {
+    if (by.looked_at_soon) by.looked_at = std::exchange(by.looked_at_soon, std::nullopt);
+    const auto here = cursor_.position ? cursor_.position->created_at_us : mark_max;
+    const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
+    if (by.looked_at) looked_at_ = clamped ? std::min(*by.looked_at, here) : *by.looked_at;
+    if (!looked_at_ && cursor_.position) looked_at_ = here;
+    by.found = false;
+  }
   hand_over(by);
-  by.locked_ahead = !by.plans && lock(by, epoch, by.polled_after);
+  version_ += 1;
+  by.locked_ahead = !by.batch && lock(by, epoch, by.polled_after);
   return true;
 }
 
 /// Waited for where a row read may still be lost, and where what it writes must not be.
 void CursorStore::commit_start(const Backend& by) {
-  const bool parked = by.any_parked && !stage_.sabotaged(Sabotage::start_forgets_parked);
-  const bool may_be_lost = !by.plans && !parked;
+  const bool aside = by.any_aside && !stage_.sabotaged(Sabotage::start_forgets_parked);
+  const bool may_be_lost = !by.batch && !aside;
   const bool rows_durable = table_.wal.flushed >= by.written.value_or(table_.wal.written) ||
                             stage_.sabotaged(Sabotage::no_durability_commit);
   const bool waits = !may_be_lost || !rows_durable;
@@ -128,6 +140,7 @@ void CursorStore::server_crashed() {
   if (!before || before->lsn <= table_.wal.flushed) return;
   cursor_ = before->cursor;
   handed_to_ = before->handed_to;
+  version_ += 1;
   retry_at_ = before->retry_at;
   stage_.trace(stage_.now(), "cursor", [&] { return std::string("a start is undone"); });
 }
@@ -163,20 +176,18 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advan
   for (const auto& [row, late] : passed) {
     if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) move.to = row;
   }
-  const bool noted = !by.redriven || stage_.sabotaged(Sabotage::parked_noted_again);
+  const bool noted = !by.redriving() || stage_.sabotaged(Sabotage::parked_noted_again);
   if (noted) move.done = ids_of(passed);
-  if (by.redriven) move.redriven = std::stoll(*by.redriven);
-  parked_.queue(advance.queued, epoch);
-  if (by.redriven) {
-    const auto taken = parked_.take(*by.redriven);
-    if (taken.ends_key) by.parked_keys.erase(taken.key);
+  if (by.redriving()) move.redriven = ids_of(passed);
+  if (by.batch) {
+    for (const auto& key : aside_.take(advance.done)) by.parked_keys.erase(key);
   }
+  aside_.queue(advance.queued, epoch);
   cursor_.position = move.to;
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = advance.next_started ? 1 : 0;
   if (noted) note(passed);
-  go_on(by, passed);
   by.records_left -= std::min(by.records_left, advance.done.size());
   by.queued_left -= std::min(by.queued_left, advance.queued.size());
   if (advance.starts_next) by.records_left = by.ahead->round.records.size();
@@ -212,7 +223,7 @@ std::vector<CursorStore::Passed> CursorStore::passed_by(const Backend& by,
     }
     if (i == advance.done.size()) break;
     const auto& row = advance.done[i];
-    passed.push_back({row, by.redriven || by.late_ids.contains(row.id)});
+    passed.push_back({row, by.is_late(row.id)});
   }
   return passed;
 }
@@ -233,18 +244,6 @@ void CursorStore::note(const std::vector<Passed>& passed) {
   });
 }
 
-/// The plan goes on after the last row done; a look whose rows all went out is complete.
-void CursorStore::go_on(Backend& session, const std::vector<Passed>& done) {
-  if (session.plans) {
-    const auto last = std::find(planned_.begin(), planned_.end(), done.back().row.id);
-    if (last != planned_.end()) planned_.erase(planned_.begin(), last + 1);
-  }
-  for (const auto& [row, late] : done) session.found.erase(row.id);
-  if (session.found.empty() && session.looked_at_soon) {
-    session.looked_at = std::exchange(session.looked_at_soon, std::nullopt);
-  }
-}
-
 // --- rows set aside ------------------------------------------------------------------------------
 
 /// In a transaction of its own.
@@ -252,7 +251,7 @@ bool CursorStore::park(Backend& by, std::uint64_t epoch, const Parking& parking)
   unlock(by);
   if (!is_ours(by, epoch) || cursor_.position != parking.from) return false;
   const auto& row = parking.row;
-  const bool again = by.redriven.has_value();
+  const bool again = by.redriving();
   const auto to = parking.late ? *parking.from : row;
   const auto used = stage_.sabotaged(Sabotage::park_keeps_sequence) ? 0U : 1U;
   Evidence::Move move{.by = Evidence::Move::By::holder,
@@ -266,15 +265,13 @@ bool CursorStore::park(Backend& by, std::uint64_t epoch, const Parking& parking)
                       .done = {},
                       .back = false};
   if (again) {
-    move.redriven = id_of(row);
-    planned_.clear();
+    move.redriven = {id_of(row)};
   } else {
     move.done = {id_of(row)};
     parking.late ? ledger_.note_late(row) : ledger_.note({row}, to);
-    std::erase(planned_, row.id);
   }
-  by.any_parked = true;
-  if (parked_.park(parking, epoch)) by.parked_keys.insert(parking.key);
+  by.any_aside = true;
+  if (aside_.park(parking, epoch)) by.parked_keys.insert(parking.key);
   cursor_.position = to;
   write_down(std::move(move));
   begin_anew();
@@ -282,51 +279,55 @@ bool CursorStore::park(Backend& by, std::uint64_t epoch, const Parking& parking)
   return true;
 }
 
-CursorStore::RedriveWindow CursorStore::redrive_window() const {
-  return {planned_, cursor_.sequence, handed_to_, parked_.next_due(planned_)};
+CursorStore::DueRows CursorStore::due_rows() const {
+  return {version_, cursor_.sequence, handed_to_, aside_.due()};
 }
 
 void CursorStore::redrive(const ParkedChoice& choice) {
-  parked_.redrive(choice);
+  aside_.redrive(choice);
   table_.wal.commit(true);
   new_epoch();
 }
 
-/// A lane that stands at one of them goes on.
+/// A lane that stands at one of them goes on; those that were begun keep their numbers.
 void CursorStore::discard(const ParkedChoice& choice) {
-  const auto gone = parked_.discard(choice);
-  const auto is_gone = [&](const std::string& id) {
-    return std::find(gone.begin(), gone.end(), id) != gone.end();
-  };
+  const auto gone = aside_.discard(choice);
   const bool failed =
       cursor_.state == Cursor::State::halted || cursor_.state == Cursor::State::retrying;
-  const auto begun = std::find_if(planned_.begin(), planned_.end(), is_gone);
-  if (begun != planned_.end() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
+  const bool stands = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
+                        return row.position.id == cursor_.row_id;
+                      });
+  std::vector<std::int64_t> begun;
+  for (const auto& row : gone) {
+    if (row.begun) begun.push_back(id_of(row.position));
+  }
+  if (!begun.empty() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
     write_down({.by = Evidence::Move::By::discard,
                 .at = stage_.now(),
                 .from = cursor_.position,
                 .to = cursor_.position,
                 .sequence_before = cursor_.sequence,
-                .sequence = cursor_.sequence + 1,
+                .sequence = cursor_.sequence + begun.size(),
                 .mover_epoch = cursor_.epoch,
                 .row_epoch = cursor_.epoch,
                 .done = {},
                 .back = false,
-                .redriven = std::stoll(*begun)});
+                .redriven = begun});
     cursor_.attempts = cursor_.crashes = 0;
   }
-  if (failed && cursor_.row_id && is_gone(*cursor_.row_id)) begin_anew();
-  std::erase_if(planned_, is_gone);
+  if (stands) begin_anew();
   table_.wal.commit(true);
   if (!stage_.sabotaged(Sabotage::discard_keeps_epoch)) new_epoch();
 }
 
 void CursorStore::new_epoch() {
+  version_ += 1;
   cursor_.epoch += 1;
   stage_.evidence.take_overs.push_back({{cursor_.epoch, stage_.now()}, 0});
 }
 
 void CursorStore::write_down(Evidence::Move move) {
+  version_ += 1;
   cursor_.sequence = move.sequence;
   stage_.trace(stage_.now(), "cursor", [&] {
     return "moves to " + (move.to ? move.to->id : "the start") + ", sequence " +
@@ -352,6 +353,7 @@ bool CursorStore::note(const Backend& by, std::uint64_t epoch, const Failure& fa
   if (!ours) return false;
   cursor_.row_id = failure.row_id.empty() ? std::nullopt : std::optional(failure.row_id);
   cursor_.detail = failure.detail;
+  version_ += 1;
   table_.wal.commit(true);
   return true;
 }
@@ -386,7 +388,7 @@ Cursor CursorStore::look(const Backend& by) {
 
 Cursor CursorStore::row() const {
   auto cursor = cursor_;
-  cursor.parked = parked_.heads();
+  cursor.parked = aside_.heads();
   if (cursor.state == Cursor::State::retrying) {
     const auto left = std::max<Micros>(retry_at_ - stage_.now(), 0);
     cursor.retry_in = std::chrono::ceil<milliseconds>(std::chrono::microseconds(left));
@@ -405,6 +407,7 @@ void CursorStore::backend_ended(const Backend& backend) {
 void CursorStore::set_state(Cursor::State state) {
   cursor_.state = state;
   cursor_.crashes = 0;
+  version_ += 1;
   unwaited_.reset();
 }
 
@@ -438,7 +441,7 @@ void CursorStore::go_back(const std::optional<Position>& to) {
   act(Evidence::Move::By::rewind, to, {},
       cursor_.sequence - std::min<std::uint64_t>(cursor_.sequence, again));
   ledger_.cut(to);
-  parked_.forget_after(to);
+  aside_.forget_after(to);
 }
 
 void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
@@ -453,9 +456,9 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
               .row_epoch = cursor_.epoch,
               .done = ids_of(done),
               .back = by == Evidence::Move::By::rewind && done.empty()});
-  for (const auto& row : done) std::erase(planned_, row.id);
+  for (const auto& row : done) aside_.skip(row.id);
   if (by == Evidence::Move::By::rewind) {
-    if (!stage_.sabotaged(Sabotage::plan_outlives_rewind)) planned_.clear();
+    if (!stage_.sabotaged(Sabotage::plan_outlives_rewind)) aside_.forget_batch();
     looked_at_ = to ? std::optional(to->created_at_us) : std::nullopt;
   }
   const bool paused = cursor_.state == Cursor::State::paused;

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "seriatim/source.hpp"
+#include "simulation/aside_store.hpp"
 #include "simulation/ledger.hpp"
-#include "simulation/parked_store.hpp"
 #include "simulation/stage.hpp"
 #include "simulation/table.hpp"
 
@@ -50,28 +50,26 @@ struct Backend {
   Mark ahead_fence_from = mark_min;
   std::optional<Behind> behind;
   bool next_starts = false;  ///< what was read ahead, with the last advance
-  Micros next_audit = 0;
-  std::size_t buckets_walked = 0;
 
-  // … of what is set aside, as src/postgres/store/parked_rows.hpp keeps it:
-  bool any_parked = false;
+  // … of what is set aside, as src/postgres/store/aside.hpp keeps it:
+  bool any_aside = false;
   bool keys_read = true;  ///< since the claim
   core::ParkedKeys parked_keys;
-  std::optional<std::string> redriven;  ///< the row of the round in hand, where it is one of them
-  std::uint64_t handed_to_before = 0;
-  std::size_t records_left = 0;  ///< of the round in hand
+  std::uint64_t version = 0;      ///< of the cursor's row when due rows were read
+  std::optional<DueBatch> batch;  ///< the round in hand, if it goes out from there
+  bool due_went_out = false;      ///< the last round was redriven
+  std::size_t records_left = 0;   ///< of the round in hand
   std::size_t queued_left = 0;
 
-  // … where late rows are delivered, and ids of a batch are planned:
+  // … where late rows are delivered:
   Micros next_look = 0;
-  std::optional<Mark> looked_at;       ///< the cursor at the last look whose rows all went out
-  std::optional<Mark> looked_at_soon;  ///< … once those found have
-  std::set<std::string> found;
-  bool plans = false;                               ///< the round in hand is in the cursor row
-  std::optional<std::vector<std::string>> planned;  ///< the batch to start, where it is a new one
-  std::vector<std::string> planned_before;          ///< what it takes the place of
-  std::uint64_t sequence_before = 0;
-  std::set<std::string> late_ids;  ///< of the round in hand
+  std::optional<Mark> looked_at;       ///< the cursor at the last complete look
+  std::optional<Mark> looked_at_soon;  ///< … once what it found is put aside
+  bool found = false;                  ///< rows that are not put aside yet
+
+  [[nodiscard]] bool redriving() const { return batch && batch->redriven; }
+  /// A row of the round in hand that does not move the cursor.
+  [[nodiscard]] bool is_late(const std::string& id) const;
 };
 using BackendPtr = std::shared_ptr<Backend>;
 
@@ -81,7 +79,7 @@ using BackendPtr = std::shared_ptr<Backend>;
 class CursorStore {
  public:
   CursorStore(Stage& stage, Table& table)
-      : stage_(stage), table_(table), ledger_(stage), parked_(stage) {}
+      : stage_(stage), table_(table), ledger_(stage), aside_(stage) {}
 
   Claim claim(const BackendPtr& by);
   bool start(Backend& by, std::uint64_t epoch, bool again);
@@ -109,7 +107,7 @@ class CursorStore {
   [[nodiscard]] bool looks_free() const;
 
   // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
-  // holder that waits behind it (lock_lanes of src/postgres/admin/reports/lane_rows.cpp).
+  // holder that waits behind it (lock_in_turn of src/postgres/store/lane_rows.cpp).
   [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);
@@ -128,29 +126,29 @@ class CursorStore {
   };
 
   // Rows set aside.
-  [[nodiscard]] const ParkedStore& parked() const { return parked_; }
-  struct RedriveWindow {
-    std::vector<std::string> planned;
+  [[nodiscard]] const AsideStore& aside() const { return aside_; }
+  struct DueRows {
+    std::uint64_t version = 0;
     std::uint64_t sequence = 0;
     std::uint64_t handed_to = 0;  ///< above sequence: a receiver may have rows that come next
-    std::optional<std::string> due;
+    std::vector<AsideStore::Row> rows;
   };
-  [[nodiscard]] RedriveWindow redrive_window() const;
+  [[nodiscard]] DueRows due_rows() const;
+  void forget_due(const std::string& id) { aside_.skip(id); }
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);
 
-  // Late rows, delivered.
-  struct Window {
-    std::vector<std::string> planned;  ///< started, and not done
-    Mark start = mark_min;             ///< what is late lies after it
-  };
-  /// Where to look, from where the session or another one last did.
-  Window window(Backend& by, const std::optional<Position>& cursor) const;
+  /// Late rows, delivered: they lie after it. From where the session or another one last looked.
+  Mark window_start(Backend& by, const Position& cursor) const;
 
   // The audit.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
   /// The first visible rows of the range that are neither noted for it nor anywhere else.
-  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max) const;
+  [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max,
+                                                  bool aside_too = false) const;
+  /// If late rows are delivered: before it they are the audit's, as the row alone tells.
+  [[nodiscard]] std::optional<Mark> late_window_start() const;
+  void halt_late(std::int64_t row);
   /// The one of that name, behind the cursor.
   [[nodiscard]] std::optional<Table::Row> late_row(const std::string& id) const;
 
@@ -162,7 +160,6 @@ class CursorStore {
   void commit_start(const Backend& by);
   bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
   void note(const std::vector<Passed>& done);
-  void go_on(Backend& session, const std::vector<Passed>& done);
   [[nodiscard]] std::vector<Passed> passed_by(const Backend& by, const Advance& advance) const;
   void write_down(Evidence::Move move);
   void begin_anew();
@@ -174,8 +171,8 @@ class CursorStore {
   Stage& stage_;
   Table& table_;
   Ledger ledger_;
-  ParkedStore parked_;
-  std::vector<std::string> planned_;
+  AsideStore aside_;
+  std::uint64_t version_ = 0;  ///< grows with every change of the row
   std::optional<Mark> looked_at_;
   Cursor cursor_;
   /// What a start not waited for changed, as it was.

@@ -44,10 +44,9 @@ struct Evidence {
     std::uint64_t sequence = 0;
     std::uint64_t mover_epoch = 0;
     std::uint64_t row_epoch = 0;
-    std::vector<std::int64_t> done;  ///< delivered or set aside: goes into the ledger
-    bool back = false;               ///< the act says it goes back
-    std::optional<std::int64_t>
-        redriven{};  ///< a parked row that has its number: it went out again
+    std::vector<std::int64_t> done;        ///< delivered or set aside: goes into the ledger
+    bool back = false;                     ///< the act says it goes back
+    std::vector<std::int64_t> redriven{};  ///< parked rows that have their numbers: they went out
   };
   /// A row is set aside: it failed, or it queues behind one of its key that did.
   struct Parked {
@@ -106,7 +105,7 @@ struct Evidence {
   std::vector<Redrive> redrives;
   std::vector<Skip> discards;
   std::vector<Halt> halts;
-  std::vector<Micros> polls;
+  std::vector<Micros> audits;  ///< turns of an auditor of the holder
   std::vector<ClockSet> clock;
   std::vector<Fault> faults;
   std::vector<Micros> releases;

@@ -63,10 +63,11 @@ class Judge {
     std::optional<Micros> passed_at;     ///< by the cursor, though not handled
     std::uint64_t parked_as = 0;         ///< set aside, so manieth; 0: not, or no longer
     std::optional<Micros> parked_until;
-    bool holds_key = false;    ///< … and rows of its key queue behind it
-    bool due = false;          ///< … and an operator wants it handed over again
-    bool dead_letter = false;  ///< once: it may come after rows of its key
-    bool gave_way = false;     ///< its key was parked when later rows were sent
+    bool holds_key = false;       ///< … and rows of its key queue behind it
+    bool due = false;             ///< … and an operator wants it handed over again
+    bool accepted_again = false;  ///< … and it was: what queues behind it may go out in that call
+    bool dead_letter = false;     ///< once: it may come after rows of its key
+    bool gave_way = false;        ///< its key was parked when later rows were sent
   };
 
   void rank_durable_rows();
@@ -90,7 +91,7 @@ class Judge {
   void on_queued(const Evidence::Parked& parked, std::size_t rank);
   void on_discarded(const Evidence::Skip& discard);
   void on_redriven(const Evidence::Redrive& redrive);
-  void on_handed_over_again(const Evidence::Move& move, const std::string& what);
+  void on_handed_over_again(const Evidence::Move& move, std::int64_t id, const std::string& what);
   void on_begun_by_key(const Attempt& attempt, std::size_t rank);
   void on_accepted_by_key(const Attempt& attempt, std::size_t rank);
   void on_numbered(const Attempt& attempt);

@@ -44,10 +44,10 @@ void Judge::on_parked(const Evidence::Parked& parked) {
     fate.dead_letter = fate.dead_letter || !parked.holds_key;
   }
   fate.attempted_at.reset();
-  fate.due = false;
+  fate.due = fate.accepted_again = false;
   if (fate.holds_key) {
     for (std::size_t other = 0; other < fate_.size(); ++other) {
-      if (queues_with(*rank, other)) fate_[other].due = false;
+      if (queues_with(*rank, other)) fate_[other].due = fate_[other].accepted_again = false;
     }
   }
   extend_prefixes();
@@ -94,20 +94,21 @@ void Judge::on_redriven(const Evidence::Redrive& redrive) {
 }
 
 /// Its number is used up; it is done, or was put back at the same moment.
-void Judge::on_handed_over_again(const Evidence::Move& move, const std::string& what) {
-  const auto rank = rank_of_id(*move.redriven);
-  const auto row = "row " + std::to_string(*move.redriven);
+void Judge::on_handed_over_again(const Evidence::Move& move, std::int64_t id,
+                                 const std::string& what) {
+  const auto rank = rank_of_id(id);
+  const auto row = "row " + std::to_string(id);
   if (!rank) return breach("P6", move.at, what + " with " + row + ", which is no durable row");
   auto& fate = fate_[*rank];
   fate.attempted_at.reset();
   const bool gone = move.by == Evidence::Move::By::discard;
-  const bool put_back = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
-    return p.id == *move.redriven && p.at == move.at;
-  });
+  const bool put_back = std::any_of(seen_.parked.begin(), seen_.parked.end(),
+                                    [&](const auto& p) { return p.id == id && p.at == move.at; });
   if (put_back || gone) return;
   if (fate.parked_as == 0) breach("P6", move.at, what + " again, and " + row + " is not parked");
   if (!fate.handled_at) breach("P6", move.at, what + " though nobody has " + row);
   fate.parked_as = 0;
+  fate.accepted_again = false;
   fate.parked_until = move.at;
 }
 
@@ -122,6 +123,7 @@ void Judge::on_begun_by_key(const Attempt& attempt, std::size_t rank) {
   for (std::size_t other = 0; other < fate_.size(); ++other) {
     if (other == rank || !queues_with(rank, other)) continue;
     if (parked && fate_[other].parked_as > fate.parked_as) continue;
+    if (parked && fate_[other].accepted_again) continue;
     breach("P4", attempt.begun, name(attempt) + " overtakes row " + id_at(other) + " of its key");
   }
 }
@@ -145,10 +147,10 @@ void Judge::check_number(const Attempt& attempt, std::size_t rank) {
   std::uint64_t queue_most = 0;
   if (fate_[rank].parked_as == 0) {
     const bool late = rank < cursor_end_;
-    for (auto other = late ? 0 : cursor_end_; other < rank; ++other) {
+    for (std::size_t other = 0; other < rank; ++other) {  // late ones come before this one
       const bool queues = !fate_[other].noted && key_is_held(other);
       queue_most += queues;
-      queue_least += queues && !late && !row_at(other).astray;
+      queue_least += queues && !late && other >= cursor_end_ && !row_at(other).astray;
     }
   }
   const auto first = cursor_sequence_ + 1 + attempt.place;

@@ -53,6 +53,7 @@ void Judge::on_accepted(const Attempt& attempt) {
   if (!rank || attempt.epoch < went_back_in_) return;
   const bool first = !fate_[*rank].handled_at;
   on_handled(rank, attempt.ended);
+  fate_[*rank].accepted_again = fate_[*rank].parked_as > 0 && fate_[*rank].due;
   if (!first || row_at(*rank).astray || moved_since(attempt, *rank)) return;
   if (attempt.epoch == epoch_at(attempt.ended) && !fate_[*rank].gave_way) {
     if (attempt.sequence <= highest_success_) {
@@ -133,8 +134,8 @@ void Judge::on_done(const Evidence::Move& move, const std::string& what) {
     fate_[*rank].noted = true;
   }
   extend_prefixes();
-  if (move.redriven) on_handed_over_again(move, what);
-  const auto numbers = move.redriven ? 1 : move.done.size();
+  for (const auto id : move.redriven) on_handed_over_again(move, id, what);
+  const auto numbers = move.redriven.empty() ? move.done.size() : move.redriven.size();
   if (move.sequence != move.sequence_before + numbers) {
     breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
   }

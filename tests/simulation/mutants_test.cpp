@@ -53,6 +53,11 @@ void clocks_alone(Setup& setup) {
   setup.clock_leap = 2 * second;
 }
 
+/// Cut to larger ticks the clock's own step back may be taken for a leap first.
+void fine_clock(Setup& setup) {
+  setup.clock_tick = 1;
+}
+
 /// Many rows one after another, by holders that freeze between any two steps.
 void frozen_often(Setup& setup) {
   setup.config.commit_every = 1;
@@ -84,6 +89,19 @@ void sessions_lost_too(Setup& setup) {
   setup.answer_lost = 0.05;
 }
 
+/// Late rows go out, and keys are parked.
+void late_rows_of_few_keys(Setup& setup) {
+  setup.order = seriatim::OrderBy::created_at;
+  setup.config.on_poison = seriatim::OnPoison::park_key;
+  setup.config.max_parked = 0;
+  setup.lookback = 3 * second;
+  setup.astray = 0.5;
+  setup.drain_at_end = false;
+  setup.rewinds = setup.on_poison_changes = false;
+  setup.keys = 2;
+  setup.keyless = 0;
+}
+
 /// Rows by id, a few at a time, that come with the commit before them.
 void behind_commits(Setup& setup) {
   setup.order = seriatim::OrderBy::id;
@@ -112,6 +130,29 @@ void late_rows_delivered(Setup& setup) {
   setup.order = seriatim::OrderBy::created_at;
   setup.astray = 0.5;
   setup.lookback = 2 * second;
+}
+
+void late_rows_in_small_batches(Setup& setup) {
+  late_rows_delivered(setup);
+  setup.lookback = 300 * millisecond;
+  setup.astray_max = 300 * millisecond;
+  setup.config.batch_rows = 1;
+  setup.config.commit_every = 1;
+}
+
+/// … and are tried again and again, while the auditor looks.
+void late_rows_tried_again(Setup& setup) {
+  late_rows_delivered(setup);
+  setup.lookback = 100 * millisecond;
+  setup.astray_max = 100 * millisecond;
+  setup.retry_later = 0.5;
+}
+
+/// Operators take the cursor back, again and again.
+void late_rows_delivered_again(Setup& setup) {
+  late_rows_delivered(setup);
+  setup.lookback = 300 * millisecond;
+  setup.rewinds = true;
 }
 
 /// Who mend and skip at once, among long transactions.
@@ -172,7 +213,8 @@ TEST_SUITE("mutants of the fence") {
 
 TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("rows read before they are insert_latency old are overtaken when the clock goes back") {
-    must_be_caught({.sabotage = Sabotage::no_insert_latency}, Profile::producers, 2'000, "P2 P1");
+    must_be_caught({.sabotage = Sabotage::no_insert_latency}, Profile::producers, 2'000, "P2 P1",
+                   fine_clock);
   }
   TEST_CASE("a store that does not compare epochs lets a replaced holder send") {
     must_be_caught({.sabotage = Sabotage::no_epoch_check}, Profile::everything, 3'000, "P5");
@@ -255,6 +297,13 @@ TEST_SUITE("mutants of the audit and of operators' acts") {
   TEST_CASE("an audit of the newest rows alone loses one put further back") {
     must_be_caught({.sabotage = Sabotage::newest_audited}, Profile::meddling, 200, "P1 P9");
   }
+  TEST_CASE("an auditor that does not compare under the lock halts for a row delivered meanwhile") {
+    must_be_caught({.sabotage = Sabotage::audit_not_compared}, Profile::meddling, 2'000, "P9");
+  }
+  TEST_CASE("an auditor that takes rows which are aside, and go out, for late halts for them") {
+    must_be_caught({.sabotage = Sabotage::aside_taken_for_late}, Profile::meddling, 2'000, "P9",
+                   late_rows_tried_again);
+  }
   TEST_CASE("ids noted after the cursor's commit, not with it, are taken for late") {
     must_be_caught({.sabotage = Sabotage::ledger_after_commit}, Profile::meddling, 500, "P9");
   }
@@ -289,12 +338,24 @@ TEST_SUITE("mutants of the delivery of late rows") {
                    late_rows_delivered);
   }
   TEST_CASE("a plan that lands late, of a session given up, sends rows again that went out since") {
-    must_be_caught({.sabotage = Sabotage::plan_not_compared}, Profile::meddling, 1'000, "P3 P4 P6",
+    must_be_caught({.sabotage = Sabotage::plan_not_compared}, Profile::meddling, 500, "P3",
                    late_rows_delivered);
   }
   TEST_CASE("a plan kept through a rewind sends rows before the place") {
     must_be_caught({.sabotage = Sabotage::plan_outlives_rewind}, Profile::meddling, 500,
                    "P2 P4 P6 P9", late_rows_delivered);
+  }
+  TEST_CASE("rows after the cursor that go out before those that were started overtake them") {
+    must_be_caught({.sabotage = Sabotage::due_overtaken}, Profile::meddling, 500, "P1 P3 P4",
+                   late_rows_delivered);
+  }
+  TEST_CASE("a look that is no complete one and counts forgets rows that it did not put aside") {
+    must_be_caught({.sabotage = Sabotage::late_row_forgotten}, Profile::meddling, 4'000, "P9",
+                   late_rows_in_small_batches);
+  }
+  TEST_CASE("a late row of a parked key queues behind the rows of its key") {
+    must_be_caught({.sabotage = Sabotage::due_overtakes_queue}, Profile::parking, 2'000, "P4 P1",
+                   late_rows_of_few_keys);
   }
   TEST_CASE("a late row delivered but not noted is delivered again") {
     must_be_caught({.sabotage = Sabotage::late_delivery_not_noted}, Profile::meddling, 100,
@@ -309,8 +370,8 @@ TEST_SUITE("mutants of the delivery of late rows") {
                    late_rows_delivered);
   }
   TEST_CASE("a window past a cursor that was taken back takes rows to come for late ones") {
-    must_be_caught({.sabotage = Sabotage::window_past_cursor}, Profile::meddling, 1'000, "P9",
-                   late_rows_delivered);
+    must_be_caught({.sabotage = Sabotage::window_past_cursor}, Profile::meddling, 4'000,
+                   "P1 P2 P3 P4 P6 P9", late_rows_delivered_again);
   }
 }
 
@@ -364,7 +425,7 @@ TEST_SUITE("mutants of rows set aside") {
                    keys_parked_amid_faults);
   }
   TEST_CASE("a holder that is not told of a discard goes on setting rows of the key aside") {
-    must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200, "P2 P4 P6",
-                   keys_parked);
+    must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200,
+                   "P2 P3 P4 P6", keys_parked);
   }
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "simulation/auditor.hpp"
 #include "simulation/operators.hpp"
 #include "simulation/producer.hpp"
 #include "simulation/relay.hpp"
@@ -47,10 +48,10 @@ class World {
     return stage_.evidence.rows.size() >= stage_.setup.rows_max;
   }
   [[nodiscard]] bool none_goes_out_again() const {
-    const auto& parked = server_.cursors().parked().rows();
+    const auto parked = server_.cursors().aside().parked();
     return std::none_of(parked.begin(), parked.end(), [](const auto& row) { return row.due; });
   }
-  [[nodiscard]] bool all_decided_on() const { return server_.cursors().parked().rows().empty(); }
+  [[nodiscard]] bool all_decided_on() const { return server_.cursors().aside().parked().empty(); }
   [[nodiscard]] bool nobody_runs() const;
   [[nodiscard]] std::optional<Violation> stuck(const std::string& what) const;
   [[nodiscard]] std::optional<Violation> busy() const;
@@ -61,6 +62,7 @@ class World {
   Operators operators_;
   std::deque<Producer> producers_;
   std::deque<Relay> relays_;
+  std::deque<Auditor> auditors_;
   Micros end_ = std::numeric_limits<Micros>::max();
 };
 

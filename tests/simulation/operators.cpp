@@ -10,7 +10,7 @@ constexpr Micros settle_interval = 50 * millisecond;
 constexpr Micros settle_max = 10 * second;
 
 /// Of what is decided on together: a dead letter by itself, a key with all that queues.
-std::string name_of(const ParkedStore::Row& row) {
+std::string name_of(const AsideStore::Row& row) {
   if (!row.holds_key) return "row " + row.position.id;
   return row.key ? "key " + *row.key : "no key";
 }
@@ -52,7 +52,7 @@ void Operators::act() {
   if (!server_.is_up() || server_.cursors().is_locked()) return;
   const auto row = server_.cursors().row();
   if (stage_.setup.rewinds && stage_.one_of(3) == 0) return rewind(row);
-  if (!server_.cursors().parked().rows().empty() && stage_.one_of(2) == 0) {
+  if (!server_.cursors().aside().parked().empty() && stage_.one_of(2) == 0) {
     return decide_on_parked();
   }
   stage_.one_of(2) == 0 ? pause_or_resume(row) : retry_or_skip(row);
@@ -64,7 +64,7 @@ void Operators::look_after() {
     if (server_.is_up() && !server_.cursors().is_locked()) {
       if (row.state == Cursor::State::paused) pause_or_resume(row);
       if (row.state == Cursor::State::halted) retry_or_skip(row);
-      const auto& parked = server_.cursors().parked().rows();
+      const auto parked = server_.cursors().aside().parked();
       const bool all_decided = std::all_of(parked.begin(), parked.end(),
                                            [this](const auto& p) { return is_decided_on(p); });
       if (!all_decided) decide_on_parked();
@@ -102,7 +102,7 @@ void Operators::mend_and_retry(const Cursor& row) {
 /// appeared behind the cursor.
 void Operators::skip(const Cursor& row) {
   auto& cursors = server_.cursors();
-  if (cursors.parked().find(*row.row_id) != nullptr) return discard({row.row_id, {}});
+  if (cursors.aside().find_parked(*row.row_id) != nullptr) return discard({row.row_id, {}});
   stage_.trace(stage_.now(), "operator", [&] { return "skip " + *row.row_id; });
   if (const auto late = cursors.late_row(*row.row_id)) return cursors.skip_late(position_of(*late));
   const auto waiting = server_.table().rows_after(row.position);
@@ -117,18 +117,18 @@ void Operators::skip(const Cursor& row) {
 
 /// Redriven since it failed, or since the row failed that it queues behind: then nothing is left to
 /// do for a person but to wait.
-bool Operators::is_decided_on(const ParkedStore::Row& row) const {
+bool Operators::is_decided_on(const AsideStore::Row& row) const {
   const auto redriven = redriven_at_.find(name_of(row));
   if (redriven == redriven_at_.end()) return false;
-  const auto& parked = server_.cursors().parked().rows();
-  return std::none_of(parked.begin(), parked.end(), [&](const ParkedStore::Row& other) {
+  const auto parked = server_.cursors().aside().parked();
+  return std::none_of(parked.begin(), parked.end(), [&](const AsideStore::Row& other) {
     return name_of(other) == name_of(row) && other.failed_at > redriven->second;
   });
 }
 
 /// One row, those of its key, or all; sent again, mended or not, or given up.
 void Operators::decide_on_parked() {
-  const auto& rows = server_.cursors().parked().rows();
+  const auto rows = server_.cursors().aside().parked();
   const auto& one =
       rows[static_cast<std::size_t>(stage_.one_of(static_cast<std::int64_t>(rows.size())))];
   ParkedChoice choice;
@@ -143,9 +143,9 @@ void Operators::decide_on_parked() {
 
 void Operators::redrive(const ParkedChoice& choice) {
   stage_.trace(stage_.now(), "operator", [&] { return "redrive " + text_of(choice); });
-  const auto& parked = server_.cursors().parked();
-  const auto* const named = choice.id ? parked.find(*choice.id) : nullptr;
-  for (const auto& row : parked.rows()) {
+  const auto& aside = server_.cursors().aside();
+  const auto* const named = choice.id ? aside.find_parked(*choice.id) : nullptr;
+  for (const auto& row : aside.parked()) {
     const bool chosen = choice.all() || choice.id == row.position.id ||
                         (choice.key && choice.key == row.key) ||
                         (named != nullptr && name_of(*named) == name_of(row));
@@ -156,7 +156,7 @@ void Operators::redrive(const ParkedChoice& choice) {
 
 void Operators::discard(const ParkedChoice& choice) {
   stage_.trace(stage_.now(), "operator", [&] { return "discard " + text_of(choice); });
-  for (const auto& row : server_.cursors().parked().rows()) redriven_at_.erase(name_of(row));
+  for (const auto& row : server_.cursors().aside().parked()) redriven_at_.erase(name_of(row));
   server_.cursors().discard(choice);
 }
 

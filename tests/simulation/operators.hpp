@@ -35,7 +35,7 @@ class Operators {
   void decide_on_parked();
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);
-  [[nodiscard]] bool is_decided_on(const ParkedStore::Row& row) const;
+  [[nodiscard]] bool is_decided_on(const AsideStore::Row& row) const;
   void rewind(const Cursor& row);
   void go_back(const Position& from);
 

@@ -168,7 +168,7 @@ void Relay::perform(const core::ClaimLane&) {
       claim.cursor.sequence = remembered_->sequence;
       remembered_.reset();
     }
-    backend->any_parked = claim.has_parked;
+    backend->any_aside = claim.has_parked;
     backend->keys_read = !claim.has_parked;
     if (!stage_.sabotaged(Sabotage::keys_not_reloaded)) backend->parked_keys.clear();
     return core::Claimed{std::move(claim)};
@@ -180,7 +180,7 @@ void Relay::load_parked(core::Event claimed) {
   execute([this, claimed = std::move(claimed)](const BackendPtr& backend) {
     backend->keys_read = true;
     if (!stage_.sabotaged(Sabotage::keys_not_reloaded)) {
-      backend->parked_keys = server_.cursors().parked().keys();
+      backend->parked_keys = server_.cursors().aside().keys();
     }
     return claimed;
   });
@@ -368,7 +368,7 @@ void Relay::begin_call(const CallPtr& call) {
 /// As src/runtime/lane_driver.cpp and the session do it.
 bool Relay::send_ahead(const CallInHand& call) {
   const auto& backend = *backend_;
-  const bool plain = !backend.plans && !backend.redriven && call.foreseen;
+  const bool plain = !backend.batch && call.foreseen;
   if (!stage_.setup.sends_ahead || !plain || (call.then && !next_read())) return false;
   if (backend.sent) {
     const auto& [sent, now] = std::tie(*backend.sent, *call.foreseen);

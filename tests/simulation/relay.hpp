@@ -79,22 +79,18 @@ class Relay {
   void session_ended();
   void wake(bool early);
 
-  // A poll is three statements, and the second reads in two parts: others act in between. Once a
-  // second the audit comes first: the newest rows behind the cursor, then one older bucket. Where
+  // A poll is three statements, and the second reads in two parts: others act in between. Where
   // late rows are delivered, first of all comes what was started, or what is late.
   void at_server(Micros delay, const LookPtr& look, Step step);
-  void redrive(const LookPtr& look);
+  void read_due(const LookPtr& look);
+  void hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch);
   void look_on(const LookPtr& look);
-  void read_window(const LookPtr& look);
-  void find_late_rows(const LookPtr& look, Step step);
-  void read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step);
+  void look_for_late_rows(const LookPtr& look);
+  void find_late_rows(const LookPtr& look, Micros took);
+  void go_before(Round& round, Round late, bool all, unsigned rows_max) const;
   void answer(const LookPtr& look);
-  void plan(const Look& look);
+  void choose(const Look& look);
   void add(Round& round, const Table::Row& row, const Look& look) const;
-  void audit(const LookPtr& look);
-  void look_behind(const LookPtr& look, const NotedRange& range, Step step);
-  void audit_next_bucket(const LookPtr& look);
-  [[nodiscard]] Position audited_up_to(const Look& look) const;
   void read_mark(const LookPtr& look);
   [[nodiscard]] bool clock_went_back(const Look& look) const;
   void read_locks(const LookPtr& look);

@@ -9,7 +9,6 @@ namespace seriatim::simulation {
 
 namespace {
 
-constexpr Micros audit_interval = second;
 constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
 
 bool nothing_in(const Round& round) {
@@ -27,9 +26,9 @@ struct Relay::Look {
   Mark f = mark_min;
   Mark settled = mark_min;
   std::vector<core::Holder> holders;
-  CursorStore::Window window;
-  bool looked = true;  ///< for late rows
-  bool idle = false;   ///< no row waits
+  Mark window_start = mark_min;
+  bool looked = true;  ///< for late rows; that comes after the rows after the cursor are read
+  bool over = false;   ///< the table was read, so what is due may be all there is
   Round round;         ///< what goes out
 };
 
@@ -46,6 +45,7 @@ void Relay::perform(const core::PollSource& a) {
   look->life = life_;
   look->backend = backend_;
   look->asked = a;
+  look->looked = stage_.setup.lookback == 0;
   backend_->polled_after = a.after;
   backend_->polled_max = a.rows_max;
   backend_->written.reset();
@@ -55,24 +55,24 @@ void Relay::perform(const core::PollSource& a) {
     return answer(look);
   }
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
-  at_server(latency(), look, [this, look] { redrive(look); });
+  at_server(latency(), look, [this, look] { read_due(look); });
 }
 
 void Relay::look_on(const LookPtr& look) {
-  if (look->idle) return answer(look);
-  stage_.setup.lookback > 0 ? read_window(look) : audit(look);
+  look->over ? answer(look) : read_mark(look);
 }
 
 void Relay::answer(const LookPtr& look) {
   auto& session = *look->backend;
   if (look->ahead) return answer_ahead(*look);
   if (!stage_.sabotaged(Sabotage::behind_kept)) session.behind.reset();
-  const bool idle = nothing_in(look->round) && !look->round.fenced;
-  if (idle && session.any_parked && !std::exchange(look->idle, true)) return redrive(look);
-  if (!session.redriven) {
-    if (session.plans) plan(*look);
-    core::queue_rows_of(session.parked_keys, look->round);
-  }
+  if (!look->looked) return look_for_late_rows(look);
+  if (nothing_in(look->round) && !std::exchange(look->over, true)) return read_due(look);
+  session.due_went_out = look->round.redriven;
+  choose(*look);
+  const bool behind = !look->round.records.empty() && look->round.records.front().late;
+  const bool overtakes = behind && stage_.sabotaged(Sabotage::due_overtakes_queue);
+  if (!look->round.redriven && !overtakes) core::queue_rows_of(session.parked_keys, look->round);
   session.records_left = look->round.records.size();
   session.queued_left = look->round.queued.size();
   stage_.trace(stage_.now(), who(), [&] {
@@ -90,143 +90,120 @@ void Relay::answer(const LookPtr& look) {
 
 // --- rows set aside ------------------------------------------------------------------------------
 
-/// One that is due comes before all others, unless an attempt at rows after the cursor is open:
-/// they have their numbers. Where no row waits there are none.
-void Relay::redrive(const LookPtr& look) {
+/// Due rows come before all others, unless an attempt at rows after the cursor is open: they have
+/// their numbers. Where no row waits there are none. After a batch of them, one of new rows.
+void Relay::read_due(const LookPtr& look) {
   auto& session = *look->backend;
-  session.redriven.reset();
-  session.planned.reset();
-  session.plans = stage_.setup.lookback > 0;
-  if (!session.any_parked) return look_on(look);
-  auto window = server_.cursors().redrive_window();
-  if (!window.due) return look_on(look);
-  const bool started = !window.planned.empty() && window.planned.front() == *window.due;
-  const bool batch_in_hand = session.plans && !window.planned.empty();
-  const bool none_open = look->asked.may_redrive && window.handed_to <= window.sequence;
-  const bool may_begin = none_open || look->idle || stage_.sabotaged(Sabotage::redrive_while_open);
-  if (!started && (!may_begin || batch_in_hand)) return look_on(look);
-  session.sequence_before = window.sequence;
-  session.handed_to_before = window.handed_to;
-  session.planned_before = std::move(window.planned);
-  at_server(latency(), look, [this, look, id = *window.due, started] {
-    const auto row = server_.table().row(id);
-    if (!row) return look_on(look);
+  if (!look->over) session.looked_at_soon.reset();
+  const bool all_aside = stage_.setup.lookback > 0;
+  if (!session.any_aside && !all_aside) return look_on(look);
+  if (!look->asked.after && stage_.sabotaged(Sabotage::plan_not_read_at_first)) {
+    session.version = server_.cursors().due_rows().version;
+    return look_on(look);
+  }
+  const auto due = server_.cursors().due_rows();
+  session.version = due.version;
+  const bool turn = look->over || !std::exchange(session.due_went_out, false);
+  const bool none_open = look->asked.may_redrive && due.handed_to <= due.sequence && turn;
+  const bool idle = look->over && !look->round.fenced;
+  const bool may_begin = none_open || idle || stage_.sabotaged(Sabotage::redrive_while_open);
+  std::vector<AsideStore::Row> batch;
+  for (const auto& row : due.rows) {
+    const bool same = batch.empty()
+                          ? row.begun || may_begin
+                          : row.begun == batch.front().begun && row.parked == batch.front().parked;
+    if (!same || batch.size() == look->asked.rows_max) break;
+    batch.push_back(row);
+  }
+  if (batch.empty() || stage_.sabotaged(Sabotage::due_overtaken)) return look_on(look);
+  at_server(latency(), look, [this, look, batch] { hand_over_again(look, batch); });
+}
+
+void Relay::hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch) {
+  look->round = {};
+  look->looked = true;
+  look->round.redriven = batch.front().parked;
+  for (const auto& due : batch) {
+    const auto row = server_.table().row(due.position.id);
+    if (!row) break;
+    const auto& cursor = look->asked.after;
+    const bool late = cursor && !core::comes_after(position_of(*row), *cursor, stage_.setup.order);
+    if (!due.parked && due.late && !late) {  // it was given a new place
+      server_.cursors().forget_due(due.position.id);
+      continue;
+    }
     add(look->round, *row, *look);
-    look->round.records.front().late = true;
-    look->round.redriven = true;
-    look->backend->redriven = id;
-    look->backend->plans = true;
-    if (!started) look->backend->planned = {id};
-    answer(look);
-  });
+    if (look->round.unreadable) break;
+    look->round.records.back().late = due.parked || late;
+  }
+  nothing_in(look->round) ? look_on(look) : answer(look);
+}
+
+/// If late rows are delivered, every batch goes out from what is aside.
+void Relay::choose(const Look& look) {
+  auto& session = *look.backend;
+  session.batch.reset();
+  if (!look.round.redriven && stage_.setup.lookback == 0) return;
+  session.batch = DueBatch{session.version, look.round.redriven, {}};
+  for (const auto& record : look.round.records) {
+    session.batch->rows.push_back({record.position, record.key, record.late});
+  }
 }
 
 // --- late rows, delivered ------------------------------------------------------------------------
 
-/// What was started is finished first, in its order.
-void Relay::read_window(const LookPtr& look) {
+void Relay::look_for_late_rows(const LookPtr& look) {
   auto& session = *look->backend;
-  session.late_ids.clear();
-  look->window = server_.cursors().window(session, look->asked.after);
-  look->looked = !look->asked.after;
-  if (look->looked && stage_.sabotaged(Sabotage::plan_not_read_at_first)) {
-    look->window.planned.clear();
-  }
-  read_named(look, look->window.planned, [this, look, &session] {
-    const bool due = !session.found.empty() || stage_.now() >= session.next_look;
-    if (!nothing_in(look->round) || look->looked || !due) return audit(look);
-    find_late_rows(look, [this, look] { audit(look); });
-  });
-}
-
-void Relay::find_late_rows(const LookPtr& look, Step step) {
+  const auto& cursor = look->asked.after;
   look->looked = true;
+  if (!cursor) return answer(look);
+  look->window_start = server_.cursors().window_start(session, *cursor);
+  const bool idle = nothing_in(look->round);
+  if (!idle && !session.found && stage_.now() < session.next_look) return answer(look);
   const auto took = latency();
-  at_server(took, look, [this, look, took, step = std::move(step)] {
-    auto& session = *look->backend;
-    const auto& cursor = *look->asked.after;
-    const auto range = server_.cursors().ledger().since(look->window.start, cursor);
-    std::vector<std::string> ids;
-    for (const auto& row : server_.cursors().late_rows(range, look->asked.rows_max)) {
-      ids.push_back(std::to_string(row.id));
-    }
-    session.next_look = stage_.now() + look_duty_cycle * took;
-    session.found = {ids.begin(), ids.end()};
-    const bool complete = ids.size() < look->asked.rows_max;
-    session.looked_at_soon = complete ? std::optional(cursor.created_at_us) : std::nullopt;
-    if (ids.empty()) session.looked_at = cursor.created_at_us;
-    read_named(look, ids, step);
-  });
+  at_server(took, look, [this, look, took] { find_late_rows(look, took); });
 }
 
-void Relay::read_named(const LookPtr& look, const std::vector<std::string>& ids, Step step) {
-  if (ids.empty()) return step();
-  at_server(latency(), look, [this, look, ids, step = std::move(step)] {
-    for (const auto& id : ids) {
-      if (look->round.records.size() == look->asked.rows_max || look->round.unreadable) break;
-      if (const auto row = server_.table().row(id)) add(look->round, *row, *look);
-    }
-    step();
-  });
-}
-
-/// A batch started before keeps its plan, of which this round may be the first part only.
-void Relay::plan(const Look& look) {
-  auto& session = *look.backend;
-  std::vector<std::string> ids;
-  for (const auto& record : look.round.records) {
-    ids.push_back(record.id());
-    if (record.late) session.late_ids.insert(record.id());
-  }
-  const auto& before = look.window.planned;
-  const bool started_before =
-      !ids.empty() && std::find(before.begin(), before.end(), ids.front()) != before.end();
-  if (!started_before) session.planned = std::move(ids);
-}
-
-// --- the audit -----------------------------------------------------------------------------------
-
-void Relay::audit(const LookPtr& look) {
-  stage_.evidence.polls.push_back(stage_.now());
-  const auto& after = look->asked.after;
-  const bool due = after && stage_.now() >= look->backend->next_audit;
-  if (!due || stage_.sabotaged(Sabotage::no_audit)) return read_mark(look);
-  const auto newest = server_.cursors().ledger().newest(audited_up_to(*look));
-  look_behind(look, newest, [this, look] { audit_next_bucket(look); });
-}
-
-/// Within the window late rows are delivered.
-Position Relay::audited_up_to(const Look& look) const {
-  return stage_.setup.lookback > 0 ? end_of(look.window.start) : *look.asked.after;
-}
-
-void Relay::audit_next_bucket(const LookPtr& look) {
+void Relay::find_late_rows(const LookPtr& look, Micros took) {
   auto& session = *look->backend;
-  const auto turn_over = [this, look, &session] {
-    session.next_audit = stage_.now() + audit_interval;
-    read_mark(look);
-  };
-  const auto older =
-      server_.cursors().ledger().closed(session.buckets_walked, audited_up_to(*look));
-  if (!older || stage_.sabotaged(Sabotage::newest_audited)) {
-    session.buckets_walked = 0;
-    return turn_over();
+  const auto& cursor = *look->asked.after;
+  const auto range = server_.cursors().ledger().since(look->window_start, cursor);
+  std::vector<std::string> ids;
+  for (const auto& row : server_.cursors().late_rows(range, look->asked.rows_max)) {
+    ids.push_back(std::to_string(row.id));
   }
-  look_behind(look, *older, [&session, turn_over] {
-    session.buckets_walked += 1;
-    turn_over();
+  const bool complete = ids.size() < look->asked.rows_max;
+  session.next_look = stage_.now() + (complete ? look_duty_cycle * took : 0);
+  session.found = !ids.empty();
+  if (ids.empty()) {
+    session.looked_at = cursor.created_at_us;
+    return answer(look);
+  }
+  if (complete || stage_.sabotaged(Sabotage::late_row_forgotten)) {
+    session.looked_at_soon = cursor.created_at_us;
+  }
+  at_server(latency(), look, [this, look, ids, complete] {
+    Round late;
+    for (const auto& id : ids) {
+      if (late.unreadable) break;
+      if (const auto row = server_.table().row(id)) add(late, *row, *look);
+    }
+    go_before(look->round, std::move(late), complete, look->asked.rows_max);
+    answer(look);
   });
 }
 
-/// A row that was neither delivered nor set aside halts the lane; else `step` comes next.
-void Relay::look_behind(const LookPtr& look, const NotedRange& range, Step step) {
-  at_server(latency(), look, [this, look, range, step = std::move(step)] {
-    const auto late = server_.cursors().late_rows(range, 1);
-    if (late.empty()) return step();
-    Round round;
-    round.unreadable = {std::to_string(late.front().id), HaltReason::late_row, "appeared behind"};
-    reply(look->life, core::Polled{std::move(round)});
-  });
+/// Late rows, and as many of the others as there is room for behind the last of them.
+void Relay::go_before(Round& round, Round late, bool all, unsigned rows_max) const {
+  if (nothing_in(late)) return;
+  const bool others_wait = !all || late.unreadable;
+  const auto room = others_wait ? 0 : rows_max - late.records.size();
+  if (room < round.records.size()) {
+    round.records.resize(room);
+    round.unreadable.reset();
+  }
+  if (others_wait) round.unreadable = std::move(late.unreadable);
+  round.records.insert(round.records.begin(), late.records.begin(), late.records.end());
 }
 
 // --- reading ahead -------------------------------------------------------------------------------
@@ -264,8 +241,7 @@ void Relay::take_ahead(const LookPtr& look) {
 /// Nothing else comes first.
 bool Relay::next_read() const {
   const auto& session = *backend_;
-  const bool plain = stage_.setup.lookback == 0 && !session.any_parked &&
-                     (stage_.now() < session.next_audit || stage_.sabotaged(Sabotage::no_audit));
+  const bool plain = stage_.setup.lookback == 0 && !session.any_aside;
   return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
 }
 
@@ -274,7 +250,7 @@ bool Relay::next_read() const {
 /// Where a poll would begin with the rows.
 void Relay::ask_behind(Backend& session, const Position& cursor) const {
   const auto& setup = stage_.setup;
-  const bool rows_come_first = setup.lookback == 0 && !session.any_parked;
+  const bool rows_come_first = setup.lookback == 0 && !session.any_aside;
   if (!setup.asks_behind || setup.order != OrderBy::id || !rows_come_first) return;
   const auto& table = server_.table();
   session.behind = {cursor, session.polled_max, table.rows_after(cursor), table.wal.written};
@@ -350,8 +326,7 @@ void Relay::read_locks(const LookPtr& look) {
 void Relay::read_rows(const LookPtr& look) {
   look->round = settled_of(server_.table().rows_after(look->asked.after), *look);
   if (!look->ahead) look->backend->written = server_.table().wal.written;
-  if (look->looked || look->ahead || !nothing_in(look->round)) return answer(look);
-  find_late_rows(look, [this, look] { answer(look); });
+  answer(look);
 }
 
 Round Relay::settled_of(const std::vector<Table::Row>& rows, const Look& look) const {

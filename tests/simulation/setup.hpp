@@ -45,15 +45,20 @@ enum class Sabotage {
   previous_id_forgotten,     ///< the receiver is not given the id of the row before
   no_audit,                  ///< nobody looks behind the cursor
   newest_audited,            ///< … but at the newest bucket
+  audit_not_compared,        ///< its act halts for what was found, whatever became of it since
+  aside_taken_for_late,      ///< rows that are aside, and go out, are late to the auditor
   ledger_after_commit,       ///< ids are noted after the cursor's commit, unless its session ends
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
-  plan_not_kept,            ///< late rows delivered: what was started is forgotten with the session
-  plan_not_read_at_first,   ///< … is not looked at before the first row is delivered
-  plan_not_compared,        ///< … is replaced by one read before it
-  plan_outlives_rewind,     ///< … or kept though the cursor was taken elsewhere
-  late_delivery_not_noted,  ///< … a late row is not in the ledger
+  plan_not_kept,        ///< late rows delivered: what was started is forgotten with the session
+  due_overtaken,        ///< … rows after the cursor go out before rows that were started
+  due_overtakes_queue,  ///< … or though rows of their key are parked
+  late_row_forgotten,   ///< … a look that found more rows than a batch takes counts as complete
+  plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
+  plan_not_compared,           ///< … is replaced by one read before it
+  plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
+  late_delivery_not_noted,     ///< … a late row is not in the ledger
   late_delivery_moves_cursor,  ///< … takes the cursor with it
   window_from_cursor,          ///< … is looked for behind the cursor, not behind the last look
   window_past_cursor,          ///< … from the last look, though the cursor was taken back since

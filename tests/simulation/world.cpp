@@ -26,6 +26,7 @@ World::World(const Setup& setup, bool traced, testing::Choices* choices)
   for (unsigned i = 0; i < setup.producers; ++i) producers_.emplace_back(stage_, server_);
   for (unsigned i = 0; i < setup.relays; ++i) {
     relays_.emplace_back(stage_, server_, receiver_, i + 1);
+    auditors_.emplace_back(stage_, server_, relays_.back());
   }
 }
 
@@ -33,6 +34,7 @@ void World::start() {
   server_.start();
   operators_.start();
   for (auto& producer : producers_) producer.start();
+  for (auto& auditor : auditors_) auditor.start();
   for (auto& relay : relays_) {
     relay.keep_restarting(!stage_.setup.fleet);
     if (stage_.setup.fleet) continue;

@@ -29,6 +29,7 @@ struct Case {
   bool listen = true;
   unsigned long_writers = 0;
   unsigned insert_latency_ms = 5;
+  bool delivers_late = false;
 };
 
 std::vector<Case> cases_of(OrderBy order) {
@@ -46,6 +47,13 @@ std::vector<Case> cases_of(OrderBy order) {
     asked.name.insert(by.size(), "_0ms");
     asked.what += ", insert_latency 0";
     asked.insert_latency_ms = 0;
+    cases.push_back(asked);
+  }
+  for (auto asked : {cases[0], cases[1]}) {
+    asked.name.insert(by.size(), "_deliver");
+    asked.what += ", late_rows = deliver, insert_latency 0";
+    asked.insert_latency_ms = 0;
+    asked.delivers_late = true;
     cases.push_back(asked);
   }
   return cases;
@@ -71,6 +79,7 @@ Figure figure_of(Stage& stage, const Case& asked) {
   figure.settings.emplace_back("long_writers", std::to_string(asked.long_writers));
   if (asked.order == OrderBy::created_at) {
     figure.settings.emplace_back("insert_latency_ms", std::to_string(asked.insert_latency_ms));
+    figure.settings.emplace_back("late_rows", asked.delivers_late ? "deliver" : "halt");
   }
   return figure;
 }
@@ -89,6 +98,7 @@ class Turns {
     spec_.batch_rows = spec_.commit_every = batch_rows;
     spec_.listen = asked.listen;
     spec_.insert_latency_ms = asked.insert_latency_ms;
+    spec_.delivers_late = asked.delivers_late;
     spec_.handler = "arrivals";
   }
 

@@ -134,6 +134,7 @@ void add_to(Relay& relay, const RelaySpec& spec, const HandlerFactory& handler) 
   source.key = "key";
   source.listen = spec.listen;
   source.insert_latency = std::chrono::milliseconds(spec.insert_latency_ms);
+  if (spec.delivers_late) source.late_rows = OnLateRow::deliver;
   relay.add(process, postgres_source(spec.url, source), handler);
 }
 

@@ -34,6 +34,7 @@ std::string to_line(const RelaySpec& spec) {
                                        {"read_ahead", spec.read_ahead},
                                        {"listen", spec.listen},
                                        {"insert_latency_ms", spec.insert_latency_ms},
+                                       {"delivers_late", spec.delivers_late},
                                        {"rows", spec.rows},
                                        {"handler", spec.handler},
                                        {"options", std::move(options)}});
@@ -52,6 +53,7 @@ RelaySpec spec_from(const std::string& line) {
   spec.read_ahead = from.at("read_ahead").as_bool();
   spec.listen = from.at("listen").as_bool();
   spec.insert_latency_ms = number(from, "insert_latency_ms");
+  spec.delivers_late = from.at("delivers_late").as_bool();
   spec.rows = from.at("rows").to_number<std::uint64_t>();
   spec.handler = text(from, "handler");
   for (const auto& [key, option] : from.at("options").as_object()) {

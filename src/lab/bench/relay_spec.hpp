@@ -22,7 +22,8 @@ struct RelaySpec {
   bool read_ahead = false;
   bool listen = false;
   unsigned insert_latency_ms = 5;
-  std::uint64_t rows = 0;  ///< told when so many are delivered; 0: never
+  bool delivers_late = false;  ///< late_rows = "deliver"
+  std::uint64_t rows = 0;      ///< told when so many are delivered; 0: never
   /// A kind of handler; "null" does nothing, "arrivals" notes when it was called.
   std::string handler = "null";
   std::map<std::string, Option> options;

@@ -52,6 +52,13 @@ struct LaneReport {
   std::optional<milliseconds>
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
+  /// The auditor went last through everything behind the cursor so long ago. Absent: nobody runs
+  /// the lane, it stands still, or this role may not read seriatim.audited.
+  std::optional<milliseconds> audit_age;
+  /// late_rows = "deliver": while it is open, late rows may go out after rows of transactions that
+  /// began once theirs had committed. `pid` 0: a prepared one.
+  std::optional<Blocker> long_transaction;
+  static constexpr milliseconds audit_age_max{60'000};  ///< beyond it, something is wrong
 
   /// The lanes are being cut anew: no row after it is handed over.
   struct Barrier {

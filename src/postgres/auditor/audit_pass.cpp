@@ -1,6 +1,6 @@
 #include "postgres/auditor/audit_pass.hpp"
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
@@ -11,19 +11,12 @@ namespace seriatim::postgres {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr int duty_cycle = 50;  ///< a turn is followed by so many times its length
-/// No further step of a turn is begun after this.
-constexpr std::chrono::milliseconds turn_max{5};
-/// A lane that has rows without a pause takes its turn before them after this.
-constexpr std::chrono::milliseconds put_off_max{250};
 constexpr std::uint64_t step_rows = 1'000;
 constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
 constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
-constexpr unsigned sealed_at_once = 256;            ///< buckets a turn …
+constexpr unsigned sealed_at_once = 256;            ///< buckets in one step …
 /// … and rows: to hash the ids of so many ranges takes 10 to 20 ms.
 constexpr std::uint64_t sealed_rows_at_once = 65'536;
 
@@ -74,96 +67,91 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
   }
 }
 
-std::optional<Round::Unreadable> AuditPass::look(const std::optional<Position>& cursor,
-                                                 const std::optional<Mark>& window_start,
-                                                 const std::function<bool()>& interrupted) {
-  if (!cursor || !due()) return std::nullopt;
-  do {
-    const auto began = Clock::now();
-    auto found = step(*cursor, window_start);
-    took_ += Clock::now() - began;
-    if (found) {  // looked at again as soon as an operator says so
-      first_ = true;
-      step_ = Step::newest;
-      took_ = {};
-      return found;
-    }
-  } while (step_ != Step::newest && (first_ || !interrupted()));
-  if (step_ == Step::newest) end_turn();
+std::optional<AuditFinding> AuditPass::look_at_newest(const Place& place) {
+  if (!began_again_.empty()) {
+    const auto last = std::exchange(last_cursor_, place.cursor);
+    const auto check = [this, last](const Place& now) { return ids_begun_again(last, now); };
+    if (auto found = made(check, place)) return found;
+  }
+  const Bound up_to = place.window_start ? Bound{*place.window_start, std::nullopt}
+                                         : Bound{place.cursor.created_at_us, place.cursor.id};
+  const auto range = late_rows_.newest(up_to, step_rows);
+  if (!range) return std::nullopt;
+  return made([this, range](const Place& now) { return late_in(late_rows_, *range, now); }, place);
+}
+
+std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
+  if (complete_) return std::nullopt;
+  if (walk_ == 0 && walked_ < 0) {
+    prompted_ = false;
+    looked_at_ = -1;
+    read_former_lanes();
+  }
+  const auto range = walker().next(walked_, place.window_start, step_rows);
+  if (range) {
+    walked_ = range->last;
+    if (walk_ == 0) looked_at_ = walked_;
+    const auto check = [this, range, walk = walk_](const Place& now) {
+      return late_in(walk == 0 ? late_rows_ : former_[walk - 1], *range, now);
+    };
+    return made(check, place);
+  }
+  walked_ = -1;
+  if (walk_ == 0) looked_at_ = INT64_MAX;
+  if (walk_++ < former_.size()) return std::nullopt;
+  walk_ = 0;
+  complete_ = !prompted_;
+  walks_ += 1;
   return std::nullopt;
 }
 
-bool AuditPass::due() const {
-  return seldom_.due(Clock::now());
-}
-
-bool AuditPass::overdue() const {
-  return due() && (first_ || seldom_.due(Clock::now() - put_off_max));
+std::optional<AuditFinding> AuditPass::look_again(const Place& place) {
+  return found_by_ ? found_by_(place) : std::nullopt;
 }
 
 void AuditPass::prompt() {
-  seldom_.prompt();
-  walk_prompted_ = true;
-  walked_all_ = false;
+  prompted_ = true;
+  complete_ = false;
 }
 
-std::optional<Round::Unreadable> AuditPass::step(const Position& cursor,
-                                                 const std::optional<Mark>& window_start) {
-  switch (step_) {
-    case Step::newest: return look_at_newest(cursor, window_start);
-    case Step::walk: return walk_on(cursor, window_start);
-    case Step::seal: seal(window_start); break;
-  }
-  step_ = Step::newest;
-  return std::nullopt;
-}
-
-void AuditPass::end_turn() {
-  first_ = false;
-  seldom_.looked(Clock::now(), duty_cycle * std::exchange(took_, {}), walked_all_);
-}
-
-std::optional<Round::Unreadable> AuditPass::look_at_newest(
-    const Position& cursor, const std::optional<Mark>& window_start) {
-  step_ = Step::walk;
-  refuse_ids_begun_again(cursor);
-  const Bound up_to =
-      window_start ? Bound{*window_start, std::nullopt} : Bound{cursor.created_at_us, cursor.id};
-  const auto range = late_rows_.newest(up_to, step_rows);
-  return range ? judge(late_rows_, *range, cursor) : std::nullopt;
-}
-
-/// One step at least in a turn: where statements are slow the walk goes on too.
-std::optional<Round::Unreadable> AuditPass::walk_on(const Position& cursor,
-                                                    const std::optional<Mark>& window_start) {
-  const auto began = Clock::now();
-  const auto range = walker().next(walked_, window_start, step_rows);
-  if (!range) {
-    walked_ = -1;
-    if (walk_++ < former_.size()) return std::nullopt;
-    walked_all_ = !std::exchange(walk_prompted_, false);
-    begin_walk();
-    step_ = Step::seal;
-    return std::nullopt;
-  }
-  if (auto late = judge(walker(), *range, cursor)) return late;
-  walked_ = range->last;
-  if (took_ + (Clock::now() - began) >= turn_max) step_ = Step::seal;
-  return std::nullopt;
+std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
+  auto found = check(place);
+  if (found) found_by_ = std::move(check);
+  return found;
 }
 
 /// With one row more than were noted, and some to name, late ones cannot hide behind delivered
-/// ones.
-std::optional<Round::Unreadable> AuditPass::judge(LateRows& rows, const NotedRange& range,
-                                                  const Position& cursor) {
-  const auto late = rows.find(range, range.rows + late_max, late_max);
-  if (late.empty()) return std::nullopt;
-  return Round::Unreadable{late.front().id, HaltReason::late_row, late_text(late, cursor, config_)};
+/// ones; nor behind those that are aside, however many these are.
+std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange& range,
+                                               const Place& place) {
+  for (unsigned most = late_max;; most *= 2) {
+    auto late = rows.find(range, range.rows + most, most);
+    const bool all = late.size() < most;
+    leave_out_aside(late);
+    if (!late.empty()) {
+      return AuditFinding{HaltReason::late_row, late.front().id,
+                          late_text(late, place.cursor, config_)};
+    }
+    if (all) return std::nullopt;
+  }
+}
+
+/// Rows of a batch that was started, and rows set aside. They come into the ledger, and leave it
+/// for there, by transactions that hold the cursor: under its lock this is exact.
+void AuditPass::leave_out_aside(std::vector<Position>& late) {
+  if (late.empty()) return;
+  std::vector<std::string> ids;
+  for (const auto& row : late) ids.push_back(row.id);
+  std::set<std::string> aside;
+  for (const auto& row :
+       connection_.run(sql::auditor::aside_ids, {lane_.process, array_text(ids)})) {
+    aside.insert(row["id"].as<std::string>());
+  }
+  std::erase_if(late, [&](const Position& row) { return aside.contains(row.id); });
 }
 
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.
-void AuditPass::begin_walk() {
-  walk_ = 0;
+void AuditPass::read_former_lanes() {
   former_.clear();
   auto ours = table_;
   if (lane_.lanes > 1) {
@@ -181,33 +169,38 @@ void AuditPass::begin_walk() {
 }
 
 /// TRUNCATE … RESTART IDENTITY, refilled past the cursor: the rows up to it have ids that were
-/// delivered, so only what else is known of those rows tells them apart.
-void AuditPass::refuse_ids_begun_again(const Position& cursor) {
-  if (began_again_.empty()) return;
-  const auto last = std::exchange(last_cursor_, cursor);
+/// delivered, so only what else is known of those rows tells them apart. `last`: the cursor at the
+/// look before.
+std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Position>& last,
+                                                       const Place& place) {
   const auto found = connection_.run(
       began_again_, {lane_.process, std::to_string(lane_.lane),
                      last ? std::optional(timestamp_text(last->created_at_us)) : std::nullopt,
                      last ? std::optional(last->id) : std::nullopt});
-  if (found.empty()) return;
+  if (found.empty()) return std::nullopt;
   const auto row = [&](const char* column) { return found[0][column].as<std::string>(); };
-  throw SourceBroken(
+  return AuditFinding{
       HaltReason::cursor_ahead,
+      {},
       "ids of table " + table_.name + " began again: its row " + row("id") + " was created at " +
           row("created_at") + ", the row delivered under that id at " + row("delivered_at") +
-          ". Rows up to the cursor (" + cursor.id +
-          ") were not delivered. Let the ids go on above it, or take the process out "
-          "of seriatim.cursor to begin at the first row");
+          ". Rows up to the cursor (" + place.cursor.id +
+          ") were not delivered. Let the ids go on above it, or take the process out of "
+          "seriatim.cursor to begin at the first row"};
 }
 
 /// Inside the window ids are needed, whatever their number.
-void AuditPass::seal(const std::optional<Mark>& window_start) {
-  connection_.run(sql::auditor::seal_buckets,
-                  {lane_.process, std::to_string(lane_.lane),
-                   std::to_string(config_.audit_window.count()), std::to_string(ids_max),
-                   window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
-                   std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
-                   std::to_string(sealed_rows_at_once)});
+bool AuditPass::seal(const Place& place) {
+  if (looked_at_ < 0) return false;
+  const auto& window_start = place.window_start;
+  const auto sealed =
+      connection_.run(sql::auditor::seal_buckets,
+                      {lane_.process, std::to_string(lane_.lane),
+                       std::to_string(config_.audit_window.count()), std::to_string(ids_max),
+                       window_start ? std::optional(timestamp_text(*window_start)) : std::nullopt,
+                       std::to_string(sealed_at_once), std::to_string(sealed_rows_max),
+                       std::to_string(sealed_rows_at_once), std::to_string(looked_at_)});
+  return sealed[0][0].as<std::uint64_t>() > 0;
 }
 
 }  // namespace seriatim::postgres

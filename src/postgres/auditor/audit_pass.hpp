@@ -1,63 +1,62 @@
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "postgres/reader/seldom.hpp"
 #include "postgres/store/late_rows.hpp"
 
 namespace seriatim::postgres {
 
-/// The late-row audit beside delivery (DESIGN §4.4): looks again and again at what lies behind the
-/// cursor, the newest at every turn and all that still has ids in turns; seals what is old.
-///
-/// A turn comes at most once a second and looks at a few thousand rows; one that took d is followed
-/// by none for 50·d, so it costs at most 2 % of a lane's time whatever the table is like. Once all
-/// was looked at and no prompt came since, a turn comes once a minute.
-///
-/// A turn is a few steps of a statement or two, so that a row which comes meanwhile waits for a
-/// step: whole turns, taken before the rows, were most of the slowest hundredth
-/// (docs/performance.md).
+/// Why a lane must halt.
+struct AuditFinding {
+  HaltReason reason = HaltReason::late_row;
+  std::string row_id;
+  std::string detail;
+};
+
+/// What is behind the cursor of one lane, step by step: the newest rows, then a walk over all
+/// buckets that have ids, then those of former lanes. A step looks at about a thousand rows.
 class AuditPass {
  public:
   AuditPass(Connection& connection, const Table& table, const SourceConfig& config,
             const LaneId& lane);
 
-  /// Why the lane must stand still, where it must. `window_start`: rows after it are not looked at,
-  /// since late ones are delivered there. Takes one step of a turn that is due, and further ones
-  /// until `interrupted`. Throws SourceBroken (CURSOR_AHEAD) where ids began again.
-  std::optional<Round::Unreadable> look(const std::optional<Position>& cursor,
-                                        const std::optional<Mark>& window_start,
-                                        const std::function<bool()>& interrupted);
+  /// Where the lane stands. Rows from `window_start` on are the lane's own: it delivers late ones.
+  struct Place {
+    Position cursor;
+    std::optional<Mark> window_start;
+  };
+  [[nodiscard]] std::optional<AuditFinding> look_at_newest(const Place& place);
+  /// One step of the walk.
+  [[nodiscard]] std::optional<AuditFinding> walk_on(const Place& place);
 
-  /// `look` has something to do.
-  [[nodiscard]] bool due() const;
-  /// … and no moment without rows is waited for: it was for long, or a late row was found.
-  [[nodiscard]] bool overdue() const;
+  /// Looks once more at what was found last. Nothing if it was delivered or went away since.
+  [[nodiscard]] std::optional<AuditFinding> look_again(const Place& place);
 
-  /// Rows may have come.
+  /// Seals some old buckets that the walk went through; whether there were any.
+  bool seal(const Place& place);
+
+  /// Something may have changed: a pass that is complete begins anew.
   void prompt();
+  /// All was looked at, and nothing changed since the walk began.
+  [[nodiscard]] bool complete() const { return complete_; }
+  /// How many walks came to their end.
+  [[nodiscard]] std::uint64_t walks() const { return walks_; }
 
  private:
-  /// What a turn does next.
-  enum class Step { newest, walk, seal };
+  using Check = std::function<std::optional<AuditFinding>(const Place&)>;
 
-  std::optional<Round::Unreadable> step(const Position& cursor,
-                                        const std::optional<Mark>& window_start);
-  std::optional<Round::Unreadable> look_at_newest(const Position& cursor,
-                                                  const std::optional<Mark>& window_start);
-  std::optional<Round::Unreadable> walk_on(const Position& cursor,
-                                           const std::optional<Mark>& window_start);
-  void end_turn();
-  std::optional<Round::Unreadable> judge(LateRows& rows, const NotedRange& range,
-                                         const Position& cursor);
+  [[nodiscard]] std::optional<AuditFinding> made(Check check, const Place& place);
+  [[nodiscard]] std::optional<AuditFinding> late_in(LateRows& rows, const NotedRange& range,
+                                                    const Place& place);
+  void leave_out_aside(std::vector<Position>& late);
+  [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
+                                                            const Place& place);
   LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
-  void begin_walk();
-  void refuse_ids_begun_again(const Position& cursor);
-  void seal(const std::optional<Mark>& window_start);
+  void read_former_lanes();
 
   Connection& connection_;
   Table table_;
@@ -66,15 +65,14 @@ class AuditPass {
   LateRows late_rows_;
   std::string began_again_;  ///< statement; empty in created_at order
 
-  Seldom seldom_;
-  bool first_ = true;  ///< of the session, or since a row was found: whole, and before any row
-  Step step_ = Step::newest;
-  Seldom::Clock::duration took_{};  ///< the steps of this turn
-  bool walk_prompted_ = true;       ///< since the walk began
-  bool walked_all_ = false;         ///< and unprompted
-  std::vector<LateRows> former_;    ///< our rows in lanes of before the process was cut anew
-  std::size_t walk_ = 0;            ///< 0: through our own buckets, else those of a former lane
-  std::int64_t walked_ = -1;        ///< number of the last bucket looked at there
+  Check found_by_;
+  bool prompted_ = false;  ///< since the walk began
+  bool complete_ = false;
+  std::uint64_t walks_ = 0;
+  std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew
+  std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
+  std::int64_t walked_ = -1;      ///< number of the last bucket looked at there
+  std::int64_t looked_at_ = -1;   ///< … of our own, in this walk or the one that just ended
   std::optional<Position> last_cursor_;
 };
 

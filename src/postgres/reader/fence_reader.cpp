@@ -113,6 +113,14 @@ ClockAndHolders read_clock_and_holders(Connection& connection, const Table& tabl
   return found;
 }
 
+ClockAndHolders read_clock_and_transactions(Connection& connection) {
+  ClockAndHolders found{connection.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, {}};
+  for (const auto& row : connection.run_prepared(sql::reader::virtual_transactions, {})) {
+    found.holders.push_back({row["transaction"].as<std::string>(), row["prepared"].as<bool>()});
+  }
+  return found;
+}
+
 Writers read_writers(Connection& connection, const Table& table) {
   static const auto statement =
       fill(sql::reader::writers, {{"lock_holders", sql::reader::lock_holders}});

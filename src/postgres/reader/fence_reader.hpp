@@ -30,7 +30,10 @@ struct ClockAndHolders {
     Connection& connection, const Table& table,
     const std::optional<Statement>& rows = std::nullopt);
 
-/// The same ones for people.
+/// The server's clock, and then all transactions that are open, whether they write or not.
+[[nodiscard]] ClockAndHolders read_clock_and_transactions(Connection& connection);
+
+/// Those that may still insert, for people.
 struct Writers {
   std::vector<core::Holder> holders;
   std::vector<Blocker> blockers;  ///< of each, oldest first

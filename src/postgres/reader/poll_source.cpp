@@ -136,6 +136,7 @@ std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, co
   if (first == records.begin() && first != records.end()) {
     found.waiting = first->position.created_at_us;
   }
+  cut_ = first == records.end() && !batch.complete;
   records.erase(first, records.end());
   const bool tells = !records.empty() || found.waiting || batch.complete;
   rows_apart_ = !tells || in_vain > in_vain_max;
@@ -191,6 +192,7 @@ std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holder
 Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more) {
   auto batch = reader_.read(range, rows_max, more);
   remember_floor(range, batch);
+  cut_ = !batch.complete;
   return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
 }
 

@@ -29,6 +29,8 @@ class PollSource {
   /// What became of it, for the next poll if that is for the same place.
   void keep(const Position& after, unsigned rows_max, Connection::Behind asked);
   void forget() { kept_.reset(); }
+  /// Rows with the stamp of the last record may follow the last round.
+  [[nodiscard]] bool cut() const { return cut_; }
   /// What the server's log was written to when the rows of a round were read: RowReader.
   void tell_written() { reader_.tell_written(); }
   [[nodiscard]] const std::optional<std::string>& written() const { return reader_.written(); }
@@ -82,7 +84,8 @@ class PollSource {
   std::chrono::steady_clock::time_point fence_asked_at_;
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
-  bool rows_apart_ = false;               ///< they came with a look in vain, and some wait still
+  bool cut_ = false;
+  bool rows_apart_ = false;  ///< they came with a look in vain, and some wait still
   struct Kept {
     Position after;
     unsigned rows_max;

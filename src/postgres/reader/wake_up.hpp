@@ -22,11 +22,6 @@ class WakeUp {
   void gather();
   /// A hint has come since this was asked last.
   [[nodiscard]] bool heard() { return std::exchange(heard_, false); }
-  /// … asked about in between, of the connection too.
-  [[nodiscard]] bool hears() {
-    gather();
-    return heard_;
-  }
   /// True when it was not the deadline.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   /// Hints will come: inserts send them and this session hears them.

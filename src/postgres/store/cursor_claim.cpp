@@ -19,7 +19,7 @@ Claim CursorRepository::claim() {
                                        lane_and({lanes, holder_, lease_text(), backend, began}));
     if (!taken.empty()) {
       remember(taken[0]);
-      return {true, cursor_from(taken[0]), holder_, taken[0]["has_parked"].as<bool>(), {}};
+      return {true, cursor_from(taken[0]), holder_, taken[0]["has_aside"].as<bool>(), {}};
     }
     const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);

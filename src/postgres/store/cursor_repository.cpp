@@ -85,7 +85,7 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
       holder_(std::move(holder)),
       lease_(lease),
       memory_(std::move(memory)),
-      keeps_plan_(source.late_rows == OnLateRow::deliver) {
+      all_aside_(source.late_rows == OnLateRow::deliver) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table, lane_);
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
@@ -95,8 +95,8 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
                                          {"position_at", "$4"},
                                          {"position_id", "$5"},
                                          {"began", "$6"}});
-  advance_ = fill(sql::store::advance_cursor, {{"plan", ""}});
-  advance_plan_ = fill(sql::store::advance_cursor, {{"plan", sql::store::plan_goes_on}});
+  start_due_ = fill(sql::store::start_due, {{"start", start_}});
+  advance_ = sql::store::advance_cursor;
   advance_sure_ = fill(sql::store::advance_surely, {{"advance", advance_}});
 }
 
@@ -136,24 +136,40 @@ Cursor CursorRepository::look() {
 
 // --- moving -------------------------------------------------------------------------------------
 
-Params CursorRepository::start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
-                                      const std::optional<Plan>& plan) const {
-  return lane_and(
-      {expected(epoch), lease_text(),
-       plan && plan->ids ? some(array_text(*plan->ids)) : std::nullopt,
-       plan && plan->looked_at ? some(timestamp_text(*plan->looked_at)) : std::nullopt,
-       again ? "0" : "1", plan ? some(std::to_string(plan->sequence_before)) : std::nullopt,
-       plan ? some(array_text(plan->ids_before)) : std::nullopt, std::to_string(next_rows),
-       plan && plan->handed_to_before ? some(std::to_string(*plan->handed_to_before))
-                                      : std::nullopt,
-       began_text()});
+Params CursorRepository::start_params(std::uint64_t epoch, bool again,
+                                      std::size_t next_rows) const {
+  return lane_and({expected(epoch), lease_text(), again ? "0" : "1", std::to_string(next_rows),
+                   began_text(), std::nullopt, std::nullopt});
 }
 
-bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows,
-                             const std::optional<Plan>& plan) {
+bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows) {
   if (core::mutant(core::Mutant::no_durability)) return true;
   connection_.rollback();
-  return !connection_.run_prepared(start_, start_params(epoch, again, next_rows, plan)).empty();
+  return !connection_.run_prepared(start_, start_params(epoch, again, next_rows)).empty();
+}
+
+bool CursorRepository::start_due(std::uint64_t epoch, bool again, std::size_t next_rows,
+                                 const DueBatch& batch, const std::optional<Mark>& looked_at) {
+  std::vector<std::string> ids;
+  std::vector<std::string> times;
+  std::vector<std::optional<std::string>> keys;
+  std::string late;
+  for (const auto& row : batch.rows) {
+    ids.push_back(row.position.id);
+    times.push_back(timestamp_text(row.position.created_at_us));
+    keys.push_back(row.key);
+    late += (late.empty() ? "" : ",") + std::string(row.late ? "t" : "f");
+  }
+  connection_.rollback();
+  return !connection_
+              .run_prepared(
+                  start_due_,
+                  lane_and(
+                      {expected(epoch), lease_text(), again ? "0" : "1", std::to_string(next_rows),
+                       began_text(), looked_at ? some(timestamp_text(*looked_at)) : std::nullopt,
+                       batch.version, array_text(ids), array_text(times), nullable_array_text(keys),
+                       '{' + late + '}', batch.redriven ? "true" : "false"}))
+              .empty();
 }
 
 bool CursorRepository::asks_what_is_flushed() {
@@ -167,10 +183,10 @@ bool CursorRepository::asks_what_is_flushed() {
 
 bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
   if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
-    return this->start(epoch, start.again, start.next_rows, std::nullopt);
+    return this->start(epoch, start.again, start.next_rows);
   }
   connection_.rollback();
-  auto params = start_params(epoch, start.again, start.next_rows, std::nullopt);
+  auto params = start_params(epoch, start.again, start.next_rows);
   const bool unwaited = start.may_be_lost && asks_what_is_flushed();
   if (unwaited) params.push_back(start.written);
   const auto stands =
@@ -209,9 +225,9 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
 
 /// Nothing beside the cursor row changes, and a prepared statement can do it.
 bool CursorRepository::is_plain(const Move& move) const {
-  const bool planned = keeps_plan_ || move.redriven;
+  const bool from_aside = all_aside_ || move.from_aside;
   const bool asks_more = core::mutant(core::Mutant::no_epoch);  // expected()
-  return !planned && mark_rows_.empty() && connection_.direct() && !asks_more;
+  return !from_aside && mark_rows_.empty() && connection_.direct() && !asks_more;
 }
 
 Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) const {
@@ -220,7 +236,8 @@ Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) c
                    std::to_string(move.ids.size()), move.next_started ? "1" : "0", lease_text(),
                    array_text(noted.listed), std::to_string(move.queued),
                    std::to_string(move.next_rows), noted.ranges,
-                   move.newest ? some(timestamp_text(*move.newest)) : std::nullopt});
+                   move.newest ? some(timestamp_text(*move.newest)) : std::nullopt,
+                   move.redriven ? std::to_string(move.ids.size()) : "0"});
 }
 
 Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
@@ -297,21 +314,17 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
                                Connection::Behind* behind) try {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
   auto params = advance_params(epoch, move);
-  const bool planned = keeps_plan_ || move.redriven;
   const bool with_lock = move.goes_on && is_plain(move);
   const bool surely = move.starts_next || (with_lock && move.with_others);
-  core::ensure(!surely || !planned, "no batch that was planned starts with a commit");
+  core::ensure(!surely || !(all_aside_ || move.from_aside),
+               "no batch from seriatim.aside starts with a commit");
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
   if (with_lock) {
     if (next && !connection_.sent_ahead()) prepare_to_take_back();
     return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move,
                             std::move(next));
   }
-  if (planned) {
-    params.push_back(move.ids.back());
-    params.emplace_back(move.redriven ? "1" : "0");
-  }
-  const auto& statement = planned ? advance_plan_ : surely ? advance_sure_ : advance_;
+  const auto& statement = surely ? advance_sure_ : advance_;
   const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
   if (alone && !connection_.sent_ahead()) {
     core::crash_point("updated");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "postgres/store/aside.hpp"
 #include "postgres/store/cursor_memory.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
@@ -26,18 +27,11 @@ class CursorRepository {
                    std::shared_ptr<CursorMemory> memory);
 
   Claim claim();
-  /// What late_rows = "deliver" keeps beside the cursor; absent: as it is.
-  struct Plan {
-    std::optional<std::vector<std::string>> ids;
-    std::optional<Mark> looked_at;
-    std::vector<std::string> ids_before;  ///< as it must still be
-    std::uint64_t sequence_before = 0;
-    /// The highest number a receiver may have seen, where that must not have changed either.
-    std::optional<std::uint64_t> handed_to_before;
-  };
   /// `next_rows`: so many the first call may take.
-  bool start(std::uint64_t epoch, bool again, std::size_t next_rows,
-             const std::optional<Plan>& plan);
+  bool start(std::uint64_t epoch, bool again, std::size_t next_rows);
+  /// … of a batch from seriatim.aside; `looked_at`: so far late rows were looked for.
+  bool start_due(std::uint64_t epoch, bool again, std::size_t next_rows, const DueBatch& batch,
+                 const std::optional<Mark>& looked_at);
   struct Start {
     bool again = false;
     std::size_t next_rows = 0;
@@ -46,7 +40,7 @@ class CursorRepository {
     bool may_be_lost = false;
     std::optional<std::string> written;  ///< to there, when the rows were read; absent: not known
   };
-  /// Without a plan; where the backend is our own, `lock` at `position` in the same message.
+  /// If the backend is our own, with `lock` at `position` in the same message.
   bool start_and_lock(std::uint64_t epoch, const Start& start);
   /// Known once a start asked for it: the server tells to where its log is written and flushed.
   [[nodiscard]] bool knows_flushed() const { return knows_flushed_.value_or(false); }
@@ -59,7 +53,8 @@ class CursorRepository {
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
     std::optional<Mark> newest;         ///< of these, the newest created_at
     std::size_t queued = 0;             ///< of these, how many are set aside
-    bool redriven = false;  ///< it is one row, which was parked and is in the ledger already
+    bool from_aside = false;            ///< they went out from seriatim.aside
+    bool redriven = false;              ///< they were parked, so the ledger has them already
     bool next_started = false;
     std::size_t next_rows = 0;  ///< … in a call that may take so many
     bool goes_on = false;       ///< `lock` comes next
@@ -96,8 +91,7 @@ class CursorRepository {
   [[nodiscard]] bool is_plain(const Move& move) const;
   [[nodiscard]] bool changed_hands(const SourceBroken& refused, std::uint64_t epoch,
                                    const std::optional<Position>& from);
-  [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows,
-                                    const std::optional<Plan>& plan) const;
+  [[nodiscard]] Params start_params(std::uint64_t epoch, bool again, std::size_t next_rows) const;
   bool advance_and_lock(const std::string& statement, const Params& params, std::uint64_t epoch,
                         const Move& move, std::optional<Move> next);
   /// The cursor as it stands, where `statement` and the lock at `position` after it, in one
@@ -131,13 +125,13 @@ class CursorRepository {
   std::shared_ptr<CursorMemory> memory_;
   std::string mark_rows_;  ///< statement; empty: nothing to mark
   std::string start_;
+  std::string start_due_;
   std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it
   std::optional<bool> knows_flushed_;  ///< the server tells whether they do
   std::string lock_;
   std::string advance_;
-  std::string advance_plan_;  ///< … and the batch that was planned
   std::string advance_sure_;  ///< … or fails
-  bool keeps_plan_;           ///< late rows are delivered
+  bool all_aside_;            ///< late rows are delivered: every batch goes out from seriatim.aside
   struct Sent {
     std::uint64_t epoch = 0;
     Move move;

@@ -1,9 +1,9 @@
 #include "postgres/store/late_look.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "postgres/store/id_list.hpp"
+#include "postgres/reader/fence_reader.hpp"
+#include "postgres/table/long_transaction.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/store.hpp"
 
@@ -16,24 +16,33 @@ using Clock = std::chrono::steady_clock;
 /// A look is followed by none for so many times its length while there are rows to deliver: each
 /// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
 constexpr int duty_cycle = 10;
+/// A narrow look comes with every poll, whatever it takes. One that a long transaction makes wide
+/// (narrow_width_max) does so only while it takes no longer than this.
+constexpr milliseconds wide_look_max{1};
+/// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
+constexpr milliseconds stamp_margin{100};
+
+/// Of more rows that were committed together the first ones in the order of their ids go out first.
+constexpr unsigned late_max = 10'000;
+
+bool is_wide(Mark from, const Position& cursor) {
+  return cursor.created_at_us - from > std::chrono::microseconds(narrow_width_max).count();
+}
 
 }  // namespace
 
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
-LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                            const std::optional<Position>& cursor, milliseconds lookback,
-                            const std::optional<Mark>& looked_at) {
-  const auto row =
+LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
+                            milliseconds lookback, const std::optional<Mark>& not_before) {
+  const auto rows =
       connection.run(sql::store::delivery_window,
-                     {lane.process, std::to_string(lane.lane),
-                      looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
-                      cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt,
-                      std::to_string(lookback.count())})[0];
+                     {lane.process, std::to_string(lane.lane), timestamp_text(cursor.created_at_us),
+                      std::to_string(lookback.count()),
+                      not_before ? std::optional(timestamp_text(*not_before)) : std::nullopt});
+  if (rows.empty()) throw SessionLost("the cursor row is gone");
+  const auto row = rows[0];
   LateWindow window;
-  window.planned_ids = ids_from_json(row["planned_ids"].as<std::string>());
-  window.sequence = row["sequence"].as<std::uint64_t>();
-  if (!cursor) return window;
   window.looked_at = row["looked_us"].as<Mark>();
   window.start = row["start_us"].as<Mark>();
   window.range.first = row["first"].as<std::int64_t>();
@@ -42,87 +51,67 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane,
   if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= window.start) {
     window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
   }
-  window.range.up_to = Bound{cursor->created_at_us, cursor->id};
+  window.range.up_to = Bound{cursor.created_at_us, cursor.id};
   return window;
 }
 
 LateLook::LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-                   const LaneId& lane)
+                   const LaneId& lane, WrittenOrder& written_order)
     : connection_(connection),
       lane_(lane),
+      written_order_(written_order),
       lookback_(config.lookback),
       late_rows_(connection, table, OrderBy::created_at, lane),
       reader_(connection, table, config, lane) {}
 
-Round LateLook::first(const std::optional<Position>& cursor, unsigned rows_max) {
-  planned_.reset();
-  late_ids_.clear();
-  looked_ = !cursor;
-  window_ = read_late_window(connection_, lane_, cursor, lookback_, looked_at_);
-  if (cursor) {
-    looked_at_ = window_.looked_at;
-    window_start_ = window_.start;
-  }
-  if (!window_.planned_ids.empty()) {
-    auto round = read(window_.planned_ids, cursor, rows_max);
-    if (!round.records.empty() || round.unreadable) return round;
-  }
-  const bool due = cursor && (!found_.empty() || Clock::now() >= next_look_);
-  return due ? look(*cursor, rows_max) : Round{};
+/// The clock is read before the transactions.
+void LateLook::see_transactions() {
+  const auto [clock, open, rows] = read_clock_and_transactions(connection_);
+  seen_ = transactions_.settle(clock, open);
 }
 
-Round LateLook::last(const std::optional<Position>& cursor, unsigned rows_max) {
-  return looked_ ? Round{} : look(*cursor, rows_max);
+/// now() is drawn when a statement arrives, before its transaction can be seen.
+std::optional<Mark> LateLook::narrow_start() const {
+  if (!bound_ || *bound_ == mark_min) return std::nullopt;
+  return *bound_ - std::chrono::microseconds(stamp_margin).count();
 }
 
-Round LateLook::look(const Position& cursor, unsigned rows_max) {
-  looked_ = true;
+LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned rows_max, bool idle) {
+  if (!cursor) return {};
+  const auto narrow = narrow_start();
+  const bool complete = found_ || idle || !narrow || Clock::now() >= next_look_;
+  if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_look_) return {};
+  const auto window =
+      read_late_window(connection_, lane_, *cursor, lookback_, complete ? std::nullopt : narrow);
+  // The cursor may have been taken back since this session looked.
+  const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
+  looked_at_ = std::max(window.looked_at, looked);
   const auto began = Clock::now();
-  const auto late = late_rows_.find(window_.range, INT64_MAX, rows_max);
-  const auto ended = Clock::now();
-  next_look_ = ended + duty_cycle * (ended - began);
-  found_.clear();
-  std::vector<std::string> ids;
-  for (const auto& row : late) {
-    ids.push_back(row.id);
-    found_.insert(row.id);
-  }
-  const bool complete = late.size() < rows_max;
-  looked_at_soon_ = complete ? std::optional(cursor.created_at_us) : std::nullopt;
-  if (late.empty()) {
-    looked_at_ = cursor.created_at_us;
+  auto late = late_rows_.find(window.range, INT64_MAX, late_max);
+  const auto took = Clock::now() - began;
+  bound_ = seen_;
+  if (complete) next_look_ = began + took + duty_cycle * took;
+  if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;
+  found_ = !late.empty();
+  if (!found_) {
+    if (complete) looked_at_ = cursor->created_at_us;
     return {};
   }
-  return read(ids, cursor, rows_max);
-}
-
-Round LateLook::read(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
-                     unsigned rows_max) {
-  auto batch = reader_.read_ids(ids, cursor, rows_max);
-  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
-}
-
-/// A batch started before keeps its plan, of which this round may be the first part only.
-void LateLook::plan(const Round& round) {
-  const bool started_before = !window_.planned_ids.empty() && !round.records.empty() &&
-                              std::find(window_.planned_ids.begin(), window_.planned_ids.end(),
-                                        round.records.front().id()) != window_.planned_ids.end();
-  late_ids_.clear();
+  written_order_.sort(late);
   std::vector<std::string> ids;
-  for (const auto& record : round.records) {
-    ids.push_back(record.id());
-    if (record.late) late_ids_.insert(record.id());
+  for (const auto& row : late) {
+    if (ids.size() < rows_max) ids.push_back(row.id);
   }
-  if (started_before) {
-    planned_.reset();
-  } else {
-    planned_ = std::move(ids);
-  }
+  auto batch = reader_.read_ids(ids, cursor, rows_max);
+  const bool all = late.size() <= rows_max && batch.records.size() == late.size();
+  if (!all) next_look_ = {};  // the others are behind a narrow look by then
+  if (complete && all) soon_ = cursor->created_at_us;
+  return {std::move(batch.records), std::move(batch.unreadable), all};
 }
 
-void LateLook::advanced(const std::vector<std::string>& done) {
-  for (const auto& id : done) found_.erase(id);
-  if (found_.empty() && looked_at_soon_) looked_at_ = std::exchange(looked_at_soon_, std::nullopt);
+void LateLook::started() {
+  looked_at_ = looked_at();
+  found_ = false;
 }
 
 }  // namespace seriatim::postgres

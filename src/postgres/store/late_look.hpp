@@ -2,81 +2,84 @@
 
 #include <chrono>
 #include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
+#include "core/fence.hpp"
 #include "postgres/reader/row_reader.hpp"
-#include "postgres/store/cursor_repository.hpp"
+#include "postgres/reader/written_order.hpp"
 #include "postgres/store/late_rows.hpp"
 
 namespace seriatim::postgres {
 
-/// Where late rows are delivered, and what of the last batch started is still to go out.
+/// Where late rows are delivered.
 struct LateWindow {
-  std::vector<std::string> planned_ids;  ///< in order
-  std::uint64_t sequence = 0;            ///< of the row at the cursor
-  Mark looked_at = mark_min;             ///< the cursor at the last complete look
-  Mark start = mark_min;                 ///< … less the lookback: rows before it are the audit's
-  NotedRange range;                      ///< of it, what ids are known of
+  Mark looked_at = mark_min;  ///< the cursor at the last complete look, as its row says
+  Mark start = mark_min;      ///< … less the lookback: rows before it are the audit's
+  NotedRange range;           ///< of it, what ids are known of
 };
 
-/// `looked_at`: of this session, where it has looked. Before the first row there is but the plan.
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
-                                          const std::optional<Position>& cursor,
-                                          milliseconds lookback,
-                                          const std::optional<Mark>& looked_at = std::nullopt);
+                                          const Position& cursor, milliseconds lookback,
+                                          const std::optional<Mark>& not_before = std::nullopt);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
 ///
-/// Looked at is what lies between the cursor at the last complete look, less the lookback, and the
-/// cursor: so a row that appears within the lookback is never passed by. A batch that was started
-/// is finished first and in its order, though a late row may have come: nothing overtakes a row
-/// that was attempted.
+/// A complete look covers [cursor at the last complete look − lookback, cursor], so a row that
+/// appears within the lookback is always found. Found rows are put aside with the start of their
+/// batch, so the window may move on with that.
+///
+/// Every poll sees which transactions are open, reads the rows after the cursor, and looks, in this
+/// order: a transaction that was committed before one of those rows' began brings its rows first,
+/// although its stamp lies behind the cursor. What a narrow look covers is enough for that
+/// (docs/fence.md): a row that was not there at the poll before is of a transaction that was open
+/// then, or began since.
 class LateLook {
  public:
+  /// `written_order` outlives this.
   LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-           const LaneId& lane);
+           const LaneId& lane, WrittenOrder& written_order);
 
-  /// Before anything else: the batch that was started, else late rows where a look is due.
-  Round first(const std::optional<Position>& cursor, unsigned rows_max);
-  /// When nothing else is to do; nothing where `first` has looked.
-  Round last(const std::optional<Position>& cursor, unsigned rows_max);
-  /// The round that goes out, whoever found it.
-  void plan(const Round& round);
-
-  /// For the start of the batch: its ids, where it is a new one.
-  [[nodiscard]] CursorRepository::Plan planned() const {
-    return {planned_, looked_at_, window_.planned_ids, window_.sequence};
+  /// Another holder, or an operator, may have moved the cursor.
+  void forget() {
+    looked_at_ = soon_ = bound_ = std::nullopt;
+    found_ = false;
+    next_look_ = {};
   }
-  /// Rows up to here are the audit's; nothing before the first row was delivered.
-  [[nodiscard]] const std::optional<Mark>& window_start() const { return window_start_; }
-
-  [[nodiscard]] bool is_late(const std::string& id) const { return late_ids_.contains(id); }
-  /// The rows done are committed.
-  void advanced(const std::vector<std::string>& done);
+  /// A poll begins: what the one before it found may not have been put aside.
+  void begin() { soon_.reset(); }
+  struct Late {
+    std::vector<Record> records;  ///< in order
+    std::optional<Round::Unreadable> unreadable{};
+    bool all = true;  ///< there are no others
+  };
+  /// Comes before the rows after the cursor are read.
+  void see_transactions();
+  /// Late rows. Comes after the rows after the cursor are read. `idle`: there are none.
+  Late look(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
+  /// For the start of what this poll found: the cursor at the last complete look, once that is put
+  /// aside.
+  [[nodiscard]] std::optional<Mark> looked_at() const { return soon_ ? soon_ : looked_at_; }
+  /// It is.
+  void started();
 
  private:
-  Round look(const Position& cursor, unsigned rows_max);
-  Round read(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
-             unsigned rows_max);
+  [[nodiscard]] std::optional<Mark> narrow_start() const;
 
   Connection& connection_;
   LaneId lane_;
+  WrittenOrder& written_order_;
   milliseconds lookback_;
   LateRows late_rows_;
   RowReader reader_;
 
-  LateWindow window_;
-  bool looked_ = false;  ///< in this poll
-  std::chrono::steady_clock::time_point next_look_{};
-  std::optional<Mark> looked_at_;       ///< the cursor at the last look whose rows all went out
-  std::optional<Mark> looked_at_soon_;  ///< … once those of `found_` have
-  std::set<std::string> found_;
-  std::optional<Mark> window_start_;
-  std::optional<std::vector<std::string>> planned_;
-  std::set<std::string> late_ids_;
+  std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
+  std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
+  core::Fence transactions_{mark_min};
+  Mark seen_ = mark_min;       ///< the least bound of those that are open
+  std::optional<Mark> bound_;  ///< … that were at the last look
+  bool found_ = false;         ///< rows that are not put aside yet
+  std::optional<Mark> looked_at_;
+  std::optional<Mark> soon_;  ///< … once what this poll found is put aside
 };
 
 }  // namespace seriatim::postgres

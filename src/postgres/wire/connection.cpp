@@ -1,5 +1,6 @@
 #include "postgres/wire/connection.hpp"
 
+#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -277,6 +278,7 @@ Connection::Connection(const std::string& url, const Options& options)
     : plan_kept_(options.plan_kept) {
   guarded([&] {
     connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
+    cancel_ = {PQgetCancel(connection_->raw()), &PQfreeCancel};
     watch_ = std::make_unique<SilenceWatch>(connection_->sock());
     return 0;
   });
@@ -335,6 +337,11 @@ int Connection::tcp_option(int name) const {
   socklen_t size = sizeof value;
   const int failed = ::getsockopt(socket(), IPPROTO_TCP, name, &value, &size);
   return failed ? 0 : value;
+}
+
+void Connection::cancel() noexcept {
+  std::array<char, 256> why{};
+  if (cancel_) PQcancel(cancel_.get(), why.data(), static_cast<int>(why.size()));
 }
 
 int Connection::backend_pid() const {

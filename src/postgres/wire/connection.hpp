@@ -17,6 +17,8 @@
 #include "postgres/wire/silence_watch.hpp"
 #include "seriatim/error.hpp"
 
+struct pg_cancel;  // libpq's
+
 namespace seriatim::postgres {
 
 using std::chrono::milliseconds;
@@ -170,6 +172,9 @@ class Connection {
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] int backend_pid() const;
 
+  /// Asks the server to end the statement in hand (57014), if there is one. From any thread.
+  void cancel() noexcept;
+
   void listen(const std::string& channel);
   /// Payloads of notifications that have come: (channel, payload). Never waits.
   std::vector<std::pair<std::string, std::string>> notifications();
@@ -212,6 +217,7 @@ class Connection {
   [[nodiscard]] int tcp_option(int name) const;
 
   std::unique_ptr<OpenConnection> connection_;
+  std::shared_ptr<pg_cancel> cancel_;
   std::unique_ptr<SilenceWatch> watch_;
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;

@@ -1,6 +1,6 @@
 // Tables as most people have them: DEFAULT now(), application clocks, UUID ids. With
 // late_rows = "deliver" nothing within the lookback is lost, and nothing is repeated but after a
-// kill. SERIATIM_TORTURE_SEED repeats a run's draws.
+// kill. SERIATIM_TORTURE_SEED repeats a run's draws, SERIATIM_TORTURE_SECONDS makes it longer.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,12 +23,15 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto writing = 4s;
 constexpr unsigned writers = 10;
 
+std::uint64_t number_from(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::stoull(text);
+}
+
 std::uint64_t seed() {
-  const char* text = std::getenv("SERIATIM_TORTURE_SEED");
-  static const auto drawn = text != nullptr ? std::stoull(text) : std::random_device{}();
+  static const auto drawn = number_from("SERIATIM_TORTURE_SEED", std::random_device{}());
   return drawn;
 }
 
@@ -189,6 +192,7 @@ TEST_SUITE("torture") {
     lab::Writers producers(
         {.count = writers, .open = lab::Busy{database.url(), habits(), tally, seed()}});
     producers.start();
+    const auto writing = std::chrono::seconds(number_from("SERIATIM_TORTURE_SECONDS", 4));
     for (const auto end = Clock::now() + writing; Clock::now() < end;) {
       std::this_thread::sleep_for(300ms);
       if (!kills_wanted) continue;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "postgres/admin/admin.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"

@@ -2,10 +2,10 @@
 
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_rows.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
@@ -139,6 +139,17 @@ std::optional<std::string> set_aside_late(Connection& connection, const Target& 
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
+/// The row that a skip of `id` sets aside: the first after the cursor, or the one that failed of a
+/// batch that goes out in another order.
+std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& rows,
+                                          const LaneRow& lane, const std::string& id) {
+  if (failed_with(lane, id) && rows.exists(id)) {
+    const auto begun = connection.run(sql::acts::begun_row, {lane.id.process, id});
+    if (!begun.empty()) return WaitingRows::Row{id, begun[0]["created_at_us"].as<Mark>()};
+  }
+  return rows.first(lane.cursor.position);
+}
+
 /// `skip` would leave it behind the cursor, where the audit cannot judge it either.
 [[noreturn]] void refuse_unjudged(Connection& connection, const Target& target, const Table& table,
                                   const LaneRow& lane, const SourceBroken& broken) {
@@ -156,7 +167,7 @@ std::optional<std::string> skip_in(Connection& connection, const Target& target,
                                    std::string& standings) try {
   if (auto late = set_aside_late(connection, target, table, lane, id, actor)) return late;
   WaitingRows rows(connection, table, target.source.order_by, lane.id);
-  const auto first = rows.first(lane.cursor.position);
+  const auto first = first_row(connection, rows, lane, id);
   if (first && first->id == id) {
     refuse_unsettled(connection, target, table, lane, id);
     return set_aside(connection, lane, *first, target.source.order_by, actor);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "sql/acts.hpp"
 

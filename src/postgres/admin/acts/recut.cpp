@@ -4,7 +4,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"

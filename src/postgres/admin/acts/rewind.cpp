@@ -7,9 +7,9 @@
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/store/id_list.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/noted_ids.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
@@ -124,8 +124,8 @@ class Rewind {
       step.sequence_to = step.sequence_from + step.rows;
     } else {
       rest = remainder(lane, step);
-      forget_parked(lane, step);
     }
+    forget_aside(lane, step.forward ? step.from : step.to);
     change(connection_, sql::acts::rewind_lane, lane, actor,
            {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
             step.forward ? "true" : "false", rest.first_bucket_gone, rest.from_at, rest.from_id,
@@ -175,12 +175,12 @@ class Rewind {
     return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
   }
 
-  /// They come again where they stand.
-  void forget_parked(const LaneRow& lane, const RewindStep& step) {
+  /// Rows after this place: they come again where they stand, or are jumped over.
+  void forget_aside(const LaneRow& lane, const std::optional<Position>& place) {
     const auto statement =
-        by_id_ ? sql::acts::forget_parked_by_id : sql::acts::forget_parked_by_created_at;
+        by_id_ ? sql::acts::forget_aside_by_id : sql::acts::forget_aside_by_created_at;
     connection_.run(statement_for(statement, table_, {}),
-                    {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to),
+                    {lane.id.process, std::to_string(lane.id.lane), at(place), id(place),
                      std::to_string(lane.id.lanes)});
     connection_.run(sql::acts::promote_heads, {lane.id.process});
   }

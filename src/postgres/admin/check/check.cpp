@@ -84,6 +84,7 @@ std::vector<Finding> check(const std::string& url, const Target& target,
   TableCheck table{connection, target, findings, server.role};
   if (check_source(table)) {
     check_expressions(table);
+    check_ties(table);
     if (schema) check_fence_of(table, url);
     if (schema) check_cursors(table);
     if (schema) check_start(table, url);

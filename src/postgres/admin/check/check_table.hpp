@@ -65,6 +65,8 @@ void check_not_null(TableCheck& check, const ColumnFacts& column);
 /// Finds the table and refuses what cannot be an outbox; false where there is nothing to look at.
 bool check_relation(TableCheck& check);
 void check_created_at(TableCheck& check);
+/// Warns if rows of one created_at go out in another order than they were written.
+void check_ties(TableCheck& check);
 void check_id(TableCheck& check);
 void check_indexes(TableCheck& check);
 /// The four above: the table itself, which is checked again while lanes read it.

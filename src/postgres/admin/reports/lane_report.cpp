@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "core/fence.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_look.hpp"
 #include "postgres/store/start_place.hpp"
+#include "postgres/table/long_transaction.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -161,7 +162,11 @@ class Reporter {
     if (report.lag_records) *report.lag_records += late.size();
     report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
                               age_of({late[0].id, late[0].created_at_us}));
-    report.next_id = window.planned_ids.empty() ? late[0].id : window.planned_ids.front();
+    const auto due = connection_.run(
+        sql::store::due_rows,
+        {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes), "1", "true"});
+    const bool begun = !due.empty() && !due[0]["begun"].is_null() && due[0]["begun"].as<bool>();
+    report.next_id = begun ? due[0]["row_id"].as<std::string>() : late[0].id;
   }
 
   void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {
@@ -311,6 +316,20 @@ std::optional<std::vector<InstanceReport>> list_instances(Connection& connection
   return instances;
 }
 
+/// Nothing where this role may not see them.
+void add_audit_ages(Connection& connection, const std::string& process,
+                    std::vector<LaneReport>& reports) {
+  try {
+    for (const auto& row : connection.run(sql::reports::audit_ages, {process})) {
+      for (auto& report : reports) {
+        if (report.lane.lane != row["lane"].as<unsigned>()) continue;
+        report.audit_age = milliseconds{row["age_ms"].as<std::int64_t>()};
+      }
+    }
+  } catch (const SourceBroken&) {
+  }
+}
+
 }  // namespace
 
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
@@ -319,8 +338,13 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   reports.reserve(rows.size());
   try {
     const auto table = resolve_table(connection, target.source);
+    const auto long_transaction = target.source.late_rows == OnLateRow::deliver
+                                      ? find_long_transaction(connection)
+                                      : std::nullopt;
     for (const auto& row : rows) reports.push_back(report_lane(connection, target, table, row));
+    for (auto& report : reports) report.long_transaction = long_transaction;
   } catch (const SourceBroken& broken) {
+    reports.clear();
     for (const auto& row : rows) {
       reports.push_back(report_from(row));
       tell_broken(reports.back(), broken);
@@ -328,6 +352,7 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
   }
   const auto parked = count_parked(connection, target.process.name);
   for (auto& report : reports) report.parked = parked;
+  add_audit_ages(connection, target.process.name, reports);
   if (reports.size() > 1) {
     const auto instances = list_instances(connection, target.process.name);
     for (auto& report : reports) {

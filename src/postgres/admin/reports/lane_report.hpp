@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 

@@ -26,7 +26,12 @@ struct LaneRow {
 /// Error if the process was renamed: nothing is reported or done under the old name.
 void refuse_retired(const std::vector<LaneRow>& lanes);
 
-/// The same in a new transaction that keeps them locked. Waits for calls in hand up to the
+/// The same in a new transaction that keeps them, or only `lane`, locked, when the holder has its
+/// turn: what it delivered is committed. SessionLost (55P03) after the connection's lock_timeout.
+[[nodiscard]] std::vector<LaneRow> lock_in_turn(Connection& connection, const std::string& process,
+                                                std::optional<unsigned> lane = std::nullopt);
+
+/// The same for an operator's act on all lanes. Waits for calls in hand up to the
 /// connection's lock_timeout; Error when one takes longer, or when the process is not known
 /// or was renamed.
 [[nodiscard]] std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process);

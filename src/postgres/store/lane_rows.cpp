@@ -1,4 +1,4 @@
-#include "postgres/admin/reports/lane_rows.hpp"
+#include "postgres/store/lane_rows.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "postgres/store/cursor_repository.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "sql/reports.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -38,11 +38,11 @@ std::vector<LaneRow> lanes_from(const std::string& process, const pqxx::result& 
 }
 
 /// Its next statement is on the way already, in the message that let the lock go; so it is busy.
-bool holder_waits(Connection& connection, const std::string& process) {
+bool holder_waits(Connection& connection, const Params& lane) {
   const auto end = Clock::now() + on_the_way_max;
   do {
-    connection.run(sql::reports::look_at_activity_anew);
-    const auto holders = connection.run(sql::reports::holders_that_wait, {process})[0];
+    connection.run(sql::store::look_at_activity_anew);
+    const auto holders = connection.run(sql::store::holders_that_wait, lane)[0];
     if (holders["waits"].as<bool>()) return true;
     if (!holders["busy"].as<bool>()) return false;
     std::this_thread::sleep_for(milliseconds{2});
@@ -51,10 +51,8 @@ bool holder_waits(Connection& connection, const std::string& process) {
 }
 
 /// Waits for what the holder had to do. Asking at once may get the row before it has woken up.
-void let_go_before(Connection& connection, const std::string& process) {
-  const auto version = [&] {
-    return connection.run(sql::reports::cursor_versions, {process})[0][0];
-  };
+void let_go_before(Connection& connection, const Params& lane) {
+  const auto version = [&] { return connection.run(sql::store::cursor_versions, lane)[0][0]; };
   const auto before = version().as<std::string>("");
   connection.rollback();
   const auto end = Clock::now() + on_the_way_max;
@@ -65,7 +63,7 @@ void let_go_before(Connection& connection, const std::string& process) {
 
 [[noreturn]] void refuse_unknown(Connection& connection, const std::string& process) {
   std::string known;
-  for (const auto& row : connection.run(sql::reports::process_names)) {
+  for (const auto& row : connection.run(sql::store::process_names)) {
     known += (known.empty() ? "" : ", ") + row[0].as<std::string>();
   }
   throw Error("process \"" + process + "\" has no cursor in this database, so it never ran; " +
@@ -75,7 +73,7 @@ void let_go_before(Connection& connection, const std::string& process) {
 }  // namespace
 
 std::vector<LaneRow> read_lanes(Connection& connection, const std::string& process) {
-  return lanes_from(process, connection.run(of_process(sql::reports::lane_rows, process)));
+  return lanes_from(process, connection.run(of_process(sql::store::lane_rows, process)));
 }
 
 void refuse_retired(const std::vector<LaneRow>& lanes) {
@@ -86,18 +84,29 @@ void refuse_retired(const std::vector<LaneRow>& lanes) {
 
 /// A holder that takes back a move it sent ahead lets its lock go for an instant, with rows
 /// delivered that are not committed; an act that came in between would have them delivered again.
+std::vector<LaneRow> lock_in_turn(Connection& connection, const std::string& process,
+                                  std::optional<unsigned> lane) {
+  const Params which{process, lane ? std::optional(std::to_string(*lane)) : std::nullopt};
+  for (int turn = 1;; ++turn) {
+    const auto asked = Clock::now();
+    connection.begin(fill(sql::store::lock_lanes,
+                          {{"process", quote_literal(process)},
+                           {"lane", lane ? "lane = " + std::to_string(*lane) : "true"}}));
+    const bool waited = Clock::now() - asked >= waited_least;
+    auto lanes = read_lanes(connection, process);
+    if (lane) std::erase_if(lanes, [&](const auto& one) { return one.id.lane != *lane; });
+    if (lanes.empty() || lanes.front().renamed_to) return lanes;
+    if (!waited || turn == turns_given || !holder_waits(connection, which)) return lanes;
+    let_go_before(connection, which);
+  }
+}
+
 std::vector<LaneRow> lock_lanes(Connection& connection, const std::string& process) {
   try {
-    for (int turn = 1;; ++turn) {
-      const auto asked = Clock::now();
-      connection.begin(of_process(sql::reports::lock_lanes, process));
-      const bool waited = Clock::now() - asked >= waited_least;
-      auto lanes = read_lanes(connection, process);
-      if (lanes.empty()) refuse_unknown(connection, process);
-      refuse_retired(lanes);
-      if (!waited || turn == turns_given || !holder_waits(connection, process)) return lanes;
-      let_go_before(connection, process);
-    }
+    auto lanes = lock_in_turn(connection, process);
+    if (lanes.empty()) refuse_unknown(connection, process);
+    refuse_retired(lanes);
+    return lanes;
   } catch (const SessionLost& e) {
     if (e.sqlstate() != "55P03") throw;  // lock_not_available
     throw Error("a call of process \"" + process +

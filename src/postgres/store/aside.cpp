@@ -1,0 +1,187 @@
+#include "postgres/store/aside.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "postgres/wire/sql_text.hpp"
+#include "seriatim/outcome.hpp"
+#include "sql/store.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+std::optional<std::string> text_of(const pqxx::field& field) {
+  return field.is_null() ? std::nullopt : std::optional(field.as<std::string>());
+}
+
+std::string truth(bool value) {
+  return value ? "true" : "false";
+}
+
+}  // namespace
+
+Aside::Aside(Connection& connection, const Table& table, const SourceConfig& config,
+             const LaneId& lane)
+    : connection_(connection),
+      lane_(lane),
+      forget_due_(fill(sql::store::forget_due, {{"counted", sql::store::number_unused}})),
+      put_back_parked_(fill(sql::store::put_back_parked, {{"counted", sql::store::number_unused}})),
+      reader_(connection, table, config, lane),
+      keeps_all_(config.late_rows == OnLateRow::deliver) {}
+
+void Aside::load(bool any, std::uint64_t epoch) {
+  epoch_ = epoch;
+  any_ = any;
+  none_due_ = false;
+  begun_.clear();
+  keys_.clear();
+  if (!any) return;
+  for (const auto& row : connection_.run(sql::store::parked_keys, {lane_.process})) {
+    keys_.insert(text_of(row["key"]));
+  }
+}
+
+/// Rows of one kind: begun or not, parked before or not.
+std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
+  const auto rows = connection_.run(
+      sql::store::due_rows, {lane_.process, std::to_string(lane_.lane), std::to_string(lane_.lanes),
+                             std::to_string(rows_max), truth(may_have_due())});
+  if (rows.empty()) return {};
+  version_ = rows[0]["version"].as<std::string>();
+  const bool none_open =
+      rows[0]["handed_to"].as<std::uint64_t>() <= rows[0]["sequence"].as<std::uint64_t>();
+  const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && none_open);
+  std::vector<Due> due;
+  if (rows[0]["row_id"].is_null()) {
+    none_due_ = true;
+    begun_.clear();
+  }
+  for (const auto& row : rows) {
+    if (row["row_id"].is_null()) break;
+    Due next{
+        row["row_id"].as<std::string>(), row["begun"].as<bool>(), row["redriven"].as<bool>(), {}};
+    if (!row["late"].is_null()) next.late = row["late"].as<bool>();
+    const bool fits =
+        due.empty() ? next.begun || may_begin
+                    : next.begun == due.front().begun && next.redriven == due.front().redriven;
+    if (!fits) break;
+    due.push_back(std::move(next));
+  }
+  return due;
+}
+
+Round Aside::due(const std::optional<Position>& cursor, unsigned rows_max, Begin begin) {
+  batch_.reset();
+  lost_ = false;
+  if (!any_ && !keeps_all_) return {};
+  while (true) {
+    const auto due = read_due(rows_max, begin);
+    if (due.empty()) return {};
+    auto round = round_of(due, cursor, rows_max);
+    const bool left_out = round.records.empty() && !round.unreadable;
+    if (!left_out || lost_) return round;
+  }
+}
+
+/// Up to a row that cannot go out, which is left out once it is the first.
+Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>& cursor,
+                      unsigned rows_max) {
+  std::vector<std::string> ids;
+  for (const auto& row : due) ids.push_back(row.id);
+  auto read = reader_.read_ids(ids, cursor, rows_max);
+  Round round;
+  round.redriven = due.front().redriven;
+  auto next = due.begin();
+  for (auto& record : read.records) {
+    // It may stand behind one of its group that goes out first (WrittenOrder).
+    const bool in_group = !round.records.empty() && round.records.back().position.created_at_us ==
+                                                        record.position.created_at_us;
+    const bool late = round.redriven || record.late || (in_group && next->late == true);
+    const bool has_new_place = next->late == true && !late;  // it goes out there
+    if (next->id != record.id() || has_new_place) break;
+    record.late = late;
+    round.records.push_back(std::move(record));
+    ++next;
+  }
+  if (!round.records.empty()) return round;
+  const bool stands = read.unreadable && read.unreadable->row_id == due.front().id;
+  if (stands && !round.redriven) {
+    round.unreadable = std::move(read.unreadable);
+  } else {
+    leave_out(due.front(), stands ? read.unreadable : std::nullopt);
+  }
+  return round;
+}
+
+/// Not if the cursor's row changed since the rows were read: another holder may have begun them.
+void Aside::leave_out(const Due& row, const std::optional<Round::Unreadable>& unreadable) {
+  const auto lane = std::to_string(lane_.lane);
+  const auto epoch = std::to_string(epoch_);
+  const auto why = unreadable ? unreadable->detail
+                              : "cannot be handed over again: it is no longer in the table, or "
+                                "`where` leaves it out now";
+  const auto left =
+      row.redriven ? connection_.run(put_back_parked_,
+                                     {lane_.process, lane, version_, row.id,
+                                      storable_text(why, Outcome::reason_bytes_max), epoch})
+                   : connection_.run(forget_due_, {lane_.process, lane, version_, row.id, epoch});
+  lost_ = left.empty();
+  if (!lost_ && left[0]["counted"].as<bool>()) {
+    throw SessionLost("row " + row.id +
+                      " of the batch in flight goes out no more, and its number "
+                      "stays unused: the lane reads its cursor again");
+  }
+}
+
+void Aside::choose(const Round& round, bool from_aside) {
+  late_.clear();
+  batch_.reset();
+  if (!from_aside && !keeps_all_) return;
+  batch_ = DueBatch{version_, round.redriven, {}};
+  for (const auto& record : round.records) {
+    batch_->rows.push_back({record.position, record.key, record.late});
+    if (record.late) late_.insert(record.id());
+    begun_.insert(record.id());
+  }
+}
+
+void Aside::queue(const std::vector<QueuedRow>& rows) {
+  if (rows.empty()) return;
+  std::vector<std::string> times;
+  std::vector<std::string> ids;
+  std::vector<std::optional<std::string>> keys;
+  for (const auto& row : rows) {
+    times.push_back(timestamp_text(row.position.created_at_us));
+    ids.push_back(row.position.id);
+    keys.push_back(row.key);
+  }
+  connection_.run(sql::store::queue_rows,
+                  {lane_.process, std::to_string(lane_.lane), array_text(times), array_text(ids),
+                   nullable_array_text(keys)});
+}
+
+void Aside::take(const std::vector<std::string>& ids) {
+  if (!batch_ || ids.empty()) return;
+  for (const auto& id : ids) begun_.erase(id);
+  for (const auto& row :
+       connection_.run(sql::store::take_aside, {lane_.process, array_text(ids)})) {
+    if (!row["queue_goes_on"].as<bool>()) keys_.erase(text_of(row["key"]));
+  }
+}
+
+bool Aside::park(std::uint64_t epoch, const Parking& parking, const Position& to,
+                 const std::vector<std::string>& open_ids) {
+  const auto parked = connection_.run(
+      sql::store::park_row,
+      {lane_.process, std::to_string(lane_.lane), std::to_string(epoch), parking.row.id,
+       timestamp_text(parking.row.created_at_us), parking.key, truth(parking.holds_key),
+       timestamp_text(to.created_at_us), to.id, std::to_string(parking.attempts),
+       storable_text(parking.detail, Outcome::reason_bytes_max), array_text(open_ids)});
+  if (parked.empty()) return false;
+  any_ = true;
+  if (parked[0]["holds_key"].as<bool>()) keys_.insert(parking.key);
+  return true;
+}
+
+}  // namespace seriatim::postgres
