@@ -87,4 +87,7 @@ BEGIN
     END LOOP;
 END $$;
 DROP TABLE seriatim.parked_before_15;
-ALTER TABLE seriatim.cursor DROP COLUMN planned_ids;
+-- The column is not used any more. It stays so that a statement of an older program comes as far as the trigger, which
+-- says that the program is older.
+UPDATE seriatim.cursor SET planned_ids = '{}' WHERE planned_ids <> '{}';
+-- include functions/keep_cursor_ranges.sql

@@ -359,7 +359,7 @@ TEST_CASE("a late row that is set aside in a sealed bucket leaves it sealed") {
   CHECK(desk.audit().sound());
 }
 
-TEST_CASE("a program older than the ranges may change no cursor, and hears why") {
+TEST_CASE("a program older than the schema may change no cursor, and hears why") {
   Ranged desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -367,7 +367,7 @@ TEST_CASE("a program older than the ranges may change no cursor, and hears why")
   auto older = desk.database.connect("older");
   const std::string update = "UPDATE seriatim.cursor SET updated_at = updated_at";
   REQUIRE_NOTHROW(older.run(update));
-  for (const auto& knows : {"RESET seriatim.knows_schema", "SET seriatim.knows_schema = '12'"}) {
+  for (const auto& knows : {"RESET seriatim.knows_schema", "SET seriatim.knows_schema = '14'"}) {
     older.run(knows);
     for (const std::string more :
          {"", ", epoch = epoch + 1, holder = 'old:1'", ", sequence = 1, epoch = epoch + 1",
