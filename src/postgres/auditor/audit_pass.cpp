@@ -1,6 +1,5 @@
 #include "postgres/auditor/audit_pass.hpp"
 
-#include <set>
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
@@ -120,34 +119,12 @@ std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
   return found;
 }
 
-/// With one row more than were noted, and some to name, late ones cannot hide behind delivered
-/// ones; nor behind those that are aside, however many these are.
 std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange& range,
                                                const Place& place) {
-  for (unsigned most = late_max;; most *= 2) {
-    auto late = rows.find(range, range.rows + most, most);
-    const bool all = late.size() < most;
-    leave_out_aside(late);
-    if (!late.empty()) {
-      return AuditFinding{HaltReason::late_row, late.front().id,
-                          late_text(late, place.cursor, config_)};
-    }
-    if (all) return std::nullopt;
-  }
-}
-
-/// Rows of a batch that was started, and rows set aside. They come into the ledger, and leave it
-/// for there, by transactions that hold the cursor: under its lock this is exact.
-void AuditPass::leave_out_aside(std::vector<Position>& late) {
-  if (late.empty()) return;
-  std::vector<std::string> ids;
-  for (const auto& row : late) ids.push_back(row.id);
-  std::set<std::string> aside;
-  for (const auto& row :
-       connection_.run(sql::auditor::aside_ids, {lane_.process, array_text(ids)})) {
-    aside.insert(row["id"].as<std::string>());
-  }
-  std::erase_if(late, [&](const Position& row) { return aside.contains(row.id); });
+  const auto late = rows.not_delivered(range, late_max).late;
+  if (late.empty()) return std::nullopt;
+  return AuditFinding{HaltReason::late_row, late.front().id,
+                      late_text(late, place.cursor, config_)};
 }
 
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.

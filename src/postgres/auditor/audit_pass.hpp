@@ -52,7 +52,6 @@ class AuditPass {
   [[nodiscard]] std::optional<AuditFinding> made(Check check, const Place& place);
   [[nodiscard]] std::optional<AuditFinding> late_in(LateRows& rows, const NotedRange& range,
                                                     const Place& place);
-  void leave_out_aside(std::vector<Position>& late);
   [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
                                                             const Place& place);
   LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }

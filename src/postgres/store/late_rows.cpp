@@ -91,11 +91,11 @@ pqxx::result LateRows::candidates(const NotedRange& range, std::uint64_t rows_ma
 
 std::vector<Position> LateRows::find(const NotedRange& range, std::uint64_t rows_max,
                                      unsigned late_max) {
-  return not_delivered(candidates(range, rows_max, late_max));
+  return without_noted(candidates(range, rows_max, late_max));
 }
 
 /// What is not noted where it stands may be noted elsewhere; that is looked up for these few only.
-std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
+std::vector<Position> LateRows::without_noted(const pqxx::result& rows) {
   if (rows.empty()) return {};
   std::vector<std::string> ids;
   for (const auto& row : rows) ids.push_back(row["id"].as<std::string>());
@@ -113,8 +113,30 @@ std::vector<Position> LateRows::not_delivered(const pqxx::result& rows) {
   return late;
 }
 
+/// With one row more than were noted, and some to name, late ones cannot hide behind delivered
+/// ones; nor behind those that are aside, however many these are.
+LateRows::NotDelivered LateRows::not_delivered(const NotedRange& range, unsigned late_max) {
+  for (unsigned most = late_max;; most *= 2) {
+    auto late = find(range, range.rows + most, most);
+    const bool all = late.size() < most;
+    const auto aside = leave_out_aside(late);
+    if (!late.empty() || all) return {std::move(late), aside};
+  }
+}
+
+std::uint64_t LateRows::leave_out_aside(std::vector<Position>& late) {
+  if (late.empty()) return 0;
+  std::vector<std::string> ids;
+  for (const auto& row : late) ids.push_back(row.id);
+  std::set<std::string> aside;
+  for (const auto& row : connection_.run(sql::store::aside_ids, {lane_.process, array_text(ids)})) {
+    aside.insert(row["id"].as<std::string>());
+  }
+  return std::erase_if(late, [&](const Position& row) { return aside.contains(row.id); });
+}
+
 std::optional<Position> LateRows::one(const Position& cursor, const std::string& id) {
-  const auto late = not_delivered(
+  const auto late = without_noted(
       connection_.run(late_row_, {timestamp_text(cursor.created_at_us), cursor.id, id}));
   return late.empty() ? std::nullopt : std::optional(late.front());
 }

@@ -45,7 +45,16 @@ class LateRows {
   [[nodiscard]] std::vector<Position> find(const NotedRange& range, std::uint64_t rows_max,
                                            unsigned late_max);
 
-  /// The row of that id, where it is late.
+  struct NotDelivered {
+    std::vector<Position> late;  ///< in order; some of them, at most, if there are very many
+    std::uint64_t aside = 0;     ///< rows of seriatim.aside among those that were looked at
+  };
+  /// As `find`, and tells apart the rows in seriatim.aside that the ledger does not count: they go
+  /// out before the rows after the cursor. A row leaves that table for the ledger in a transaction
+  /// that holds the cursor, so this is exact under its lock and within one snapshot.
+  [[nodiscard]] NotDelivered not_delivered(const NotedRange& range, unsigned late_max);
+
+  /// The row of that id, if it is late.
   [[nodiscard]] std::optional<Position> one(const Position& cursor, const std::string& id);
 
   /// Counts rows as delivered or set aside in the closed buckets they stand in; answers the ids of
@@ -53,7 +62,8 @@ class LateRows {
   [[nodiscard]] std::vector<std::string> note(const std::vector<Position>& rows);
 
  private:
-  [[nodiscard]] std::vector<Position> not_delivered(const pqxx::result& rows);
+  [[nodiscard]] std::vector<Position> without_noted(const pqxx::result& rows);
+  std::uint64_t leave_out_aside(std::vector<Position>& late);
   [[nodiscard]] NotedRange range_from(const pqxx::row& row) const;
   pqxx::result candidates(const NotedRange& range, std::uint64_t rows_max, unsigned late_max);
 

@@ -99,7 +99,7 @@ std::string standing(Connection& connection, const Target& target, const Table& 
   const auto& failed = lane.cursor.row_id;
   if (!failed || (first && first->id == *failed)) return at;
   WaitingRows rows(connection, table, target.source.order_by, lane.id);
-  if (rows.exists(*failed)) return at;
+  if (rows.exists(*failed)) return at + "; row " + *failed + " failed";
   return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
 }
 

@@ -151,9 +151,11 @@ class LaneAuditor {
     range.first = range.last = bucket.open ? 0 : bucket.number;
     LateRows late_rows(connection_, table_, target_.source.order_by,
                        {lane_.process, lane_.lane, bucket.lanes});
-    const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
+    range.rows = bucket.rows;
+    const auto [late, aside] = late_rows.not_delivered(range, late_max);
+    const auto expected = left + late.size() + aside;
     bucket.late = late.size();
-    bucket.gone = left + bucket.late - std::min(left + bucket.late, bucket.rows_there);
+    bucket.gone = expected - std::min(expected, bucket.rows_there);
     bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
     audit_.late_rows += late.size();
     for (const auto& row : late) {
