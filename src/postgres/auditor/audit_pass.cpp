@@ -60,7 +60,7 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
       table_(table),
       config_(config),
       lane_(lane),
-      late_rows_(connection, table, config.order_by, lane) {
+      late_rows_(connection, table, lane) {
   if (config.order_by == OrderBy::id) {
     began_again_ = statement_for(sql::auditor::began_again_by_id, table, lane);
   }
@@ -85,6 +85,10 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
     prompted_ = false;
     looked_at_ = -1;
     read_former_lanes();
+    const auto below_horizon = [this](const Place& now) {
+      return named_late(late_rows_.below_horizon(late_max), now);
+    };
+    if (auto found = made(below_horizon, place)) return found;
   }
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
@@ -119,9 +123,13 @@ std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
   return found;
 }
 
-std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange& range,
+std::optional<AuditFinding> AuditPass::late_in(Recount& rows, const NotedRange& range,
                                                const Place& place) {
-  const auto late = rows.not_delivered(range, late_max).late;
+  return named_late(rows.not_delivered(range, late_max).late, place);
+}
+
+std::optional<AuditFinding> AuditPass::named_late(const std::vector<Position>& late,
+                                                  const Place& place) const {
   if (late.empty()) return std::nullopt;
   return AuditFinding{HaltReason::late_row, late.front().id,
                       late_text(late, place.cursor, config_)};
@@ -140,7 +148,7 @@ void AuditPass::read_former_lanes() {
   for (const auto& row :
        connection_.run(sql::auditor::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
     former_.emplace_back(
-        connection_, ours, config_.order_by,
+        connection_, ours,
         LaneId{lane_.process, row["lane"].as<unsigned>(), row["lanes"].as<unsigned>()});
   }
 }

@@ -18,7 +18,7 @@ namespace seriatim::postgres {
 class PrunePartitions {
  public:
   PrunePartitions(Connection& connection, const Table& table, const PruneReaders& readers,
-                  OrderBy order_by, const PruneChoice& choice, PruneReport& report,
+                  const PruneChoice& choice, PruneReport& report,
                   const PrunePause& pause);
 
   /// False where a partition is to go and others' locks did not let it: what is left of the table
@@ -49,7 +49,6 @@ class PrunePartitions {
   Connection& connection_;
   const Table& table_;
   const PruneReaders& readers_;
-  OrderBy order_by_;
   const PruneChoice& choice_;
   PruneReport& report_;
   const PrunePause& pause_;

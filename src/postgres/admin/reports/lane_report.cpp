@@ -119,7 +119,7 @@ class Reporter {
 
   /// Lag and the next row. One row that cannot be judged leaves the lag unknown, not the rest.
   std::optional<Row> count_waiting(LaneReport& report, const LaneId& lane) {
-    WaitingRows waiting(connection_, table_, target_.source.order_by, lane);
+    WaitingRows waiting(connection_, table_, lane);
     const auto& after = report.lane.position;
     std::optional<Row> first;
     try {
@@ -130,7 +130,7 @@ class Reporter {
     } catch (const SourceBroken& broken) {
       if (broken.reason() != HaltReason::bad_payload) throw;
     }
-    RowSearch search(connection_, table_, target_.source.order_by, lane);
+    RowSearch search(connection_, table_, lane);
     first = search.first(after, std::nullopt);
     tell_next(report, first);
     const auto survey = search.survey(after);
@@ -149,7 +149,7 @@ class Reporter {
     const auto& cursor = *report.lane.position;
     const auto window = read_late_window(connection_, lane, cursor, target_.source.lookback);
     report.late_from_us = window.start;
-    LateRows rows(connection_, table_, target_.source.order_by, lane);
+    Recount rows(connection_, table_, lane);
     std::vector<Position> late;
     try {
       late = rows.find(window.range, INT64_MAX, late_max);

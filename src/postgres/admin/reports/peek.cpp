@@ -69,7 +69,7 @@ class Peek {
   /// Rows behind the cursor that go out first, in order.
   void read_late(const Position& cursor) {
     const auto window = read_late_window(connection_, lane_.id, cursor, target_.source.lookback);
-    LateRows rows(connection_, table_, target_.source.order_by, lane_.id);
+    Recount rows(connection_, table_, lane_.id);
     std::vector<std::string> ids;
     for (const auto& row : rows.find(window.range, INT64_MAX, rows_max_)) ids.push_back(row.id);
     while (!ids.empty() && !is_over()) {  // one that cannot be read ends a batch before it

@@ -149,9 +149,7 @@ class Inquiry {
     const auto id = cursor ? std::optional(cursor->id) : std::nullopt;
     const auto ask = [&](std::uint64_t count_max) {
       const auto counted = std::to_string(count_max);
-      return by_id() ? run(sql::reports::row_place_by_id, {id, report_.id, counted}, lane_id_)
-                     : run(sql::reports::row_place_by_created_at, {at, id, report_.id, counted},
-                           lane_id_);
+      return run(sql::reports::row_place, {at, id, report_.id, counted}, lane_id_);
     };
     try {
       const auto found = ask(LaneReport::lag_records_max);
@@ -181,8 +179,7 @@ class Inquiry {
 
   bool is_audited() {
     const auto found =
-        run(by_id() ? sql::reports::row_audited_by_id : sql::reports::row_audited_by_created_at,
-            {report_.process, std::to_string(lane_id_.lane), report_.id});
+        run(sql::reports::row_audited, {report_.process, std::to_string(lane_id_.lane), report_.id});
     return !found.empty() && found[0]["audited"].as<bool>();
   }
 

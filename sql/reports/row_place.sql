@@ -1,0 +1,12 @@
+-- Does the row come after the cursor, and behind how many of its lane? Compared as columns, so that
+-- texts sort as in the table. $1, $2 cursor  $3 the row  $4 counted no further; 0: not at all
+SELECT ($1::timestamptz IS NULL OR ({place:r.at,r.id}) > ({place:$1,$2})) AS after_cursor,
+       (SELECT count(*) FROM (
+            SELECT FROM {table} AS t
+            WHERE ($1::timestamptz IS NULL OR ({place}) > ({place:$1,$2}))
+              AND ({place}) < ({place:r.at,r.id})
+              AND ({where}) AND {lane_filter}
+            LIMIT $4::bigint
+        ) AS earlier) AS rows_before
+FROM (SELECT t.{created_at} AS at, t.{id} AS id FROM {table} AS t
+      WHERE t.{id} = $3::{id_type} ORDER BY t.{created_at} DESC NULLS LAST LIMIT 1) AS r
