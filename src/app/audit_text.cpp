@@ -90,7 +90,8 @@ std::string remarks(const LaneAudit& lane) {
     remark("begins after " + place(*lane.horizon) + ": up to there no row was left by prune");
   }
   if (lane.ledger_start > 0) {
-    const auto upto = lane.ledger_from && !lane.horizon ? " (up to " + place(*lane.ledger_from) + ')' : "";
+    const auto upto =
+        lane.ledger_from && !lane.horizon ? " (up to " + place(*lane.ledger_from) + ')' : "";
     remark(count(lane.ledger_start, "row") + upto + " delivered before there was a ledger");
   }
   if (!lane.set_aside)
@@ -148,8 +149,7 @@ object to_json(const LaneAudit& lane) {
 }  // namespace
 
 std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
-  Table table(
-      {"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "DELETED", "HASH", "VERDICT"});
+  Table table({"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "DELETED", "HASH", "VERDICT"});
   bool any = false;
   for (const auto& lane : lanes) {
     for (const auto& bucket : lane.buckets) {
@@ -159,8 +159,7 @@ std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
                                                    : bucket.open ? " open"
                                                                  : ""),
                  std::to_string(bucket.rows), std::to_string(bucket.rows_there),
-                 std::to_string(bucket.gone), hex(bucket.hash),
-                 to_string(bucket.verdict)});
+                 std::to_string(bucket.gone), hex(bucket.hash), to_string(bucket.verdict)});
     }
   }
   std::string text = any ? table.text(terminal) : "";

@@ -18,8 +18,9 @@ struct Pruned : Delivered {
     REQUIRE(prune().rows == 299);
   }
   [[nodiscard]] std::string horizon() {
-    return database.value("SELECT string_agg(concat(lane, ':', id), ' ' ORDER BY lane) FROM "
-                          "seriatim.horizon");
+    return database.value(
+        "SELECT string_agg(concat(lane, ':', id), ' ' ORDER BY lane) FROM "
+        "seriatim.horizon");
   }
   [[nodiscard]] std::string oldest_bucket() {
     return database.value("SELECT from_id FROM seriatim.ledger ORDER BY number LIMIT 1");
@@ -108,7 +109,8 @@ TEST_CASE("the horizon stays below a row that was not delivered") {
   Delivered desk(order);
   const auto id = order == OrderBy::id ? "-7" : "1000";
   desk.database.run(
-      std::string("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT ") +
+      std::string(
+          "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT ") +
       id + ", created_at - interval '1 us', '{}' FROM bookings WHERE id = 1");
   const auto report = desk.prune();
   CHECK(report.late == 1);
@@ -126,8 +128,7 @@ TEST_CASE("the horizon stays below a parked row, which is handed over again and 
   REQUIRE(shop.drain().size() == 199);
   REQUIRE(shop.parked() == Ids{"3"});
   const auto prune = [&] {
-    return postgres::prune(shop.database.url(), {shop.target}, everything(), alice, go_on)
-        .front();
+    return postgres::prune(shop.database.url(), {shop.target}, everything(), alice, go_on).front();
   };
   CHECK(prune().rows == 198);
   CHECK(shop.database.value("SELECT count(*) FROM seriatim.horizon WHERE id IS NOT NULL") == "0");
@@ -179,4 +180,14 @@ TEST_CASE("a process without a cursor whose ledger was pruned does not begin ane
   const auto lanes = desk.admin.status(desk.target);
   REQUIRE(lanes.size() == 1);
   CHECK(contains(lanes[0].lane.detail, "seriatim.ledger notes rows it delivered"));
+}
+
+TEST_CASE("a process that is renamed keeps its horizon") {
+  Pruned desk;
+  const auto horizon = desk.horizon();
+  desk.target.process.name = "renamed";
+  REQUIRE(desk.admin.adopt(desk.target, "process", alice).size() == 1);
+  CHECK(desk.horizon() == horizon);
+  CHECK(desk.audit().sound());
+  CHECK(desk.audit().pruned == 299);
 }

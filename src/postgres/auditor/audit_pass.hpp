@@ -71,9 +71,9 @@ class AuditPass {
   bool complete_ = false;
   std::uint64_t walks_ = 0;
   std::vector<Recount> former_;  ///< our rows in lanes of before the process was cut anew
-  std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
-  std::int64_t walked_ = -1;      ///< number of the last bucket looked at there
-  std::int64_t looked_at_ = -1;   ///< … of our own, in this walk or the one that just ended
+  std::size_t walk_ = 0;         ///< 0: through our own buckets, else those of a former lane
+  std::int64_t walked_ = -1;     ///< number of the last bucket looked at there
+  std::int64_t looked_at_ = -1;  ///< … of our own, in this walk or the one that just ended
   std::optional<Position> last_cursor_;
 };
 

@@ -27,8 +27,8 @@ struct BucketAudit {
   std::uint64_t rows = 0;     ///< delivered or set aside
   std::uint64_t rows_there = 0;
   std::uint64_t late = 0;
-  std::uint64_t gone = 0;    ///< of `rows`: deleted by others, or moved elsewhere, since
-  std::int64_t hash = 0;     ///< of the ids of `rows`
+  std::uint64_t gone = 0;  ///< of `rows`: deleted by others, or moved elsewhere, since
+  std::int64_t hash = 0;   ///< of the ids of `rows`
   Verdict verdict = Verdict::complete;
 };
 

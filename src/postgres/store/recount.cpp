@@ -88,7 +88,7 @@ std::optional<NotedRange> Recount::newest(const Bound& up_to, std::uint64_t rows
 }
 
 std::optional<NotedRange> Recount::next(std::int64_t number, const std::optional<Mark>& before,
-                                         std::uint64_t rows_about) {
+                                        std::uint64_t rows_about) {
   const auto found = connection_.run(
       sql::store::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),
                                  std::to_string(rows_about), std::to_string(buckets_max),
@@ -98,16 +98,16 @@ std::optional<NotedRange> Recount::next(std::int64_t number, const std::optional
 }
 
 pqxx::result Recount::candidates(const NotedRange& range, std::uint64_t rows_max,
-                                  unsigned late_max) {
+                                 unsigned late_max) {
   return connection_.run(
-      late_rows_, {moment_of(range.after), id_of(range.after), moment_of(range.up_to),
-                   range.up_to.id, std::to_string(rows_max), lane_.process,
-                   std::to_string(lane_.lane), std::to_string(range.first),
-                   std::to_string(range.last), std::to_string(late_max)});
+      late_rows_,
+      {moment_of(range.after), id_of(range.after), moment_of(range.up_to), range.up_to.id,
+       std::to_string(rows_max), lane_.process, std::to_string(lane_.lane),
+       std::to_string(range.first), std::to_string(range.last), std::to_string(late_max)});
 }
 
 std::vector<Position> Recount::find(const NotedRange& range, std::uint64_t rows_max,
-                                     unsigned late_max) {
+                                    unsigned late_max) {
   return without_noted(candidates(range, rows_max, late_max));
 }
 
@@ -138,15 +138,18 @@ std::vector<Position> Recount::without_noted(const pqxx::result& rows) {
 /// With one row more than were noted, and some to name, late ones cannot hide behind delivered
 /// ones; nor behind those that are aside, however many these are.
 Recount::NotDelivered Recount::not_delivered(const NotedRange& range, unsigned late_max) {
-  return without_aside(late_max, [&](unsigned most) { return find(range, range.rows + most, most); });
+  return without_aside(late_max,
+                       [&](unsigned most) { return find(range, range.rows + most, most); });
 }
 
 std::vector<Position> Recount::below_horizon(unsigned late_max) {
-  return without_aside(late_max, [&](unsigned most) {
-           return without_noted(connection_.run(
-               below_horizon_,
-               {lane_.process, std::to_string(lane_.lane), std::to_string(most)}));
-         }).late;
+  return without_aside(late_max,
+                       [&](unsigned most) {
+                         return without_noted(connection_.run(
+                             below_horizon_,
+                             {lane_.process, std::to_string(lane_.lane), std::to_string(most)}));
+                       })
+      .late;
 }
 
 Recount::NotDelivered Recount::without_aside(

@@ -45,9 +45,9 @@ struct BucketCount {
   [[nodiscard]] bool fits() const { return rows == rows_there && hash == hash_there; }
 };
 
-/// Compares the table with the ledger of a lane and with seriatim.aside: which rows behind the cursor
-/// were neither delivered nor set aside? The auditor, `audit`, `prune` and the look for late rows ask
-/// it.
+/// Compares the table with the ledger of a lane and with seriatim.aside: which rows behind the
+/// cursor were neither delivered nor set aside? The auditor, `audit`, `prune` and the look for late
+/// rows ask it.
 class Recount {
  public:
   Recount(Connection& connection, const Table& table, const LaneId& lane);

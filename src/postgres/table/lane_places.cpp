@@ -56,8 +56,7 @@ std::optional<Position> LanePlaces::at_end() {
 std::uint64_t LanePlaces::between(const std::optional<Position>& low,
                                   const std::optional<Position>& high) {
   if (!high) return 0;
-  return connection_.run(between_, joined(keyset(low), keyset(high)))[0][0]
-      .as<std::uint64_t>();
+  return connection_.run(between_, joined(keyset(low), keyset(high)))[0][0].as<std::uint64_t>();
 }
 
 std::uint64_t LanePlaces::jump(const std::optional<Position>& low, const Position& high) {

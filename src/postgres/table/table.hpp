@@ -42,8 +42,9 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
-/// Puts the table's names, one lane's filter and `more` into a statement of sql/. One text serves both
-/// orders: `{place}` is a row's place in the order, and `{place:AT,ID}` the place made of these two;
+/// Puts the table's names, one lane's filter and `more` into a statement of sql/. One text serves
+/// both orders: `{place}` is a row's place in the order, and `{place:AT,ID}` the place made of
+/// these two;
 /// `{lead}` and `{lead:AT,ID}` are the first column of it.
 [[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
                                         const LaneId& lane, const Placeholders& more = {});

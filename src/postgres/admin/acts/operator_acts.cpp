@@ -122,8 +122,8 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
 
 /// A row behind the cursor that halted the lane: the cursor stays, the row is accounted for.
 std::optional<std::string> set_aside_late(Connection& connection, const Table& table,
-                                          const LaneRow& lane,
-                                          const std::string& id, const Actor& actor) {
+                                          const LaneRow& lane, const std::string& id,
+                                          const Actor& actor) {
   const auto& position = lane.cursor.position;
   const bool asked_for =
       failed_with(lane, id) || lane.cursor.reason == std::optional(HaltReason::late_row);

@@ -123,9 +123,8 @@ class Rewind {
       step.sequence_to = step.sequence_from + step.rows;
     } else {
       rest = remainder(lane, step);
-      connection_.run(
-          statement_for(sql::acts::forget_horizon, table_, {}),
-          {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
+      connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
+                      {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
     }
     forget_aside(lane, step.forward ? step.from : step.to);
     change(connection_, sql::acts::rewind_lane, lane, actor,
@@ -193,9 +192,9 @@ class Rewind {
   }
 
   Remainder remainder(const LaneRow& lane, const RewindStep& step) {
-    const auto cut = connection_.run(
-        statement_for(sql::acts::ledger_cut, table_, {}),
-        {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
+    const auto cut =
+        connection_.run(statement_for(sql::acts::ledger_cut, table_, {}),
+                        {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
     const auto bucket = cut.empty()
                             ? connection_.run(sql::acts::open_bucket,
                                               {lane.id.process, std::to_string(lane.id.lane)})[0]

@@ -53,7 +53,7 @@ class Pruner {
       report_.notes.push_back(
           "process " + reader.process +
           " is not in this configuration: nothing from its cursors on is deleted, but what is "
-          "deleted is not noted in its ledger, and its audit will tell it as deleted");
+          "deleted does not leave its ledger, and its audit will call it deleted");
     }
     delete_ = fill(sql::prune::rows, {{"table", table_.name},
                                       {"id", table_.id},

@@ -22,8 +22,8 @@ bool is_lock_trouble(const std::string& sqlstate) {
 }  // namespace
 
 PrunePartitions::PrunePartitions(Connection& connection, const Table& table,
-                                 const PruneReaders& readers, const PruneChoice& choice, PruneReport& report,
-                                 const PrunePause& pause)
+                                 const PruneReaders& readers, const PruneChoice& choice,
+                                 PruneReport& report, const PrunePause& pause)
     : connection_(connection),
       table_(table),
       readers_(readers),

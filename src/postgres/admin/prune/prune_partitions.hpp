@@ -18,8 +18,7 @@ namespace seriatim::postgres {
 class PrunePartitions {
  public:
   PrunePartitions(Connection& connection, const Table& table, const PruneReaders& readers,
-                  const PruneChoice& choice, PruneReport& report,
-                  const PrunePause& pause);
+                  const PruneChoice& choice, PruneReport& report, const PrunePause& pause);
 
   /// False where a partition is to go and others' locks did not let it: what is left of the table
   /// is better left alone then, until the next time.

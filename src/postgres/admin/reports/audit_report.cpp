@@ -244,16 +244,14 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
   refuse_retired(lanes);
   std::vector<LaneAudit> audits;
   for (const auto& lane : lanes) {
-    audits.push_back(
-        LaneAuditor(connection, table, lane, false).run(every_bucket, progress));
+    audits.push_back(LaneAuditor(connection, table, lane, false).run(every_bucket, progress));
   }
   for (const auto& row :
        connection.run(sql::reports::lanes_gone,
                       {target.process.name, std::to_string(lanes.front().id.lanes)})) {
     LaneRow gone;
     gone.id = {target.process.name, row["lane"].as<unsigned>(), 0};
-    audits.push_back(
-        LaneAuditor(connection, table, gone, true).run(every_bucket, progress));
+    audits.push_back(LaneAuditor(connection, table, gone, true).run(every_bucket, progress));
   }
   connection.rollback();
   return audits;

@@ -178,8 +178,8 @@ class Inquiry {
   }
 
   bool is_audited() {
-    const auto found =
-        run(sql::reports::row_audited, {report_.process, std::to_string(lane_id_.lane), report_.id});
+    const auto found = run(sql::reports::row_audited,
+                           {report_.process, std::to_string(lane_id_.lane), report_.id});
     return !found.empty() && found[0]["audited"].as<bool>();
   }
 
