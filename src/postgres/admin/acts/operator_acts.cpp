@@ -91,18 +91,6 @@ void refuse_unsettled(Connection& connection, const Target& target, const Table&
               writers + "; nothing was skipped: try again when they have ended");
 }
 
-/// One sentence on where a lane stands, for who named another row.
-std::string standing(Connection& connection, const Table& table, const LaneRow& lane,
-                     const std::optional<WaitingRows::Row>& first) {
-  auto at = first ? lane_name(lane) + " stands at row " + first->id
-                  : lane_name(lane) + " has no row waiting";
-  const auto& failed = lane.cursor.row_id;
-  if (!failed || (first && first->id == *failed)) return at;
-  WaitingRows rows(connection, table, lane.id);
-  if (rows.exists(*failed)) return at + "; row " + *failed + " failed";
-  return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
-}
-
 std::string set_aside(Connection& connection, const LaneRow& lane, const WaitingRows::Row& row,
                       OrderBy order, const Actor& actor) {
   if (!row.created_at_us && order == OrderBy::created_at) {
@@ -150,6 +138,21 @@ std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& r
   return rows.first(lane.cursor.position);
 }
 
+/// One sentence on where a lane stands, for who named another row.
+std::string standing(Connection& connection, const Table& table, const LaneRow& lane) {
+  WaitingRows rows(connection, table, lane.id);
+  const auto& failed = lane.cursor.row_id;
+  const auto first = first_row(connection, rows, lane, failed.value_or(""));
+  auto at = first ? lane_name(lane) + " stands at row " + first->id
+                  : lane_name(lane) + " has no row waiting";
+  if (!failed || (first && first->id == *failed)) return at;
+  if (lane.cursor.reason == HaltReason::late_row) return at + "; row " + *failed + " is late";
+  if (rows.exists(*failed)) {
+    return at + "; row " + *failed + ", which failed, stands elsewhere now: `retry` suffices";
+  }
+  return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
+}
+
 /// `skip` would leave it behind the cursor, where the audit cannot judge it either.
 [[noreturn]] void refuse_unjudged(Connection& connection, const Target& target, const Table& table,
                                   const LaneRow& lane, const SourceBroken& broken) {
@@ -172,7 +175,7 @@ std::optional<std::string> skip_in(Connection& connection, const Target& target,
     refuse_unsettled(connection, target, table, lane, id);
     return set_aside(connection, lane, *first, target.source.order_by, actor);
   }
-  standings += "; " + standing(connection, table, lane, first);
+  standings += "; " + standing(connection, table, lane);
   return std::nullopt;
 } catch (const SourceBroken& broken) {
   refuse_unjudged(connection, target, table, lane, broken);
