@@ -1,8 +1,7 @@
 // What reports and `skip` say of a lane whose batch goes out in another order than that of ids.
 #include <doctest/doctest.h>
 
-#include "postgres/admin/reports/row_report.hpp"
-#include "postgres/desk.hpp"
+#include "postgres/shop.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -91,4 +90,18 @@ TEST_CASE("the audit leaves rows of a batch that goes on to it, and finds a late
   REQUIRE(audit.late.size() == 1);
   CHECK(audit.late[0].id == "45");
   CHECK(audit.gone == 0);
+}
+
+TEST_CASE("a redriven row is shown before those that wait") {
+  Shop shop(OnPoison::dead_letter);
+  shop.book({"a", "b", "c"});
+  shop.refused = {"2"};
+  REQUIRE(shop.drain() == Ids{"1", "3"});
+  REQUIRE(shop.admin.redrive(shop.target, {.id = "2"}, alice).size() == 1);
+  shop.book({"d"});
+  const auto peeked = shop.admin.peek(shop.target, 0, 10);
+  REQUIRE(peeked.rows.size() == 2);
+  CHECK(peeked.rows[0].record.id() == "2");
+  CHECK(peeked.rows[0].settled);
+  CHECK(peeked.rows[1].record.id() == "4");
 }
