@@ -68,9 +68,15 @@ TEST_CASE("a batch that goes on is told by the row it stands at") {
   CHECK(lane.next_id == "30");
   CHECK(lane.lag_records == 3);
   CHECK(desk.admin.why(desk.target, "30").rows_before == 0);
+  for (const auto& [id, before] : {std::pair{"20", 1U}, {"10", 2U}}) {
+    const auto why = desk.admin.why(desk.target, id);
+    CHECK(why.state == postgres::RowReport::State::waiting);
+    CHECK(why.rows_before == before);
+  }
   CHECK(desk.peek() == Ids{"30", "20", "10"});
   desk.write({8, 7});
   CHECK(desk.peek() == Ids{"30", "20", "10", "8", "7"});
+  CHECK(desk.admin.why(desk.target, "8").rows_before == 4);
   CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "20", alice),
                        doctest::Contains("lane 0 stands at row 30"), Error);
   CHECK(desk.admin.skip(desk.target, "30", alice).size() == 1);

@@ -185,7 +185,7 @@ TEST_CASE("a statement that serves both orders enters the index of each") {
       {"last row before", sql::table::last_row_before, {to, "500000"}},
       {"rows between", sql::table::rows_between, {from, "499000", to, "500000"}},
       {"rows after", sql::reader::rows_after, {to, "500000", std::nullopt, "1000"}},
-      {"row place", sql::reports::row_place, {to, "500000", "500900", "1000"}},
+      {"row place", sql::reports::row_place, {to, "500000", "500900", "1000", "process", "0"}},
       {"recount", sql::store::recount, {"process", "0", "0", "10"}},
       {"late row", sql::store::late_row, {to, "500000", "499500"}},
       {"late rows",
