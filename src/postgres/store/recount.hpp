@@ -42,7 +42,10 @@ struct BucketCount {
   std::int64_t hash = 0;
   std::uint64_t rows_there = 0;
   std::int64_t hash_there = 0;
-  [[nodiscard]] bool fits() const { return rows == rows_there && hash == hash_there; }
+  std::uint64_t refilled = 0;  ///< of these, under ids of rows that were delivered and are gone
+  [[nodiscard]] bool fits() const {
+    return rows == rows_there && hash == hash_there && refilled == 0;
+  }
 };
 
 /// Compares the table with the ledger of a lane and with seriatim.aside: which rows behind the

@@ -160,7 +160,7 @@ bool PruneJudge::sealed_fits(const Reader& reader, const std::string& lane,
       Recount(connection_, reader.configured->table, of_lane).buckets(number_from(number) - 1, 1);
   if (found.empty() || std::to_string(found[0].number) != number) return false;
   const auto& bucket = found[0];
-  if (bucket.rows_there < bucket.rows || bucket.fits()) return true;
+  if ((bucket.rows_there < bucket.rows && bucket.refilled == 0) || bucket.fits()) return true;
   if (report_.problems.size() < PruneReport::named_max) {
     report_.problems.push_back(
         "process " + reader.process + ", lane " + lane + ": bucket " + number + " counts " +

@@ -112,7 +112,13 @@ class LaneAuditor {
     bucket.rows_there = counted.rows_there;
     bucket.hash = counted.hash;
     bucket.lanes = counted.lanes;
-    if (!counted.fits()) judge(bucket);
+    if (counted.refilled > 0) {
+      mismatch(bucket, "has " + std::to_string(counted.refilled) +
+                           " rows that were created after the newest one delivered there: its ids "
+                           "began again, and these rows were not delivered");
+    } else if (!counted.fits()) {
+      judge(bucket);
+    }
     if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
       mismatch(bucket, "does not begin where the one before it ends");
     }
