@@ -42,8 +42,12 @@ WITH before AS (
            last.number, n.epoch, n.looked_at, n.created_at, (SELECT b.identity FROM before AS b WHERE b.lane = 0)
     FROM newest AS n
     CROSS JOIN LATERAL generate_series(n.lanes, $2::integer - 1) AS more (lane)
-    CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number FROM seriatim.ledger AS l
-                        WHERE l.process_name = $1 AND l.lane = more.lane) AS last
+    CROSS JOIN LATERAL (SELECT coalesce(max(l.number), 0) AS number
+                        FROM (SELECT number FROM seriatim.ledger WHERE process_name = $1 AND lane = more.lane
+                              UNION ALL
+                              SELECT number FROM seriatim.horizon WHERE process_name = $1 AND lane = more.lane) AS l) AS last
+), anew AS (
+    UPDATE seriatim.horizon AS h SET rows = 0 FROM newest AS n WHERE h.process_name = $1 AND h.lane >= n.lanes
 ), not_begun AS (  -- batches in flight, and what halted a lane as late; late rows of the batches still go out first, in their new lanes
     DELETE FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.parked_at IS NULL AND a.late IS NOT TRUE
 ), moved AS (

@@ -21,7 +21,9 @@ WITH before AS (
     WHERE l.process_name = b.process_name AND l.lane = b.lane
       AND NOT $12::boolean AND l.number >= $13::bigint
 ), kept AS (
-    SELECT coalesce(sum(l.rows), 0) + seriatim.ledger_rows($16::text[], $17::int8multirange) AS rows
+    SELECT coalesce(sum(l.rows), 0) + seriatim.ledger_rows($16::text[], $17::int8multirange)
+           + coalesce((SELECT h.rows FROM seriatim.horizon AS h JOIN before AS b
+                       ON h.process_name = b.process_name AND h.lane = b.lane), 0) AS rows
     FROM seriatim.ledger AS l JOIN before AS b ON l.process_name = b.process_name AND l.lane = b.lane
     WHERE $13::bigint IS NULL OR l.number < $13::bigint
 ), changed AS (

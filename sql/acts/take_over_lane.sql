@@ -16,6 +16,11 @@ WITH before AS (
     SET process_name = $8
     FROM before AS b
     WHERE d.process_name = b.process_name AND d.lane = b.lane
+), horizon AS (
+    UPDATE seriatim.horizon AS h
+    SET process_name = $8
+    FROM before AS b
+    WHERE h.process_name = b.process_name AND h.lane = b.lane
 ), aside AS (
     UPDATE seriatim.aside AS a
     SET process_name = $8

@@ -50,8 +50,6 @@ WITH sealable AS (
         newest_at = (SELECT CASE WHEN bool_and(newest_at IS NOT NULL OR rows = 0) THEN max(newest_at) END FROM parts),
         rows = (SELECT sum(rows) FROM parts),
         hash = (SELECT bit_xor(coalesce(hash, seriatim.ledger_hash(ids, ranges))) FROM parts),
-        pruned_rows = (SELECT sum(pruned_rows) FROM parts),
-        pruned_hash = (SELECT bit_xor(pruned_hash) FROM parts),
         from_at = (SELECT from_at FROM parts ORDER BY number LIMIT 1),
         from_id = (SELECT from_id FROM parts ORDER BY number LIMIT 1)
     WHERE l.process_name = $1 AND l.lane = $2::integer

@@ -10,6 +10,7 @@ WITH needed (kind, object, id, privilege) AS (
                  ('aside', 'UPDATE'), ('aside', 'DELETE'), ('parked', 'SELECT'), ('instance', 'SELECT'),
                  ('instance', 'INSERT'), ('instance', 'UPDATE'), ('instance', 'DELETE'),
                  ('audited', 'SELECT'), ('audited', 'INSERT'), ('audited', 'UPDATE'),
+                 ('horizon', 'SELECT'), ('horizon', 'INSERT'), ('horizon', 'UPDATE'), ('horizon', 'DELETE'),
                  ('journal', 'SELECT'), ('journal', 'INSERT'),
                  ('migration', 'SELECT'), ('lanes', 'SELECT'),
                  ('instances', 'SELECT')) AS right_to (name, privilege)

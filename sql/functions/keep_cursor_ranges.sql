@@ -6,8 +6,8 @@ CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     -- '' is what SET LOCAL leaves behind on a pooler's backend.
-    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 15) IS NOT TRUE THEN
-        RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 15 or newer: stop it, and start the newer one (process "%", lane %)',
+    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 16) IS NOT TRUE THEN
+        RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 16 or newer: stop it, and start the newer one (process "%", lane %)',
             NEW.process_name, NEW.lane
             USING ERRCODE = 'check_violation',
                   HINT = 'By hand, use the acts of seriatim (pause, skip, rewind, lanes) instead of writing seriatim.cursor.';

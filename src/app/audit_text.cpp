@@ -86,8 +86,12 @@ std::string remarks(const LaneAudit& lane) {
     remark(count(lane.thinned, "sealed bucket") +
            " thinned: there are fewer rows than were delivered, which proves no more than that");
   }
+  if (lane.horizon) {
+    remark("begins after " + place(*lane.horizon) + ": up to there no row was left by prune");
+  }
   if (lane.ledger_start > 0) {
-    const auto upto = lane.ledger_from ? " (up to " + place(*lane.ledger_from) + ')' : "";
+    const auto upto =
+        lane.ledger_from && !lane.horizon ? " (up to " + place(*lane.ledger_from) + ')' : "";
     remark(count(lane.ledger_start, "row") + upto + " delivered before there was a ledger");
   }
   if (!lane.set_aside)
@@ -107,7 +111,6 @@ object to_json(const BucketAudit& bucket) {
           {"open", bucket.open},
           {"rows", bucket.rows},
           {"rows_now", bucket.rows_there},
-          {"pruned", bucket.pruned},
           {"deleted", bucket.gone},
           {"late", bucket.late},
           {"hash", hex(bucket.hash)},
@@ -130,6 +133,7 @@ object to_json(const LaneAudit& lane) {
           {"bucket_count", lane.bucket_count},
           {"hash", hex(lane.hash)},
           {"pruned", lane.pruned},
+          {"horizon", lane.horizon ? value(to_json(*lane.horizon)) : value(nullptr)},
           {"deleted", lane.gone},
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
           {"parked", lane.parked},
@@ -145,8 +149,7 @@ object to_json(const LaneAudit& lane) {
 }  // namespace
 
 std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
-  Table table(
-      {"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "PRUNED", "DELETED", "HASH", "VERDICT"});
+  Table table({"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "DELETED", "HASH", "VERDICT"});
   bool any = false;
   for (const auto& lane : lanes) {
     for (const auto& bucket : lane.buckets) {
@@ -156,8 +159,7 @@ std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
                                                    : bucket.open ? " open"
                                                                  : ""),
                  std::to_string(bucket.rows), std::to_string(bucket.rows_there),
-                 std::to_string(bucket.pruned), std::to_string(bucket.gone), hex(bucket.hash),
-                 to_string(bucket.verdict)});
+                 std::to_string(bucket.gone), hex(bucket.hash), to_string(bucket.verdict)});
     }
   }
   std::string text = any ? table.text(terminal) : "";

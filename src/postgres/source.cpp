@@ -85,7 +85,7 @@ class PostgresSession final : public LaneSession {
         setup_(connection_, table_, {config, source}, std::move(shared.sound),
                shared.timing.recheck_interval),
         poll_(connection_, table_, source, lane),
-        late_rows_(connection_, table_, source.order_by, lane),
+        late_rows_(connection_, table_, lane),
         aside_(connection_, table_, source, lane),
         wake_up_(connection_, table_, lane.process, waker, source.listen) {
     if (source.late_rows == OnLateRow::deliver) {
@@ -430,7 +430,7 @@ class PostgresSession final : public LaneSession {
   IdentityGuard identity_;
   SetupRecheck setup_;
   PollSource poll_;
-  LateRows late_rows_;
+  Recount late_rows_;
   Aside aside_;
   bool due_went_out_ = false;                  ///< the last round was begun from there
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered

@@ -260,6 +260,10 @@ TEST_CASE("ids that began again and passed the old cursor halt with CURSOR_AHEAD
   REQUIRE(found);
   CHECK(found->reason == "CURSOR_AHEAD");
   CHECK(contains(found->detail, "began again"));
+  const auto audit = desk.admin.audit(desk.target, true, [](std::uint64_t) {}).front();
+  CHECK_FALSE(audit.sound());
+  REQUIRE(audit.mismatch_texts.size() == audit.mismatches);
+  CHECK(contains(audit.mismatch_texts.at(0), "its ids began again"));
 }
 
 TEST_CASE("old buckets are sealed: merged within the hour, with count and hash, without ids") {

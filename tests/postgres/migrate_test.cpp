@@ -125,6 +125,36 @@ TEST_CASE("an upgrade keeps rows that are parked, queue, go out again or were be
   CHECK_FALSE(may("desk", "UPDATE", "aside"));
 }
 
+TEST_CASE("an upgrade takes rows that were pruned out of the ledger") {
+  const auto url = schema_of_version(15, "migrate_horizon");
+  SqlSession database(url);
+  database.run(
+      "CREATE ROLE pruner; GRANT SELECT, UPDATE ON seriatim.ledger TO pruner;"
+      "SET seriatim.knows_schema = '16';"
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, sequence, ledger_start) VALUES "
+      "('p', 0, 2, 30, 5), ('p', 1, 2, 4, 0);"
+      "INSERT INTO seriatim.ledger (process_name, lane, lanes, number, to_at, to_id, rows, ids, "
+      "  ranges, hash, pruned_rows, pruned_hash) VALUES"
+      "  ('p', 0, 1, 5, '2026-01-01', '5', 5, NULL, NULL, 1, 5, 1),"
+      "  ('p', 0, 2, 15, '2026-01-02', '15', 10, NULL, NULL, 6, 9, 3),"
+      "  ('p', 0, 2, 18, '2026-01-03', '18', 3, '{17}', '{[15,17)}', NULL, 1, "
+      "hashtextextended('17', 0)),"
+      "  ('p', 1, 2, 4, '2026-01-03', '4', 4, NULL, NULL, 7, 0, 0)");
+  REQUIRE_FALSE(postgres::migrate(url).empty());
+  CHECK(database.value("SELECT string_agg(concat_ws(' ', lane, number, rows, hash), ', ' ORDER BY "
+                       "lane, number) FROM seriatim.ledger WHERE ids IS NULL") ==
+        "0 5 0 0, 0 15 1 5, 1 4 4 7");
+  CHECK(database.value("SELECT hash = hashtextextended('15', 0) # hashtextextended('16', 0) FROM "
+                       "seriatim.ledger WHERE ids IS NOT NULL AND rows = 2") == "t");
+  CHECK(database.value("SELECT string_agg(concat_ws(' ', lane, rows, number, id), ', ') FROM "
+                       "seriatim.horizon") == "0 10 0");  // not what was there before the ledger
+  CHECK(database.value("SELECT has_table_privilege('pruner', 'seriatim.horizon', 'UPDATE')") ==
+        "t");
+  CHECK_THROWS_WITH(database.run("SET seriatim.knows_schema = '15'; UPDATE seriatim.cursor SET "
+                                 "sequence = 31 WHERE lane = 0"),
+                    doctest::Contains("older than the database"));
+}
+
 TEST_CASE("an upgrade gives the rights on a new table to the owner of the old one too") {
   const auto url = schema_of_version(13, "migrate_owner");
   SqlSession session(url);

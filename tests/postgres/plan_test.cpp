@@ -9,7 +9,10 @@
 #include "postgres/wire/connection.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/check.hpp"
+#include "sql/prune.hpp"
 #include "sql/reader.hpp"
+#include "sql/reports.hpp"
+#include "sql/store.hpp"
 #include "sql/table.hpp"
 #include "support/postgres_fixture.hpp"
 
@@ -148,11 +151,66 @@ TEST_CASE("what is held back at a million rows is found by the index") {
   std::string text;
   for (const auto& line :
        rows.connection.run("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS) " +
-                               statement_for(sql::table::first_row_by_created_at, table, lane),
+                               statement_for(sql::table::first_row, table, lane),
                            {"2026-01-01 00:08:20+00", "500000", "2026-01-01 00:08:20+00"})) {
     text += line[0].as<std::string>() + '\n';
   }
   check_plan(text);
+}
+
+TEST_CASE("a statement that serves both orders enters the index of each") {
+  MillionRows rows("bigint", "i");
+  rows.database.run(
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, position_at, position_id, "
+      "bucket_at, "
+      "bucket_id, sequence) VALUES ('process', 0, 1, '2026-01-01 00:08:20+00', '500000', "
+      "'2026-01-01 "
+      "00:08:20+00', '500000', 500000);"
+      "INSERT INTO seriatim.ledger (process_name, lane, lanes, number, from_at, from_id, to_at, "
+      "to_id, rows, ids, ranges) VALUES ('process', 0, 1, 500000, '2026-01-01 00:08:19+00', "
+      "'499000', '2026-01-01 00:08:20+00', '500000', 1000, '{}', '{[499001,500001)}');"
+      "INSERT INTO seriatim.horizon (process_name, lane, at, id) VALUES ('process', 0, "
+      "'2025-12-31', "
+      "'0')");
+  const std::string from = "2026-01-01 00:08:19+00";
+  const std::string to = "2026-01-01 00:08:20+00";
+  struct Case {
+    const char* what;
+    std::string_view statement;
+    Params params;
+  };
+  const std::vector<Case> cases{
+      {"first row", sql::table::first_row, {to, "500000", std::nullopt}},
+      {"count", sql::table::count, {to, "500000", "1000"}},
+      {"last row before", sql::table::last_row_before, {to, "500000"}},
+      {"rows between", sql::table::rows_between, {from, "499000", to, "500000"}},
+      {"rows after", sql::reader::rows_after, {to, "500000", std::nullopt, "1000"}},
+      {"row place", sql::reports::row_place, {to, "500000", "500900", "1000", "process", "0"}},
+      {"recount", sql::store::recount, {"process", "0", "0", "10"}},
+      {"late row", sql::store::late_row, {to, "500000", "499500"}},
+      {"late rows",
+       sql::store::late_rows,
+       {from, "499000", to, "500000", "1100", "process", "0", "500000", "500000", "100"}},
+      {"below the horizon", sql::store::below_horizon, {"process", "0", "100"}},
+      {"candidates of a prune", sql::prune::candidates, {from, "499000", to, "1000"}},
+  };
+  for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+    const auto table = resolve_table(rows.connection, source(order));
+    for (const auto& c : cases) {
+      std::string text;
+      for (const auto& line : rows.connection.run(
+               "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS) " +
+                   statement_for(c.statement, table, lane, {{"below", "true"}, {"free", "true"}}),
+               c.params)) {
+        text += line[0].as<std::string>() + '\n';
+      }
+      CAPTURE(c.what);
+      CAPTURE(text);
+      CHECK(contains(text, "Index"));
+      CHECK_FALSE(contains(text, "Seq Scan on t"));
+      CHECK(blocks(text) < 100);
+    }
+  }
 }
 
 TEST_CASE("polls of text ids use the index too") {

@@ -23,7 +23,7 @@ TEST_CASE("what lies below the cursor goes, the row at it stays, and the audit s
   CHECK(desk.left() == "300 301 302");
   const auto audit = desk.audit();
   CHECK(audit.sound());
-  CHECK(audit.rows == 300);
+  CHECK(audit.rows == 1);
   CHECK(audit.pruned == 299);
   CHECK(audit.gone == 0);
   CHECK(desk.prune().rows == 0);
@@ -183,11 +183,11 @@ TEST_CASE("a late row in a sealed bucket that is half pruned is still found") {
   CHECK(desk.prune().rows == 99);
   CHECK(desk.audit().sound());
   CHECK(desk.audit().thinned == 0);
-  const auto id = order == OrderBy::id ? "-7" : "1000";
+  const auto id = order == OrderBy::id ? "98" : "1000";
   desk.database.run(
       std::string("INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE "
                   "SELECT ") +
-      id + ", created_at - interval '1 s', '{}' FROM bookings WHERE id = 100");
+      id + ", created_at - interval '1 us', '{}' FROM bookings WHERE id = 100");
   CHECK_FALSE(desk.audit().sound());
   CHECK(desk.audit().mismatches == 1);
 }
@@ -445,5 +445,5 @@ TEST_CASE(
   const auto audit = desk.admin.audit(desk.target, false, [](std::uint64_t) {}).front();
   CHECK(audit.sound());
   CHECK(audit.gone == 0);
-  CHECK(audit.rows == static_cast<std::uint64_t>(committed));
+  CHECK(audit.rows + audit.pruned == static_cast<std::uint64_t>(committed));
 }

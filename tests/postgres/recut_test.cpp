@@ -6,7 +6,7 @@
 
 #include "lab/writers/busy.hpp"
 #include "postgres/admin/reports/row_report.hpp"
-#include "postgres/desk.hpp"
+#include "postgres/pruned_desk.hpp"
 #include "postgres/test_auditor.hpp"
 #include "support/in_process_relay.hpp"
 
@@ -195,6 +195,33 @@ TEST_CASE("no lane runs past the barrier, and none is exchanged before all have 
   CHECK(contains(result.at(0), "after row " + barrier));
   CHECK(desk.lanes() == "0/3@" + barrier + " 1/3@" + barrier + " 2/3@" + barrier);
   CHECK_THROWS_AS(ahead.session->claim(), SourceBroken);
+}
+
+TEST_CASE("rows are pruned between cuts: numbers go on, and the audit stays complete") {
+  BOTH_ORDERS
+  Recuts desk(order, {3});
+  std::map<unsigned, std::uint64_t> numbers;
+  for (const unsigned lanes : {1U, 3U, 1U, 3U}) {
+    CAPTURE(lanes);
+    const auto pruned =
+        postgres::prune(desk.database.url(), {desk.target}, everything(), alice, go_on);
+    CHECK(pruned.front().rows > 40);
+    CHECK(pruned.front().sound());
+    for (const auto& lane : desk.audit()) CHECK(lane.sound());
+    for (const auto& relay : desk.relays) {
+      auto& number = numbers[relay->id.lane];
+      CHECK(relay->cursor.sequence > number);
+      number = relay->cursor.sequence;
+    }
+    desk.cut(lanes);
+    desk.open(lanes);
+    desk.insert_keyed(60);
+    for (auto& relay : desk.relays) {
+      while (!relay->deliver().empty()) {
+      }
+    }
+    for (const auto& lane : desk.audit()) CHECK(lane.sound());
+  }
 }
 
 TEST_CASE("given up, the barrier is gone and the lanes are as they were") {

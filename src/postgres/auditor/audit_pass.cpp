@@ -1,6 +1,5 @@
 #include "postgres/auditor/audit_pass.hpp"
 
-#include <set>
 #include <utility>
 
 #include "postgres/wire/sql_text.hpp"
@@ -61,7 +60,7 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
       table_(table),
       config_(config),
       lane_(lane),
-      late_rows_(connection, table, config.order_by, lane) {
+      late_rows_(connection, table, lane) {
   if (config.order_by == OrderBy::id) {
     began_again_ = statement_for(sql::auditor::began_again_by_id, table, lane);
   }
@@ -86,6 +85,10 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
     prompted_ = false;
     looked_at_ = -1;
     read_former_lanes();
+    const auto below_horizon = [this](const Place& now) {
+      return named_late(late_rows_.below_horizon(late_max), now);
+    };
+    if (auto found = made(below_horizon, place)) return found;
   }
   const auto range = walker().next(walked_, place.window_start, step_rows);
   if (range) {
@@ -120,34 +123,16 @@ std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
   return found;
 }
 
-/// With one row more than were noted, and some to name, late ones cannot hide behind delivered
-/// ones; nor behind those that are aside, however many these are.
-std::optional<AuditFinding> AuditPass::late_in(LateRows& rows, const NotedRange& range,
+std::optional<AuditFinding> AuditPass::late_in(Recount& rows, const NotedRange& range,
                                                const Place& place) {
-  for (unsigned most = late_max;; most *= 2) {
-    auto late = rows.find(range, range.rows + most, most);
-    const bool all = late.size() < most;
-    leave_out_aside(late);
-    if (!late.empty()) {
-      return AuditFinding{HaltReason::late_row, late.front().id,
-                          late_text(late, place.cursor, config_)};
-    }
-    if (all) return std::nullopt;
-  }
+  return named_late(rows.not_delivered(range, late_max).late, place);
 }
 
-/// Rows of a batch that was started, and rows set aside. They come into the ledger, and leave it
-/// for there, by transactions that hold the cursor: under its lock this is exact.
-void AuditPass::leave_out_aside(std::vector<Position>& late) {
-  if (late.empty()) return;
-  std::vector<std::string> ids;
-  for (const auto& row : late) ids.push_back(row.id);
-  std::set<std::string> aside;
-  for (const auto& row :
-       connection_.run(sql::auditor::aside_ids, {lane_.process, array_text(ids)})) {
-    aside.insert(row["id"].as<std::string>());
-  }
-  std::erase_if(late, [&](const Position& row) { return aside.contains(row.id); });
+std::optional<AuditFinding> AuditPass::named_late(const std::vector<Position>& late,
+                                                  const Place& place) const {
+  if (late.empty()) return std::nullopt;
+  return AuditFinding{HaltReason::late_row, late.front().id,
+                      late_text(late, place.cursor, config_)};
 }
 
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.
@@ -163,7 +148,7 @@ void AuditPass::read_former_lanes() {
   for (const auto& row :
        connection_.run(sql::auditor::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
     former_.emplace_back(
-        connection_, ours, config_.order_by,
+        connection_, ours,
         LaneId{lane_.process, row["lane"].as<unsigned>(), row["lanes"].as<unsigned>()});
   }
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "postgres/store/late_rows.hpp"
+#include "postgres/store/recount.hpp"
 
 namespace seriatim::postgres {
 
@@ -50,29 +50,30 @@ class AuditPass {
   using Check = std::function<std::optional<AuditFinding>(const Place&)>;
 
   [[nodiscard]] std::optional<AuditFinding> made(Check check, const Place& place);
-  [[nodiscard]] std::optional<AuditFinding> late_in(LateRows& rows, const NotedRange& range,
+  [[nodiscard]] std::optional<AuditFinding> late_in(Recount& rows, const NotedRange& range,
                                                     const Place& place);
-  void leave_out_aside(std::vector<Position>& late);
+  [[nodiscard]] std::optional<AuditFinding> named_late(const std::vector<Position>& late,
+                                                       const Place& place) const;
   [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
                                                             const Place& place);
-  LateRows& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
+  Recount& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
   void read_former_lanes();
 
   Connection& connection_;
   Table table_;
   SourceConfig config_;
   LaneId lane_;
-  LateRows late_rows_;
+  Recount late_rows_;
   std::string began_again_;  ///< statement; empty in created_at order
 
   Check found_by_;
   bool prompted_ = false;  ///< since the walk began
   bool complete_ = false;
   std::uint64_t walks_ = 0;
-  std::vector<LateRows> former_;  ///< our rows in lanes of before the process was cut anew
-  std::size_t walk_ = 0;          ///< 0: through our own buckets, else those of a former lane
-  std::int64_t walked_ = -1;      ///< number of the last bucket looked at there
-  std::int64_t looked_at_ = -1;   ///< … of our own, in this walk or the one that just ended
+  std::vector<Recount> former_;  ///< our rows in lanes of before the process was cut anew
+  std::size_t walk_ = 0;         ///< 0: through our own buckets, else those of a former lane
+  std::int64_t walked_ = -1;     ///< number of the last bucket looked at there
+  std::int64_t looked_at_ = -1;  ///< … of our own, in this walk or the one that just ended
   std::optional<Position> last_cursor_;
 };
 

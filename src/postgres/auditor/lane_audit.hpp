@@ -27,9 +27,8 @@ struct BucketAudit {
   std::uint64_t rows = 0;     ///< delivered or set aside
   std::uint64_t rows_there = 0;
   std::uint64_t late = 0;
-  std::uint64_t pruned = 0;  ///< of `rows`: deleted by `seriatim prune`
-  std::uint64_t gone = 0;    ///< of `rows`: deleted by others, or moved elsewhere, since
-  std::int64_t hash = 0;     ///< of the ids of `rows`
+  std::uint64_t gone = 0;  ///< of `rows`: deleted by others, or moved elsewhere, since
+  std::int64_t hash = 0;   ///< of the ids of `rows`
   Verdict verdict = Verdict::complete;
 };
 
@@ -46,7 +45,8 @@ struct LaneAudit {
   std::vector<BucketAudit> buckets;     ///< in order, joined by the hour (sealed: day)
   std::uint64_t bucket_count = 0;
   std::uint64_t rows = 0;
-  std::uint64_t pruned = 0;
+  std::uint64_t pruned = 0;         ///< not in `rows` any more
+  std::optional<Position> horizon;  ///< none of the process's rows was left up to here
   std::uint64_t gone = 0;
   std::int64_t hash = 0;
   std::uint64_t thinned = 0;               ///< sealed buckets with fewer rows now

@@ -80,8 +80,8 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
       config_(config),
       table_(table),
       lane_(lane),
-      search_(connection, table, config.order_by, lane),
-      first_row_(statement_for(sql::table::first_row_by_created_at, table, lane)),
+      search_(connection, table, lane),
+      first_row_(statement_for(sql::table::first_row, table, lane)),
       unstamped_(statement_for(sql::reader::unstamped_row, table, lane)) {}
 
 RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const {

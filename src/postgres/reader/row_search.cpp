@@ -14,11 +14,9 @@ constexpr std::uint64_t page_rows = 1'000;
 
 }  // namespace
 
-RowSearch::RowSearch(Connection& connection, const Table& table, OrderBy order, const LaneId& lane)
-    : connection_(connection), order_(order) {
-  const bool by_id = order == OrderBy::id;
-  rows_after_ = statement_for(
-      by_id ? sql::reader::rows_after_by_id : sql::reader::rows_after_by_created_at, table, lane);
+RowSearch::RowSearch(Connection& connection, const Table& table, const LaneId& lane)
+    : connection_(connection), by_id_(table.by_id) {
+  rows_after_ = statement_for(sql::reader::rows_after, table, lane);
   count_of_ids_ = statement_for(sql::reader::count_of_ids, table, lane);
 }
 
@@ -77,14 +75,10 @@ RowSearch::Passed RowSearch::pass(const std::vector<Row>& rows, bool up_to_match
 std::vector<RowSearch::Row> RowSearch::read_page(const std::optional<Position>& after,
                                                  const std::optional<Mark>& floor) {
   const auto id = after ? std::optional(after->id) : std::nullopt;
-  Params params;
-  if (order_ == OrderBy::id) {
-    params = {id, floor ? std::optional(std::to_string(*floor)) : std::nullopt};
-  } else {
-    params = {after ? std::optional(timestamp_text(after->created_at_us)) : std::nullopt, id,
-              floor ? std::optional(timestamp_text(*floor)) : std::nullopt};
-  }
-  params.emplace_back(std::to_string(page_rows));
+  std::optional<std::string> least;
+  if (floor) least = by_id_ ? std::to_string(*floor) : timestamp_text(*floor);
+  const Params params{after ? std::optional(timestamp_text(after->created_at_us)) : std::nullopt,
+                      id, least, std::to_string(page_rows)};
   std::vector<Row> page;
   for (const auto& row : connection_.run(rows_after_, params)) {
     const auto& stamp = row["created_at_us"];

@@ -19,7 +19,7 @@ namespace seriatim::postgres {
 /// statement that passes it, so rows are read without them and judged in ever smaller groups.
 class RowSearch {
  public:
-  RowSearch(Connection& connection, const Table& table, OrderBy order, const LaneId& lane);
+  RowSearch(Connection& connection, const Table& table, const LaneId& lane);
 
   /// No row is sought further than this behind a place.
   static constexpr std::uint64_t rows_max = 100'000;
@@ -51,7 +51,7 @@ class RowSearch {
   [[nodiscard]] SourceBroken out_of_reach() const;
 
   Connection& connection_;
-  OrderBy order_;
+  bool by_id_;
   std::string rows_after_;
   std::string count_of_ids_;
   std::uint64_t passed_ = 0;             ///< rows of the lane that the walk left behind

@@ -42,6 +42,18 @@ void Aside::load(bool any, std::uint64_t epoch) {
   }
 }
 
+std::vector<DueRow> due_rows(Connection& connection, const LaneId& lane, unsigned rows_max) {
+  std::vector<DueRow> due;
+  for (const auto& row :
+       connection.run(sql::store::due_rows,
+                      {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes),
+                       std::to_string(rows_max), truth(true)})) {
+    if (row["row_id"].is_null()) break;
+    due.push_back({row["row_id"].as<std::string>(), row["begun"].as<bool>()});
+  }
+  return due;
+}
+
 /// Rows of one kind: begun or not, parked before or not.
 std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
   const auto rows = connection_.run(

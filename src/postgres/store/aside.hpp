@@ -26,6 +26,16 @@ struct DueBatch {
   std::vector<Row> rows;
 };
 
+/// A row that goes out before those after the cursor.
+struct DueRow {
+  std::string id;
+  bool begun = false;  ///< a receiver may have seen it
+};
+
+/// For reports: the due rows of a lane in their order, those that were begun first.
+[[nodiscard]] std::vector<DueRow> due_rows(Connection& connection, const LaneId& lane,
+                                           unsigned rows_max);
+
 /// Rows of a lane that do not simply follow its cursor (seriatim.aside), as its holder needs them:
 /// those that are parked, those that queue behind one of these, and those that are due.
 ///

@@ -61,7 +61,7 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       lane_(lane),
       written_order_(written_order),
       lookback_(config.lookback),
-      late_rows_(connection, table, OrderBy::created_at, lane),
+      late_rows_(connection, table, lane),
       reader_(connection, table, config, lane) {}
 
 /// The clock is read before the transactions.

@@ -6,7 +6,7 @@
 #include "core/fence.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/reader/written_order.hpp"
-#include "postgres/store/late_rows.hpp"
+#include "postgres/store/recount.hpp"
 
 namespace seriatim::postgres {
 
@@ -69,7 +69,7 @@ class LateLook {
   LaneId lane_;
   WrittenOrder& written_order_;
   milliseconds lookback_;
-  LateRows late_rows_;
+  Recount late_rows_;
   RowReader reader_;
 
   std::chrono::steady_clock::time_point next_look_{};       ///< a complete one

@@ -98,7 +98,7 @@ std::optional<StartFinder::Places> StartFinder::find(Connection& connection, con
   const bool by_id = source_.order_by == OrderBy::id;
   Places found;
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    LanePlaces places(connection, table, source_.order_by, {process, lane, lanes});
+    LanePlaces places(connection, table, {process, lane, lanes});
     if (row) {
       found.push_back(places.before_row(*row));
     } else if (now && now->mark && by_id) {

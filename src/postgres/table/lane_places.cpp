@@ -11,10 +11,9 @@ Position position_from(const pqxx::row& row) {
   return {row["created_at_us"].as<std::int64_t>(0), row["id"].as<std::string>()};
 }
 
-Params keyset(const std::optional<Position>& position, bool by_id) {
-  const auto id = position ? std::optional(position->id) : std::nullopt;
-  if (by_id) return {id};
-  return {position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt, id};
+Params keyset(const std::optional<Position>& position) {
+  if (!position) return {std::nullopt, std::nullopt};
+  return {timestamp_text(position->created_at_us), position->id};
 }
 
 Params joined(Params first, const Params& second) {
@@ -27,17 +26,11 @@ constexpr unsigned bucket_rows = 4'096;
 
 }  // namespace
 
-LanePlaces::LanePlaces(Connection& connection, const Table& table, OrderBy order,
-                       const LaneId& lane)
-    : connection_(connection), lane_(lane), by_id_(order == OrderBy::id) {
-  last_before_ = statement_for(
-      by_id_ ? sql::table::last_row_before_by_id : sql::table::last_row_before_by_created_at, table,
-      lane);
-  between_ = statement_for(
-      by_id_ ? sql::table::rows_between_by_id : sql::table::rows_between_by_created_at, table,
-      lane);
-  jump_ = statement_for(by_id_ ? sql::table::jump_rows_by_id : sql::table::jump_rows_by_created_at,
-                        table, lane);
+LanePlaces::LanePlaces(Connection& connection, const Table& table, const LaneId& lane)
+    : connection_(connection), lane_(lane), by_id_(table.by_id) {
+  last_before_ = statement_for(sql::table::last_row_before, table, lane);
+  between_ = statement_for(sql::table::rows_between, table, lane);
+  jump_ = statement_for(sql::table::jump_rows, table, lane);
   first_id_since_ = statement_for(sql::table::first_id_since, table, lane);
 }
 
@@ -47,29 +40,28 @@ std::optional<Position> LanePlaces::last_before(const Params& place) {
 }
 
 std::optional<Position> LanePlaces::before_row(const Position& row) {
-  return last_before(keyset(row, by_id_));
+  return last_before(keyset(row));
 }
 
 std::optional<Position> LanePlaces::before_time(const std::string& time) {
   if (!by_id_) return last_before({time, std::nullopt});
   const auto first = connection_.run(first_id_since_, {time});
-  return first.empty() ? at_end() : last_before({first[0]["id"].as<std::string>()});
+  return first.empty() ? at_end() : last_before({time, first[0]["id"].as<std::string>()});
 }
 
 std::optional<Position> LanePlaces::at_end() {
-  return last_before(keyset(std::nullopt, by_id_));
+  return last_before(keyset(std::nullopt));
 }
 
 std::uint64_t LanePlaces::between(const std::optional<Position>& low,
                                   const std::optional<Position>& high) {
   if (!high) return 0;
-  return connection_.run(between_, joined(keyset(low, by_id_), keyset(high, by_id_)))[0][0]
-      .as<std::uint64_t>();
+  return connection_.run(between_, joined(keyset(low), keyset(high)))[0][0].as<std::uint64_t>();
 }
 
 std::uint64_t LanePlaces::jump(const std::optional<Position>& low, const Position& high) {
   const Params lane{lane_.process, std::to_string(lane_.lane)};
-  const auto range = joined(keyset(low, by_id_), keyset(high, by_id_));
+  const auto range = joined(keyset(low), keyset(high));
   return connection_.run(jump_, joined(joined(lane, range), {std::to_string(bucket_rows)}))[0][0]
       .as<std::uint64_t>();
 }

@@ -89,6 +89,7 @@ void resolve_id(const Columns& columns, const SourceConfig& config, Table& table
   table.id_name = name;
   table.id = quote_identifier(name);
   table.id_type = type;
+  table.by_id = config.order_by == OrderBy::id;
   if (config.order_by == OrderBy::id && !table.integer_id()) {
     broken("order_by = \"id\" needs an integer id drawn from a sequence; " + table.name + "." +
            table.id + " is " + type + ": use order_by = \"created_at\"");
@@ -171,6 +172,28 @@ std::string_view in_ranges(const Table& table) {
   return table.id_type == "uuid" ? sql::table::in_no_range : sql::table::in_ranges_of_text;
 }
 
+/// "{place:AT,ID}" and "{lead:AT,ID}".
+std::string with_places(std::string_view sql, bool by_id) {
+  std::string out;
+  for (;;) {
+    const auto open = std::min(sql.find("{place:"), sql.find("{lead:"));
+    out += sql.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    const bool whole = sql.compare(open, 2, "{p") == 0;
+    sql.remove_prefix(sql.find(':', open) + 1);
+    const auto comma = sql.find(',');
+    const std::string at(sql.substr(0, comma));
+    sql.remove_prefix(comma + 1);
+    const std::string id(sql.substr(0, sql.find('}')));
+    sql.remove_prefix(id.size() + 1);
+    if (by_id) {
+      out += id + "::bigint";
+    } else {
+      out += at + "::timestamptz" + (whole ? ", " + id + "::{id_type}" : "");
+    }
+  }
+}
+
 }  // namespace
 
 std::string statement_for(std::string_view sql, const Table& table, const LaneId& lane,
@@ -189,6 +212,9 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                            : fill(sql::table::header_pairs, {{"raw_headers", table.headers}});
   const auto table_text = quote_literal(table.name);
   const auto oid = quote_literal(table.oid);
+  const auto id = "t." + table.id;
+  const auto created_at = "t." + table.created_at;
+  const auto place = table.by_id ? id : created_at + ", " + id;
   Placeholders values{{"table", table.name},
                       {"table_text", table_text},
                       {"oid", oid},
@@ -197,6 +223,11 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                       {"id_type", table.id_type},
                       {"created_at", table.created_at},
                       {"created_at_utc", table.created_at_utc},
+                      {"by_id", table.by_id ? "true" : "false"},
+                      {"place", place},
+                      {"lead", table.by_id ? id : created_at},
+                      {"lead_type", table.by_id ? "bigint" : "timestamptz"},
+                      {"lead_min", table.by_id ? "-9223372036854775808" : "'-infinity'"},
                       {"key", table.key},
                       {"event_type", table.event_type},
                       {"raw_payload", table.payload},
@@ -209,7 +240,7 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                       {"in_ranges", in_ranges(table)},
                       {"lane_filter", filter}};
   values.insert(values.end(), more.begin(), more.end());
-  return fill(sql, values);
+  return fill(with_places(sql, table.by_id), values);
 }
 
 }  // namespace seriatim::postgres

@@ -29,6 +29,7 @@ struct Table {
   std::string mark;                ///< column, quoted; empty: none
   bool payload_is_binary = false;  ///< bytea: read as hex digits
   bool hinted = false;             ///< inserts notify channel `seriatim`
+  bool by_id = false;              ///< the order is that of the id alone
   bool policed = false;            ///< row-level security is active, and shows us every row
   bool filtered = false;           ///< `where` leaves rows out
   bool partitioned = false;
@@ -41,7 +42,10 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
-/// Puts the table's names, one lane's filter and `more` into a statement of sql/.
+/// Puts the table's names, one lane's filter and `more` into a statement of sql/. One text serves
+/// both orders: `{place}` is a row's place in the order, and `{place:AT,ID}` the place made of
+/// these two;
+/// `{lead}` and `{lead:AT,ID}` are the first column of it.
 [[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
                                         const LaneId& lane, const Placeholders& more = {});
 

@@ -5,29 +5,21 @@
 
 namespace seriatim::postgres {
 
-WaitingRows::WaitingRows(Connection& connection, const Table& table, OrderBy order,
-                         const LaneId& lane)
-    : connection_(connection), order_(order) {
-  const bool by_id = order == OrderBy::id;
-  first_ = statement_for(by_id ? sql::table::first_row_by_id : sql::table::first_row_by_created_at,
-                         table, lane);
-  count_ =
-      statement_for(by_id ? sql::table::count_by_id : sql::table::count_by_created_at, table, lane);
-  exists_ = statement_for(sql::table::row_exists, table, lane);
-}
+WaitingRows::WaitingRows(Connection& connection, const Table& table, const LaneId& lane)
+    : connection_(connection),
+      first_(statement_for(sql::table::first_row, table, lane)),
+      count_(statement_for(sql::table::count, table, lane)),
+      exists_(statement_for(sql::table::row_exists, table, lane)) {}
 
 Params WaitingRows::cursor_and(const std::optional<Position>& after,
                                std::optional<std::string> last) const {
   const auto id = after ? std::optional(after->id) : std::nullopt;
-  if (order_ == OrderBy::id) return {id, std::move(last)};
   const auto at = after ? std::optional(timestamp_text(after->created_at_us)) : std::nullopt;
   return {at, id, std::move(last)};
 }
 
 std::optional<WaitingRows::Row> WaitingRows::first(const std::optional<Position>& after) {
-  auto params = cursor_and(after, std::nullopt);
-  if (order_ == OrderBy::id) params.pop_back();
-  const auto rows = connection_.run(first_, params);
+  const auto rows = connection_.run(first_, cursor_and(after, std::nullopt));
   if (rows.empty()) return std::nullopt;
   Row row{rows[0]["id"].as<std::string>(""), std::nullopt};
   if (!rows[0]["created_at_us"].is_null()) {

@@ -14,7 +14,7 @@ namespace seriatim::postgres {
 /// Rows of one lane after its cursor, settled or not: what people ask about.
 class WaitingRows {
  public:
-  WaitingRows(Connection& connection, const Table& table, OrderBy order, const LaneId& lane);
+  WaitingRows(Connection& connection, const Table& table, const LaneId& lane);
 
   struct Row {
     std::string id;
@@ -31,7 +31,6 @@ class WaitingRows {
   Params cursor_and(const std::optional<Position>& after, std::optional<std::string> last) const;
 
   Connection& connection_;
-  OrderBy order_;
   std::string first_;
   std::string count_;
   std::string exists_;

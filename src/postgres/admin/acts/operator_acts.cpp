@@ -6,7 +6,7 @@
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/lane_rows.hpp"
-#include "postgres/store/late_rows.hpp"
+#include "postgres/store/recount.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -91,18 +91,6 @@ void refuse_unsettled(Connection& connection, const Target& target, const Table&
               writers + "; nothing was skipped: try again when they have ended");
 }
 
-/// One sentence on where a lane stands, for who named another row.
-std::string standing(Connection& connection, const Target& target, const Table& table,
-                     const LaneRow& lane, const std::optional<WaitingRows::Row>& first) {
-  auto at = first ? lane_name(lane) + " stands at row " + first->id
-                  : lane_name(lane) + " has no row waiting";
-  const auto& failed = lane.cursor.row_id;
-  if (!failed || (first && first->id == *failed)) return at;
-  WaitingRows rows(connection, table, target.source.order_by, lane.id);
-  if (rows.exists(*failed)) return at;
-  return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
-}
-
 std::string set_aside(Connection& connection, const LaneRow& lane, const WaitingRows::Row& row,
                       OrderBy order, const Actor& actor) {
   if (!row.created_at_us && order == OrderBy::created_at) {
@@ -121,14 +109,14 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
 }
 
 /// A row behind the cursor that halted the lane: the cursor stays, the row is accounted for.
-std::optional<std::string> set_aside_late(Connection& connection, const Target& target,
-                                          const Table& table, const LaneRow& lane,
-                                          const std::string& id, const Actor& actor) {
+std::optional<std::string> set_aside_late(Connection& connection, const Table& table,
+                                          const LaneRow& lane, const std::string& id,
+                                          const Actor& actor) {
   const auto& position = lane.cursor.position;
   const bool asked_for =
       failed_with(lane, id) || lane.cursor.reason == std::optional(HaltReason::late_row);
   if (!position || !asked_for) return std::nullopt;
-  LateRows late_rows(connection, table, target.source.order_by, lane.id);
+  Recount late_rows(connection, table, lane.id);
   const auto late = late_rows.one(*position, id);
   if (!late) return std::nullopt;
   const auto open_bucket = late_rows.note({*late});
@@ -150,11 +138,26 @@ std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& r
   return rows.first(lane.cursor.position);
 }
 
+/// One sentence on where a lane stands, for who named another row.
+std::string standing(Connection& connection, const Table& table, const LaneRow& lane) {
+  WaitingRows rows(connection, table, lane.id);
+  const auto& failed = lane.cursor.row_id;
+  const auto first = first_row(connection, rows, lane, failed.value_or(""));
+  auto at = first ? lane_name(lane) + " stands at row " + first->id
+                  : lane_name(lane) + " has no row waiting";
+  if (!failed || (first && first->id == *failed)) return at;
+  if (lane.cursor.reason == HaltReason::late_row) return at + "; row " + *failed + " is late";
+  if (rows.exists(*failed)) {
+    return at + "; row " + *failed + ", which failed, stands elsewhere now: `retry` suffices";
+  }
+  return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
+}
+
 /// `skip` would leave it behind the cursor, where the audit cannot judge it either.
 [[noreturn]] void refuse_unjudged(Connection& connection, const Target& target, const Table& table,
                                   const LaneRow& lane, const SourceBroken& broken) {
   if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
-  RowSearch search(connection, table, target.source.order_by, lane.id);
+  RowSearch search(connection, table, lane.id);
   const auto unread = search.survey(lane.cursor.position).unread;
   if (!unread) throw SourceBroken(broken);
   throw Error("row " + unread->id.value_or("?") + " cannot be judged by `where` or `key`: " +
@@ -165,14 +168,14 @@ std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& r
 std::optional<std::string> skip_in(Connection& connection, const Target& target, const Table& table,
                                    const LaneRow& lane, const std::string& id, const Actor& actor,
                                    std::string& standings) try {
-  if (auto late = set_aside_late(connection, target, table, lane, id, actor)) return late;
-  WaitingRows rows(connection, table, target.source.order_by, lane.id);
+  if (auto late = set_aside_late(connection, table, lane, id, actor)) return late;
+  WaitingRows rows(connection, table, lane.id);
   const auto first = first_row(connection, rows, lane, id);
   if (first && first->id == id) {
     refuse_unsettled(connection, target, table, lane, id);
     return set_aside(connection, lane, *first, target.source.order_by, actor);
   }
-  standings += "; " + standing(connection, target, table, lane, first);
+  standings += "; " + standing(connection, table, lane);
   return std::nullopt;
 } catch (const SourceBroken& broken) {
   refuse_unjudged(connection, target, table, lane, broken);

@@ -104,7 +104,7 @@ class Recut {
   }
 
   Place next_row(const LaneRow& lane) {
-    WaitingRows rows(connection_, table_, target_.source.order_by, lane.id);
+    WaitingRows rows(connection_, table_, lane.id);
     const auto row = rows.first(lane.cursor.position);
     if (!row) return std::nullopt;
     return Position{row->created_at_us.value_or(0), row->id};
@@ -119,7 +119,7 @@ class Recut {
   }
 
   std::uint64_t rows_left(const LaneRow& lane) {
-    LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+    LanePlaces places(connection_, table_, lane.id);
     return places.between(lane.cursor.position, barrier_);
   }
 

@@ -87,7 +87,6 @@ class Rewind {
       : connection_(connection),
         target_(target),
         place_(place),
-        by_id_(target.source.order_by == OrderBy::id),
         table_(resolve_table(connection, target.source)) {}
 
   std::vector<RewindStep> plan(const std::vector<LaneRow>& lanes) try {
@@ -96,7 +95,7 @@ class Rewind {
     }
     std::vector<RewindStep> steps;
     for (const auto& lane : lanes) {
-      LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+      LanePlaces places(connection_, table_, lane.id);
       steps.push_back(step_to(lane, destination(places)));
     }
     return steps;
@@ -119,11 +118,13 @@ class Rewind {
     if (planned.forward && !step.forward) return stay(step);
     Remainder rest;
     if (step.forward) {
-      LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+      LanePlaces places(connection_, table_, lane.id);
       step.rows = places.jump(step.from, *step.to);
       step.sequence_to = step.sequence_from + step.rows;
     } else {
       rest = remainder(lane, step);
+      connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
+                      {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
     }
     forget_aside(lane, step.forward ? step.from : step.to);
     change(connection_, sql::acts::rewind_lane, lane, actor,
@@ -151,7 +152,7 @@ class Rewind {
   /// Gone back over, a row has as many numbers fewer as there are rows: so a row that comes after
   /// the redelivered ones gets a number no row ever had, whatever was deleted meanwhile.
   RewindStep step_to(const LaneRow& lane, const std::optional<Position>& to) {
-    LanePlaces places(connection_, table_, target_.source.order_by, lane.id);
+    LanePlaces places(connection_, table_, lane.id);
     RewindStep step;
     step.lane = lane.id.lane;
     step.from = lane.cursor.position;
@@ -165,21 +166,16 @@ class Rewind {
     return step;
   }
 
-  /// Of whole buckets: of the one the place lies in, all that was pruned of it.
   std::uint64_t pruned_after(const LaneRow& lane, const std::optional<Position>& to) {
-    Params params{lane.id.process, std::to_string(lane.id.lane)};
-    if (!by_id_) params.push_back(at(to));
-    params.push_back(id(to));
-    const auto statement =
-        by_id_ ? sql::acts::pruned_after_by_id : sql::acts::pruned_after_by_created_at;
-    return connection_.run(statement_for(statement, table_, {}), params)[0][0].as<std::uint64_t>();
+    return connection_
+        .run(statement_for(sql::acts::pruned_after, table_, lane.id),
+             {lane.id.process, std::to_string(lane.id.lane), at(to), id(to)})[0][0]
+        .as<std::uint64_t>();
   }
 
   /// Rows after this place: they come again where they stand, or are jumped over.
   void forget_aside(const LaneRow& lane, const std::optional<Position>& place) {
-    const auto statement =
-        by_id_ ? sql::acts::forget_aside_by_id : sql::acts::forget_aside_by_created_at;
-    connection_.run(statement_for(statement, table_, {}),
+    connection_.run(statement_for(sql::acts::forget_aside, table_, {}),
                     {lane.id.process, std::to_string(lane.id.lane), at(place), id(place),
                      std::to_string(lane.id.lanes)});
     connection_.run(sql::acts::promote_heads, {lane.id.process});
@@ -196,13 +192,9 @@ class Rewind {
   }
 
   Remainder remainder(const LaneRow& lane, const RewindStep& step) {
-    Params place = by_id_ ? Params{id(step.to)} : Params{at(step.to), id(step.to)};
-    Params cut_params{lane.id.process, std::to_string(lane.id.lane)};
-    cut_params.insert(cut_params.end(), place.begin(), place.end());
-    const auto cut = connection_.run(
-        statement_for(by_id_ ? sql::acts::ledger_cut_by_id : sql::acts::ledger_cut_by_created_at,
-                      table_, {}),
-        cut_params);
+    const auto cut =
+        connection_.run(statement_for(sql::acts::ledger_cut, table_, {}),
+                        {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
     const auto bucket = cut.empty()
                             ? connection_.run(sql::acts::open_bucket,
                                               {lane.id.process, std::to_string(lane.id.lane)})[0]
@@ -217,11 +209,8 @@ class Rewind {
     }
     rest.from_at = text_of(bucket["from_at"]);
     rest.from_id = text_of(bucket["from_id"]);
-    place.insert(place.begin(), text_of(bucket["ids"]));
-    const auto left = connection_.run(
-        statement_for(by_id_ ? sql::acts::ids_up_to_by_id : sql::acts::ids_up_to_by_created_at,
-                      table_, {}),
-        place)[0];
+    const auto left = connection_.run(statement_for(sql::acts::ids_up_to, table_, {}),
+                                      {text_of(bucket["ids"]), at(step.to), id(step.to)})[0];
     rest.noted = noted_ids(ids_from_json(left["ids"].as<std::string>()), table_.integer_id());
     rest.newest_at = text_of(left["newest_at"]);
     return rest;
@@ -230,7 +219,6 @@ class Rewind {
   Connection& connection_;
   const Target& target_;
   const RewindPlace& place_;
-  bool by_id_;
   Table table_;
   std::optional<Position> row_;
 };

@@ -30,7 +30,7 @@ std::string oldest_unread(TableCheck& check) {
   try {
     const auto table = resolve_table(check.connection, check.target.source);
     for (const auto& lane : all_lanes(check.connection, check.target)) {
-      WaitingRows rows(check.connection, table, check.target.source.order_by, lane.id);
+      WaitingRows rows(check.connection, table, lane.id);
       const auto first = rows.first(lane.cursor.position);
       if (first && first->created_at_us)
         oldest = std::min(oldest.value_or(*first->created_at_us), *first->created_at_us);

@@ -40,7 +40,7 @@ std::string first_rows_text(const std::string& url, const Target& target) {
   StartFinder finder(source);
   try {
     const auto places = finder.find(connection, table, process, 1);
-    WaitingRows waiting(connection, table, source.order_by, {process, 0, 1});
+    WaitingRows waiting(connection, table, {process, 0, 1});
     text += "; " + rows_text(waiting.count(places->front(), LaneReport::lag_records_max + 1));
   } catch (const SessionLost& lost) {
     if (lost.sqlstate() != "57014") throw;  // query_canceled

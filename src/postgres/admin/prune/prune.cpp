@@ -41,12 +41,11 @@ class Pruner {
       : connection_(connection),
         table_(first.table),
         readers_(connection, table_, configured),
-        order_by_(first.target->source.order_by),
         choice_(choice),
         actor_(actor),
         pause_(pause),
         pace_(choice.batch_rows),
-        judge_(connection, table_, readers_, order_by_, choice, report_) {
+        judge_(connection, table_, readers_, choice, report_) {
     report_.table = table_.name;
     report_.readers = readers_.names();
     for (const auto& reader : readers_.all()) {
@@ -54,14 +53,15 @@ class Pruner {
       report_.notes.push_back(
           "process " + reader.process +
           " is not in this configuration: nothing from its cursors on is deleted, but what is "
-          "deleted is not noted in its ledger, and its audit will tell it as deleted");
+          "deleted does not leave its ledger, and its audit will call it deleted");
     }
     delete_ = fill(sql::prune::rows, {{"table", table_.name},
                                       {"id", table_.id},
                                       {"id_type", table_.id_type},
                                       {"created_at", table_.created_at},
                                       {"below", readers_.below()},
-                                      {"free", readers_.free()}});
+                                      {"free", readers_.free()},
+                                      {"leave_ledger", sql::prune::leave_ledger}});
   }
 
   PruneReport run() {
@@ -85,8 +85,31 @@ class Pruner {
 
  private:
   PruneReport finish() {
+    if (!choice_.dry_run) move_horizons();
     if (journalled_) note("pruned", report_.rows);
     return std::move(report_);
+  }
+
+  /// Drops the buckets of which no row is left. Locked ones wait for the next prune.
+  void move_horizons() {
+    for (const auto& reader : readers_.all()) {
+      if (reader.configured == nullptr) continue;
+      connection_.begin(sql::prune::hold_retention);
+      const auto moved =
+          connection_.attempt(statement_for(sql::prune::horizon, reader.configured->table, {}),
+                              {reader.process, timestamp_text(report_.older_than_us),
+                               std::to_string(reader.lookback.count())});
+      const auto* refusal = std::get_if<Connection::Refusal>(&moved);
+      if (refusal == nullptr) {
+        connection_.commit();
+        continue;
+      }
+      connection_.rollback();
+      if (is_lock_trouble(refusal->sqlstate)) continue;
+      throw Error("the ledger of process " + reader.process + " could not be shortened: " +
+                  refusal->message + " (SQLSTATE " + refusal->sqlstate + "); " +
+                  std::to_string(report_.rows) + " rows were pruned before");
+    }
   }
 
   bool partitioned() {
@@ -102,7 +125,7 @@ class Pruner {
         report_.notes.push_back(std::string("no partitions were created: ") + failed.what());
       }
     }
-    PrunePartitions partitions(connection_, table_, readers_, order_by_, choice_, report_, pause_);
+    PrunePartitions partitions(connection_, table_, readers_, choice_, report_, pause_);
     const bool done = partitions.run();
     if (!choice_.dry_run && !report_.partitions.empty()) begin_journal();
     return done;
@@ -226,7 +249,6 @@ class Pruner {
   Connection& connection_;
   const Table& table_;
   PruneReaders readers_;
-  OrderBy order_by_;
   const PruneChoice& choice_;
   const Actor& actor_;
   const PrunePause& pause_;

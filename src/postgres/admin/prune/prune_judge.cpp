@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
-#include "postgres/store/noted_ids.hpp"
+#include "postgres/store/recount.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/prune.hpp"
 #include "sql/reports.hpp"
-#include "sql/store.hpp"
 
 namespace seriatim::postgres {
 
@@ -23,30 +21,17 @@ std::int64_t number_from(const std::string& id) {
   return number;
 }
 
-/// A statement over the table with conditions in it, which are statements' parts themselves.
-std::string with_conditions(std::string_view sql, const Table& table, const PruneReaders& readers) {
-  return fill(sql, {{"table", table.name},
-                    {"id", table.id},
-                    {"id_type", table.id_type},
-                    {"created_at", table.created_at},
-                    {"created_at_utc", table.created_at_utc},
-                    {"below", readers.below()},
-                    {"free", readers.free()}});
-}
-
 }  // namespace
 
 PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-                       OrderBy order_by, const PruneChoice& choice, PruneReport& report)
+                       const PruneChoice& choice, PruneReport& report)
     : connection_(connection),
       table_(table),
       readers_(readers),
-      order_by_(order_by),
       choice_(choice),
       report_(report),
-      candidates_(with_conditions(order_by == OrderBy::id ? sql::prune::candidates_by_id
-                                                          : sql::prune::candidates_by_created_at,
-                                  table, readers)) {}
+      candidates_(statement_for(sql::prune::candidates, table, {},
+                                {{"below", readers.below()}, {"free", readers.free()}})) {}
 
 PruneSegment PruneJudge::look(const std::optional<Position>& after) {
   PruneSegment segment;
@@ -66,7 +51,7 @@ PruneSegment PruneJudge::look(const std::optional<Position>& after) {
     segment.due.push_back(std::move(candidate.row));
   }
   std::sort(segment.due.begin(), segment.due.end(), [&](const DueRow& a, const DueRow& b) {
-    if (order_by_ == OrderBy::id) return number_from(a.id) < number_from(b.id);
+    if (table_.by_id) return number_from(a.id) < number_from(b.id);
     return a.created_at_us < b.created_at_us;
   });
   return segment;
@@ -99,21 +84,20 @@ void PruneJudge::read(const std::optional<Position>& after, PruneSegment& segmen
 }
 
 pqxx::result PruneJudge::places(const Reader& reader, const Candidates& candidates) {
-  const bool by_id = reader.order_by == OrderBy::id;
+  const auto& table = reader.configured->table;
   std::vector<std::string> ids;
   std::int64_t first = INT64_MAX;
   std::int64_t last = INT64_MIN;
   for (const auto& [id, candidate] : candidates) {
-    const auto place = by_id ? number_from(id) : candidate.row.created_at_us;
+    const auto place = table.by_id ? number_from(id) : candidate.row.created_at_us;
     first = std::min(first, place);
     last = std::max(last, place);
     ids.push_back(id);
   }
   const auto text = [&](std::int64_t place) {
-    return by_id ? std::to_string(place) : timestamp_text(place);
+    return table.by_id ? std::to_string(place) : timestamp_text(place);
   };
-  const auto statement = by_id ? sql::prune::places_by_id : sql::prune::places_by_created_at;
-  return connection_.run(statement_for(statement, reader.configured->table, {}),
+  return connection_.run(statement_for(sql::prune::places, table, {}),
                          {reader.process, array_text(ids), text(first), text(last)});
 }
 
@@ -126,7 +110,9 @@ void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
     auto& candidate = candidates.at(id);
     candidate.delivered = true;
     const bool noted = row["noted"].as<bool>();
-    if (!noted && !row["standing"].as<bool>()) continue;  // from before there was a ledger
+    const bool standing = row["standing"].as<bool>();
+    const bool below_horizon = row["below_horizon"].as<bool>();
+    if (!noted && !standing && !below_horizon) continue;  // from before there was a ledger
     if (!noted && !row["sealed"].as<bool>()) {
       unnoted.push_back(id);
       continue;
@@ -155,11 +141,8 @@ void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
 /// Not noted where it stands. One whose key or created_at was changed since is noted elsewhere.
 void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
                             const std::vector<std::string>& unnoted) {
-  std::set<std::string> delivered;
-  for (const auto& row : connection_.run(
-           sql::store::delivered_ids, {reader.process, array_text(unnoted), ranges_of(unnoted)})) {
-    delivered.insert(row["id"].as<std::string>());
-  }
+  const auto delivered =
+      Recount(connection_, reader.configured->table, {reader.process, 0, 1}).noted(unnoted);
   for (const auto& id : unnoted) {
     auto& candidate = candidates.at(id);
     if (delivered.contains(id) || candidate.stays) continue;
@@ -172,21 +155,17 @@ void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
 /// As `seriatim audit` judges: fewer rows than were noted prove nothing, more or others do.
 bool PruneJudge::sealed_fits(const Reader& reader, const std::string& lane,
                              const std::string& number) {
-  const auto statement =
-      reader.order_by == OrderBy::id ? sql::prune::sealed_by_id : sql::prune::sealed_by_created_at;
-  const auto found = connection_.run(statement_for(statement, reader.configured->table, {}),
-                                     {reader.process, lane, number});
-  if (found.empty()) return false;
-  const auto rows = found[0]["rows"].as<std::int64_t>();
-  const auto there = found[0]["rows_there"].as<std::int64_t>();
-  const bool same =
-      found[0]["hash"].as<std::int64_t>() == found[0]["hash_there"].as<std::int64_t>();
-  if (there < rows || (there == rows && same)) return true;
+  const LaneId of_lane{reader.process, static_cast<unsigned>(number_from(lane)), 1};
+  const auto found =
+      Recount(connection_, reader.configured->table, of_lane).buckets(number_from(number) - 1, 1);
+  if (found.empty() || std::to_string(found[0].number) != number) return false;
+  const auto& bucket = found[0];
+  if ((bucket.rows_there < bucket.rows && bucket.refilled == 0) || bucket.fits()) return true;
   if (report_.problems.size() < PruneReport::named_max) {
     report_.problems.push_back(
         "process " + reader.process + ", lane " + lane + ": bucket " + number + " counts " +
-        std::to_string(rows) + " rows, and there are " +
-        (there == rows ? "others" : std::to_string(there)) +
+        std::to_string(bucket.rows) + " rows, and there are " +
+        (bucket.rows_there == bucket.rows ? "others" : std::to_string(bucket.rows_there)) +
         ": none of them is deleted; see seriatim audit " + shell_word(reader.process));
   }
   return false;

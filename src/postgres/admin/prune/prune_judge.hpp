@@ -38,7 +38,7 @@ struct PruneSegment {
 class PruneJudge {
  public:
   PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
-             OrderBy order_by, const PruneChoice& choice, PruneReport& report);
+             const PruneChoice& choice, PruneReport& report);
 
   PruneSegment look(const std::optional<Position>& after);
 
@@ -61,7 +61,6 @@ class PruneJudge {
   Connection& connection_;
   const Table& table_;
   const PruneReaders& readers_;
-  OrderBy order_by_;
   const PruneChoice& choice_;
   PruneReport& report_;
   std::string candidates_;

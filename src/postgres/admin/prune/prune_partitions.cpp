@@ -22,13 +22,11 @@ bool is_lock_trouble(const std::string& sqlstate) {
 }  // namespace
 
 PrunePartitions::PrunePartitions(Connection& connection, const Table& table,
-                                 const PruneReaders& readers, OrderBy order_by,
-                                 const PruneChoice& choice, PruneReport& report,
-                                 const PrunePause& pause)
+                                 const PruneReaders& readers, const PruneChoice& choice,
+                                 PruneReport& report, const PrunePause& pause)
     : connection_(connection),
       table_(table),
       readers_(readers),
-      order_by_(order_by),
       choice_(choice),
       report_(report),
       pause_(pause) {}
@@ -68,7 +66,7 @@ std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& 
   part.name = partition.name;
   PruneReport aside;  // what stays is told by the look at the whole table
   aside.older_than_us = report_.older_than_us;
-  PruneJudge judge(connection_, part, readers_, order_by_, choice_, aside);
+  PruneJudge judge(connection_, part, readers_, choice_, aside);
   Contents contents;
   for (std::optional<Position> after;;) {
     const auto segment = judge.look(after);
@@ -162,7 +160,7 @@ void PrunePartitions::note(const Contents& contents) {
     rows.push_back(std::to_string(sum.first));
     hashes.push_back(std::to_string(sum.second));
   }
-  connection_.run(sql::prune::note_buckets,
+  connection_.run(fill(sql::prune::partition_left, {{"leave_ledger", sql::prune::leave_ledger}}),
                   {array_text(processes), array_text(lanes), array_text(numbers), array_text(rows),
                    array_text(hashes)});
 }

@@ -18,8 +18,7 @@ namespace seriatim::postgres {
 class PrunePartitions {
  public:
   PrunePartitions(Connection& connection, const Table& table, const PruneReaders& readers,
-                  OrderBy order_by, const PruneChoice& choice, PruneReport& report,
-                  const PrunePause& pause);
+                  const PruneChoice& choice, PruneReport& report, const PrunePause& pause);
 
   /// False where a partition is to go and others' locks did not let it: what is left of the table
   /// is better left alone then, until the next time.
@@ -49,7 +48,6 @@ class PrunePartitions {
   Connection& connection_;
   const Table& table_;
   const PruneReaders& readers_;
-  OrderBy order_by_;
   const PruneChoice& choice_;
   PruneReport& report_;
   const PrunePause& pause_;

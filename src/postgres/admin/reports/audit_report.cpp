@@ -5,7 +5,7 @@
 
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/lane_rows.hpp"
-#include "postgres/store/late_rows.hpp"
+#include "postgres/store/recount.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reports.hpp"
@@ -35,13 +35,11 @@ bool told_together(const BucketAudit& a, const BucketAudit& b) {
 
 class LaneAuditor {
  public:
-  LaneAuditor(Connection& connection, const Target& target, const Table& table, const LaneRow& lane,
-              bool former)
-      : connection_(connection), target_(target), table_(table), lane_(lane.id) {
-    const bool by_id = target.source.order_by == OrderBy::id;
-    buckets_ = statement_for(
-        by_id ? sql::reports::audit_buckets_by_id : sql::reports::audit_buckets_by_created_at,
-        table, lane.id);
+  LaneAuditor(Connection& connection, const Table& table, const LaneRow& lane, bool former)
+      : connection_(connection),
+        table_(table),
+        lane_(lane.id),
+        recount_(connection, table, lane.id) {
     audit_.lane = lane.id.lane;
     audit_.former = former;
     audit_.position = lane.cursor.position;
@@ -52,11 +50,10 @@ class LaneAuditor {
     read_beginning();
     std::int64_t last = -1;
     for (;;) {
-      const auto page = connection_.run(
-          buckets_, params({std::to_string(last), std::to_string(buckets_at_once)}));
-      for (const auto& row : page) {
-        last = row["number"].as<std::int64_t>();
-        take(row, every_bucket);
+      const auto page = recount_.buckets(last, buckets_at_once);
+      for (const auto& counted : page) {
+        last = counted.number;
+        take(counted, every_bucket);
       }
       progress(audit_.rows);
       if (std::cmp_less(page.size(), buckets_at_once)) break;
@@ -71,7 +68,7 @@ class LaneAuditor {
   /// A row that cannot be judged is not known to be the lane's, or to be no one's.
   [[noreturn]] void prove_nothing(const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
-    RowSearch search(connection_, table_, target_.source.order_by, lane_);
+    RowSearch search(connection_, table_, lane_);
     const auto unread = search.survey(end_of_last_).unread;
     throw Error(
         "lane " + std::to_string(lane_.lane) + ": " +
@@ -95,26 +92,33 @@ class LaneAuditor {
     audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
     audit_.parked = row["parked"].as<std::uint64_t>();
     redriven_ = row["redriven"].as<std::uint64_t>();
+    audit_.pruned = row["pruned"].as<std::uint64_t>();
+    audit_.horizon = position_from(row, "horizon_us", "horizon_id");
+    add_late(recount_.below_horizon(late_max));
     audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
     if (!row["may_read_journal"].as<bool>()) return;
     audit_.set_aside =
         connection_.run(sql::reports::audit_set_aside, params({}))[0][0].as<std::uint64_t>();
   }
 
-  void take(const pqxx::row& row, bool every_bucket) {
+  void take(const BucketCount& counted, bool every_bucket) {
     BucketAudit bucket;
-    bucket.number = row["number"].as<std::int64_t>();
-    bucket.sealed = row["sealed"].as<bool>();
-    bucket.open = row["open"].as<bool>();
-    bucket.from = position_from(row, "from_us", "from_id");
-    bucket.to = *position_from(row, "to_us", "to_id");
-    bucket.rows = row["rows"].as<std::uint64_t>();
-    bucket.rows_there = row["rows_there"].as<std::uint64_t>();
-    bucket.hash = row["hash"].as<std::int64_t>();
-    bucket.lanes = row["lanes"].as<unsigned>();
-    bucket.pruned = row["pruned_rows"].as<std::uint64_t>();
-    const bool fits = row["hash_left"].as<std::int64_t>() == row["hash_there"].as<std::int64_t>();
-    judge(bucket, fits);
+    bucket.number = counted.number;
+    bucket.sealed = counted.sealed;
+    bucket.open = counted.open;
+    bucket.from = counted.from;
+    bucket.to = counted.to;
+    bucket.rows = counted.rows;
+    bucket.rows_there = counted.rows_there;
+    bucket.hash = counted.hash;
+    bucket.lanes = counted.lanes;
+    if (counted.refilled > 0) {
+      mismatch(bucket, "has " + std::to_string(counted.refilled) +
+                           " rows that were created after the newest one delivered there: its ids "
+                           "began again, and these rows were not delivered");
+    } else if (!counted.fits()) {
+      judge(bucket);
+    }
     if (bucket.from != end_of_last_ && !begins_anew(bucket)) {
       mismatch(bucket, "does not begin where the one before it ends");
     }
@@ -141,20 +145,23 @@ class LaneAuditor {
         .as<bool>();
   }
 
-  void judge(BucketAudit& bucket, bool fits) {
-    const auto left = bucket.rows - std::min(bucket.rows, bucket.pruned);
-    if (bucket.rows_there == left && fits) return;
-    if (bucket.sealed) return judge_sealed(bucket, left);
+  void judge(BucketAudit& bucket) {
+    if (bucket.sealed) return judge_sealed(bucket);
     NotedRange range;
     if (bucket.from) range.after = bound(*bucket.from);
     range.up_to = bound(bucket.to);
     range.first = range.last = bucket.open ? 0 : bucket.number;
-    LateRows late_rows(connection_, table_, target_.source.order_by,
-                       {lane_.process, lane_.lane, bucket.lanes});
-    const auto late = late_rows.find(range, bucket.rows + late_max, late_max);
+    range.rows = bucket.rows;
+    Recount of_its_lanes(connection_, table_, {lane_.process, lane_.lane, bucket.lanes});
+    const auto [late, aside] = of_its_lanes.not_delivered(range, late_max);
+    const auto expected = bucket.rows + late.size() + aside;
     bucket.late = late.size();
-    bucket.gone = left + bucket.late - std::min(left + bucket.late, bucket.rows_there);
+    bucket.gone = expected - std::min(expected, bucket.rows_there);
     bucket.verdict = bucket.late > 0 ? BucketAudit::Verdict::late : BucketAudit::Verdict::complete;
+    add_late(late);
+  }
+
+  void add_late(const std::vector<Position>& late) {
     audit_.late_rows += late.size();
     for (const auto& row : late) {
       if (audit_.late.size() < LaneAudit::named_max) audit_.late.push_back(row);
@@ -162,14 +169,14 @@ class LaneAuditor {
   }
 
   /// Without ids fewer rows may be deleted ones, or deleted ones and late ones.
-  void judge_sealed(BucketAudit& bucket, std::uint64_t left) {
-    if (bucket.rows_there < left) {
-      bucket.gone = left - bucket.rows_there;
+  void judge_sealed(BucketAudit& bucket) {
+    if (bucket.rows_there < bucket.rows) {
+      bucket.gone = bucket.rows - bucket.rows_there;
       bucket.verdict = BucketAudit::Verdict::thinned;
       audit_.thinned += 1;
       return;
     }
-    mismatch(bucket, bucket.rows_there > left
+    mismatch(bucket, bucket.rows_there > bucket.rows
                          ? "has " + std::to_string(bucket.rows_there) +
                                " rows in the table now: more than were delivered and not pruned"
                          : std::string("has as many rows in the table now, but not the same"));
@@ -189,7 +196,6 @@ class LaneAuditor {
     (was_before_ledger_start(bucket) ? rows_before_ : rows_since_) += bucket.rows;
     audit_.bucket_count += 1;
     audit_.gone += bucket.gone;
-    audit_.pruned += bucket.pruned;
     audit_.hash ^= bucket.hash;
     auto& told = audit_.buckets;
     if (every_bucket || told.empty() || !told_together(told.back(), bucket)) {
@@ -203,7 +209,6 @@ class LaneAuditor {
     last.rows_there += bucket.rows_there;
     last.late += bucket.late;
     last.gone += bucket.gone;
-    last.pruned += bucket.pruned;
     last.hash ^= bucket.hash;
     last.buckets += 1;
     last.verdict = std::max(last.verdict, bucket.verdict);
@@ -211,7 +216,7 @@ class LaneAuditor {
 
   void compare_with_cursor() {
     // Parked rows were counted when they were set aside, and have a second number since.
-    const auto delivered = audit_.sequence - audit_.ledger_start - redriven_;
+    const auto delivered = audit_.sequence - audit_.ledger_start - redriven_ - audit_.pruned;
     if (rows_before_ > 0) audit_.ledger_start = 0;  // the lane was there before, with a ledger
     if (rows_since_ == delivered) return;
     audit_.mismatches += 1;
@@ -221,13 +226,12 @@ class LaneAuditor {
   }
 
   Connection& connection_;
-  const Target& target_;
   const Table& table_;
   LaneId lane_;
+  Recount recount_;
   std::uint64_t rows_before_ = 0;  ///< of an earlier life of the lane
   std::uint64_t rows_since_ = 0;
   std::uint64_t redriven_ = 0;
-  std::string buckets_;
   std::optional<Position> end_of_last_;
   LaneAudit audit_;
 };
@@ -246,16 +250,14 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
   refuse_retired(lanes);
   std::vector<LaneAudit> audits;
   for (const auto& lane : lanes) {
-    audits.push_back(
-        LaneAuditor(connection, target, table, lane, false).run(every_bucket, progress));
+    audits.push_back(LaneAuditor(connection, table, lane, false).run(every_bucket, progress));
   }
   for (const auto& row :
        connection.run(sql::reports::lanes_gone,
                       {target.process.name, std::to_string(lanes.front().id.lanes)})) {
     LaneRow gone;
     gone.id = {target.process.name, row["lane"].as<unsigned>(), 0};
-    audits.push_back(
-        LaneAuditor(connection, target, table, gone, true).run(every_bucket, progress));
+    audits.push_back(LaneAuditor(connection, table, gone, true).run(every_bucket, progress));
   }
   connection.rollback();
   return audits;

@@ -9,6 +9,7 @@
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/aside.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_look.hpp"
 #include "postgres/store/start_place.hpp"
@@ -99,9 +100,12 @@ class Reporter {
     const auto first = count_waiting(report, lane);
     report.late_records = 0;
     if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
+    const auto due = due_rows(connection_, lane, 1);
+    const bool begun = !due.empty() && due[0].begun;
+    if (begun) report.next_id = due[0].id;  // a batch goes on first, in its own order
     if (report.barrier) look_at_barrier(report, first);
     if (report.lane.state != LaneState::running) return;
-    if (report.late_records.value_or(0) > 0) {  // settled long ago, and first to go out
+    if (begun || report.late_records.value_or(0) > 0) {  // settled long ago, and first to go out
       report.called_for = call_in_hand(lane);
       return;
     }
@@ -119,7 +123,7 @@ class Reporter {
 
   /// Lag and the next row. One row that cannot be judged leaves the lag unknown, not the rest.
   std::optional<Row> count_waiting(LaneReport& report, const LaneId& lane) {
-    WaitingRows waiting(connection_, table_, target_.source.order_by, lane);
+    WaitingRows waiting(connection_, table_, lane);
     const auto& after = report.lane.position;
     std::optional<Row> first;
     try {
@@ -130,7 +134,7 @@ class Reporter {
     } catch (const SourceBroken& broken) {
       if (broken.reason() != HaltReason::bad_payload) throw;
     }
-    RowSearch search(connection_, table_, target_.source.order_by, lane);
+    RowSearch search(connection_, table_, lane);
     first = search.first(after, std::nullopt);
     tell_next(report, first);
     const auto survey = search.survey(after);
@@ -144,12 +148,12 @@ class Reporter {
     report.next_id = first ? std::optional(first->id) : std::nullopt;
   }
 
-  /// Late rows go out before those after the cursor, but for a batch that was started.
+  /// Late rows go out before those after the cursor.
   void add_late_rows(LaneReport& report, const LaneId& lane) {
     const auto& cursor = *report.lane.position;
     const auto window = read_late_window(connection_, lane, cursor, target_.source.lookback);
     report.late_from_us = window.start;
-    LateRows rows(connection_, table_, target_.source.order_by, lane);
+    Recount rows(connection_, table_, lane);
     std::vector<Position> late;
     try {
       late = rows.find(window.range, INT64_MAX, late_max);
@@ -162,11 +166,7 @@ class Reporter {
     if (report.lag_records) *report.lag_records += late.size();
     report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
                               age_of({late[0].id, late[0].created_at_us}));
-    const auto due = connection_.run(
-        sql::store::due_rows,
-        {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes), "1", "true"});
-    const bool begun = !due.empty() && !due[0]["begun"].is_null() && due[0]["begun"].as<bool>();
-    report.next_id = begun ? due[0]["row_id"].as<std::string>() : late[0].id;
+    report.next_id = late[0].id;
   }
 
   void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {

@@ -1,11 +1,13 @@
 // What waits, in lane order.
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <set>
 
 #include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/reader/written_order.hpp"
+#include "postgres/store/aside.hpp"
 #include "postgres/store/late_look.hpp"
 #include "seriatim/error.hpp"
 
@@ -31,14 +33,89 @@ class Peek {
         lane_(lane),
         rows_max_(rows_max),
         table_(resolve_table(connection, target.source)),
-        reader_(connection, table_, target.source, lane.id) {}
+        reader_(connection, table_, target.source, lane.id) {
+    if (target.source.late_rows == OnLateRow::deliver) {
+      written_order_.emplace(connection, table_, target.source, lane.id);
+    }
+  }
 
   Peeked rows() {
     const auto& after = lane_.cursor.position;
-    if (after && target_.source.late_rows == OnLateRow::deliver) read_late(*after);
-    const auto late = records_.size();
+    std::vector<std::string> due;
+    for (const auto& row : due_rows(connection_, lane_.id, rows_max_)) due.push_back(row.id);
+    read_behind(std::move(due));
+    if (after && written_order_ && !is_over()) read_behind(late_ids(*after));
+    const auto first = records_.size();
     if (!is_over()) read_waiting();
-    const auto settled = settled_ids(late);
+    if (records_.size() > rows_max_) cut();
+    return told(settled_ids(first));
+  }
+
+ private:
+  [[nodiscard]] bool is_over() const { return unreadable_ || records_.size() >= rows_max_; }
+  [[nodiscard]] unsigned rows_left() const {
+    return rows_max_ - static_cast<unsigned>(records_.size());
+  }
+
+  /// A group of rows with one created_at was read whole.
+  void cut() {
+    records_.erase(records_.begin() + rows_max_, records_.end());
+    unreadable_.reset();
+  }
+
+  /// Rows that are read already are left out: due ones, and those of a group that was read whole.
+  void take(std::vector<Record> records, std::optional<Round::Unreadable> unreadable) {
+    for (auto& record : records) {
+      if (ids_.insert(record.id()).second) records_.push_back(std::move(record));
+    }
+    unreadable_ = std::move(unreadable);
+  }
+
+  std::vector<std::string> late_ids(const Position& cursor) {
+    const auto window = read_late_window(connection_, lane_.id, cursor, target_.source.lookback);
+    Recount rows(connection_, table_, lane_.id);
+    auto late = rows.find(window.range, INT64_MAX, rows_max_);
+    written_order_->sort(late);
+    std::vector<std::string> ids;
+    for (const auto& row : late) ids.push_back(row.id);
+    return ids;
+  }
+
+  /// Rows that go out before those after the cursor, in the order of `ids`.
+  void read_behind(std::vector<std::string> ids) {
+    std::erase_if(ids, [&](const std::string& id) { return ids_.contains(id); });
+    while (!ids.empty() && !is_over()) {  // one that cannot be read ends a batch before it
+      auto batch = reader_.read_ids(ids, lane_.cursor.position, rows_left());
+      if (batch.records.empty()) {
+        unreadable_ = std::move(batch.unreadable);
+        return;
+      }
+      const auto last = std::find(ids.begin(), ids.end(), batch.records.back().id());
+      ids.erase(ids.begin(), last == ids.end() ? last : last + 1);
+      take(std::move(batch.records), std::move(batch.unreadable));
+    }
+  }
+
+  void read_waiting() {
+    for (auto after = lane_.cursor.position; !is_over();) {
+      const auto left = rows_left();
+      auto batch = reader_.read({after, mark_max, std::nullopt}, left);
+      if (batch.records.empty()) {
+        unreadable_ = std::move(batch.unreadable);
+        return;
+      }
+      Round round;
+      round.records = std::move(batch.records);
+      round.unreadable = std::move(batch.unreadable);
+      const auto full = round.records.size() >= left;
+      const auto before = after;
+      after = round.records.back().position;
+      if (written_order_) written_order_->sort(round, before, full);
+      take(std::move(round.records), std::move(round.unreadable));
+    }
+  }
+
+  Peeked told(const std::set<std::string>& settled) {
     Peeked peeked;
     auto sequence = lane_.cursor.sequence;
     for (auto& record : records_) {
@@ -55,47 +132,11 @@ class Peek {
     return peeked;
   }
 
- private:
-  [[nodiscard]] bool is_over() const { return unreadable_ || records_.size() >= rows_max_; }
-  [[nodiscard]] unsigned rows_left() const {
-    return rows_max_ - static_cast<unsigned>(records_.size());
-  }
-
-  void take(RowReader::Batch batch) {
-    std::move(batch.records.begin(), batch.records.end(), std::back_inserter(records_));
-    unreadable_ = std::move(batch.unreadable);
-  }
-
-  /// Rows behind the cursor that go out first, in order.
-  void read_late(const Position& cursor) {
-    const auto window = read_late_window(connection_, lane_.id, cursor, target_.source.lookback);
-    LateRows rows(connection_, table_, target_.source.order_by, lane_.id);
-    std::vector<std::string> ids;
-    for (const auto& row : rows.find(window.range, INT64_MAX, rows_max_)) ids.push_back(row.id);
-    while (!ids.empty() && !is_over()) {  // one that cannot be read ends a batch before it
-      const auto known = records_.size();
-      take(reader_.read_ids(ids, cursor, rows_left()));
-      if (records_.size() == known) return;
-      const auto last = std::find(ids.begin(), ids.end(), records_.back().id());
-      ids.erase(ids.begin(), last == ids.end() ? last : last + 1);
-    }
-  }
-
-  void read_waiting() {
-    auto after = lane_.cursor.position;
-    while (!is_over()) {
-      const auto known = records_.size();
-      take(reader_.read({after, mark_max, std::nullopt}, rows_left()));
-      if (records_.size() == known) return;
-      after = records_.back().position;
-    }
-  }
-
-  /// Late rows, and those of the others that could go out now. A row that no order has a place for
-  /// is found when nothing else waits, as the lane finds it.
-  std::set<std::string> settled_ids(std::size_t late) {
+  /// Rows before `first`, and those of the others that could go out now. A row that no order has a
+  /// place for is found when nothing else waits, as the lane finds it.
+  std::set<std::string> settled_ids(std::size_t first) {
     std::set<std::string> ids;
-    for (std::size_t i = 0; i < late; ++i) ids.insert(records_[i].id());
+    for (std::size_t i = 0; i < std::min(first, records_.size()); ++i) ids.insert(records_[i].id());
     PollSource source(connection_, table_, target_.source, lane_.id);
     auto round = source.poll(lane_.cursor.position, rows_max_);
     while (!round.records.empty()) {
@@ -113,7 +154,9 @@ class Peek {
   unsigned rows_max_;
   Table table_;
   RowReader reader_;
+  std::optional<WrittenOrder> written_order_;  ///< with late_rows = "deliver"
   std::vector<Record> records_;
+  std::set<std::string> ids_;  ///< of them
   std::optional<Round::Unreadable> unreadable_;
 };
 

@@ -8,6 +8,7 @@
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
+#include "postgres/store/aside.hpp"
 #include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reader.hpp"
@@ -19,6 +20,8 @@ namespace seriatim::postgres {
 namespace {
 
 using State = RowReport::State;
+
+constexpr unsigned batch_max = 20'000;  ///< rows of a batch, with a group that is read whole
 
 std::optional<Mark> number_in(const std::string& text) {
   Mark value = 0;
@@ -136,12 +139,27 @@ class Inquiry {
     }
     if (!report_.lane) return;
     const auto& cursor = report_.lane->lane.position;
-    if (!is_after(cursor)) return look_behind(cursor);
-    if (report_.lane->next_id == report_.id) report_.rows_before = 0;
+    const auto begun = begun_rows();
+    const auto row = std::find(begun.begin(), begun.end(), report_.id);
+    if (row != begun.end()) {  // wherever its place is
+      report_.rows_before = static_cast<std::uint64_t>(row - begun.begin());
+    } else {
+      if (!is_after(cursor)) return look_behind(cursor);
+      if (report_.lane->next_id == report_.id) report_.rows_before = 0;
+      if (report_.unreadable.empty()) look_whether_readable(cursor);
+    }
     const bool first = report_.rows_before == 0;
     report_.state = first ? State::next : State::waiting;
-    if (report_.unreadable.empty()) look_whether_readable(cursor);
     look_at_lane();
+  }
+
+  /// Those of a batch that goes on, in its order.
+  std::vector<std::string> begun_rows() {
+    std::vector<std::string> ids;
+    for (const auto& row : due_rows(connection_, lane_id_, batch_max)) {
+      if (row.begun) ids.push_back(row.id);
+    }
+    return ids;
   }
 
   bool is_after(const std::optional<Position>& cursor) {
@@ -149,9 +167,9 @@ class Inquiry {
     const auto id = cursor ? std::optional(cursor->id) : std::nullopt;
     const auto ask = [&](std::uint64_t count_max) {
       const auto counted = std::to_string(count_max);
-      return by_id() ? run(sql::reports::row_place_by_id, {id, report_.id, counted}, lane_id_)
-                     : run(sql::reports::row_place_by_created_at, {at, id, report_.id, counted},
-                           lane_id_);
+      return run(sql::reports::row_place,
+                 {at, id, report_.id, counted, report_.process, std::to_string(lane_id_.lane)},
+                 lane_id_);
     };
     try {
       const auto found = ask(LaneReport::lag_records_max);
@@ -180,9 +198,8 @@ class Inquiry {
   }
 
   bool is_audited() {
-    const auto found =
-        run(by_id() ? sql::reports::row_audited_by_id : sql::reports::row_audited_by_created_at,
-            {report_.process, std::to_string(lane_id_.lane), report_.id});
+    const auto found = run(sql::reports::row_audited,
+                           {report_.process, std::to_string(lane_id_.lane), report_.id});
     return !found.empty() && found[0]["audited"].as<bool>();
   }
 

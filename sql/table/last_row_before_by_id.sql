@@ -1,9 +1,0 @@
--- As last_row_before_by_created_at.sql. $1 the place; NULL: behind the last row
-SELECT t.{id}::text AS id,
-       CASE WHEN isfinite({created_at_utc}) THEN
-           (extract(epoch FROM {created_at_utc}) * 1000000)::bigint END AS created_at_us
-FROM {table} AS t
-WHERE ($1::bigint IS NULL OR t.{id} < $1::bigint)
-  AND ({where}) AND {lane_filter}
-ORDER BY t.{id} DESC
-LIMIT 1
