@@ -149,7 +149,7 @@ class Pruner {
     }
   }
 
-  void take(const std::vector<DueRow>& due) {
+  void take(const std::vector<PrunableRow>& due) {
     if (choice_.dry_run) {
       report_.rows += due.size();
       report_.interrupted = !pause_(report_.rows, microseconds{0});
@@ -162,7 +162,7 @@ class Pruner {
     }
   }
 
-  using Rows = std::vector<DueRow>::const_iterator;
+  using Rows = std::vector<PrunableRow>::const_iterator;
 
   /// False where others' locks were in the way: then once more, after a while.
   bool batch(Rows first, Rows last) {

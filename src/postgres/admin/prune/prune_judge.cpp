@@ -50,10 +50,11 @@ PruneSegment PruneJudge::look(const std::optional<Position>& after) {
     }
     segment.due.push_back(std::move(candidate.row));
   }
-  std::sort(segment.due.begin(), segment.due.end(), [&](const DueRow& a, const DueRow& b) {
-    if (table_.by_id) return number_from(a.id) < number_from(b.id);
-    return a.created_at_us < b.created_at_us;
-  });
+  std::sort(segment.due.begin(), segment.due.end(),
+            [&](const PrunableRow& a, const PrunableRow& b) {
+              if (table_.by_id) return number_from(a.id) < number_from(b.id);
+              return a.created_at_us < b.created_at_us;
+            });
   return segment;
 }
 

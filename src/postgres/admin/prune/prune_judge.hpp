@@ -12,7 +12,7 @@
 namespace seriatim::postgres {
 
 /// A row that may go, and the buckets that count it.
-struct DueRow {
+struct PrunableRow {
   struct Note {
     const std::string* process = nullptr;
     std::string lane;
@@ -26,7 +26,7 @@ struct DueRow {
 
 /// Rows of a table in order, as far as one look goes.
 struct PruneSegment {
-  std::vector<DueRow> due;
+  std::vector<PrunableRow> due;
   std::uint64_t looked = 0;      ///< rows looked at
   std::optional<Position> last;  ///< looked at; absent: nothing is left
   bool any_below = false;        ///< of those looked at; rows after a segment without are not below
@@ -44,7 +44,7 @@ class PruneJudge {
 
  private:
   struct Candidate {
-    DueRow row;
+    PrunableRow row;
     bool delivered = false;  ///< by a process of this configuration
     bool stays = false;
   };
