@@ -82,6 +82,20 @@ TEST_CASE("a batch that goes on is told by the row it stands at") {
   CHECK(desk.admin.skip(desk.target, "30", alice).size() == 1);
 }
 
+TEST_CASE("skip accepts the row that the batch stands at, and not the first by its place") {
+  Falling desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  halt_at_next(relay);
+  relay.session->release(relay.cursor.epoch, false);
+  CHECK(desk.admin.status(desk.target).at(0).next_id == "50");
+  CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "10", alice),
+                       doctest::Contains("lane 0 stands at row 50"), Error);
+  CHECK(desk.admin.skip(desk.target, "50", alice).size() == 1);
+  CHECK(desk.peek() == Ids{"40", "30", "20", "10"});
+  CHECK(desk.audit().sound());
+}
+
 TEST_CASE("the audit leaves rows of a batch that goes on to it, and finds a late one beside them") {
   Falling desk;
   desk.halt_at_30();

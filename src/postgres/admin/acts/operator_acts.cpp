@@ -127,13 +127,14 @@ std::optional<std::string> set_aside_late(Connection& connection, const Table& t
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
-/// The row that a skip of `id` sets aside: the first after the cursor, or the one that failed of a
-/// batch that goes out in another order.
+/// The row a lane stands at, which is the one that `skip` sets aside: of a batch that goes on, the
+/// next one in its order; else the first after the cursor.
 std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& rows,
-                                          const LaneRow& lane, const std::string& id) {
-  if (failed_with(lane, id) && rows.exists(id)) {
-    const auto begun = connection.run(sql::acts::begun_row, {lane.id.process, id});
-    if (!begun.empty()) return WaitingRows::Row{id, begun[0]["created_at_us"].as<Mark>()};
+                                          const LaneRow& lane) {
+  for (const auto& row :
+       connection.run(sql::acts::begun_rows, {lane.id.process, std::to_string(lane.id.lane)})) {
+    auto id = row["row_id"].as<std::string>();
+    if (rows.exists(id)) return WaitingRows::Row{std::move(id), row["created_at_us"].as<Mark>()};
   }
   return rows.first(lane.cursor.position);
 }
@@ -142,7 +143,7 @@ std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& r
 std::string standing(Connection& connection, const Table& table, const LaneRow& lane) {
   WaitingRows rows(connection, table, lane.id);
   const auto& failed = lane.cursor.row_id;
-  const auto first = first_row(connection, rows, lane, failed.value_or(""));
+  const auto first = first_row(connection, rows, lane);
   auto at = first ? lane_name(lane) + " stands at row " + first->id
                   : lane_name(lane) + " has no row waiting";
   if (!failed || (first && first->id == *failed)) return at;
@@ -170,7 +171,7 @@ std::optional<std::string> skip_in(Connection& connection, const Target& target,
                                    std::string& standings) try {
   if (auto late = set_aside_late(connection, table, lane, id, actor)) return late;
   WaitingRows rows(connection, table, lane.id);
-  const auto first = first_row(connection, rows, lane, id);
+  const auto first = first_row(connection, rows, lane);
   if (first && first->id == id) {
     refuse_unsettled(connection, target, table, lane, id);
     return set_aside(connection, lane, *first, target.source.order_by, actor);
