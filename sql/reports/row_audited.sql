@@ -1,6 +1,5 @@
--- Does the ledger keep the ids of what was delivered around this row, so that its absence tells? Not
--- before the ledger began, and not if a bucket was sealed. Below the horizon no row was left. $1 process  $2 lane
--- $3 the row
+-- Would the ledger have this row's id if the row had been delivered? Not if it stands before the ledger began, or in a
+-- sealed bucket. Below the horizon no delivered row was left.  $1 process  $2 lane  $3 the row
 SELECT coalesce(({place}) <= ({place:h.at,h.id}), false) OR CASE WHEN b.number IS NULL
                 THEN c.bucket_id IS NULL OR ({place:c.bucket_at,c.bucket_id}) < ({place})
             ELSE b.has_ids AND (b.from_id IS NULL OR ({place:b.from_at,b.from_id}) < ({place}))

@@ -25,8 +25,8 @@ struct Falling : Desk {
     }
     database.run(statements + "COMMIT");
   }
-  /// Two rows are done, the third halts the lane.
-  void halt_at_30() {
+  /// Two rows are done; the third halts the lane, or is not handed over yet.
+  void go_to_30(bool halts = true) {
     auto relay = this->relay();
     REQUIRE(relay.claim());
     const auto round = relay.poll();
@@ -38,7 +38,7 @@ struct Falling : Desk {
         relay.cursor.epoch,
         {relay.cursor.position, {round.records[0].position, round.records[1].position}, {}}));
     relay.cursor = relay.session->claim().cursor;
-    halt_at_next(relay);
+    if (halts) halt_at_next(relay);
     relay.session->release(relay.cursor.epoch, false);
   }
   Ids peek(unsigned rows_max = 100) {
@@ -61,9 +61,9 @@ TEST_CASE("rows that wait are shown as they were written") {
   CHECK(desk.peek() == Ids{"50", "40", "30", "20", "10", "8", "7"});
 }
 
-TEST_CASE("a batch that goes on is told by the row it stands at") {
+TEST_CASE("status, why and skip name the row at which a batch goes on") {
   Falling desk;
-  desk.halt_at_30();
+  desk.go_to_30();
   const auto lane = desk.admin.status(desk.target).at(0);
   CHECK(lane.next_id == "30");
   CHECK(lane.lag_records == 3);
@@ -96,9 +96,22 @@ TEST_CASE("skip accepts the row that the batch stands at, and not the first by i
   CHECK(desk.audit().sound());
 }
 
-TEST_CASE("the audit leaves rows of a batch that goes on to it, and finds a late one beside them") {
+TEST_CASE("a row of a batch can be skipped before it is handed over, also behind the cursor") {
   Falling desk;
-  desk.halt_at_30();
+  desk.go_to_30(false);
+  CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "10", alice),
+                       doctest::Contains("lane 0 stands at row 30"), Error);
+  CHECK(desk.admin.skip(desk.target, "30", alice).at(0) ==
+        "lane 0: skipped late row 30 (sequence 3)");
+  CHECK(desk.cursor("position_id") == "50");
+  CHECK(desk.peek() == Ids{"20", "10"});
+  CHECK(desk.audit().sound());
+}
+
+TEST_CASE(
+    "the audit leaves the rows of a batch that goes on to it, and finds a late one among them") {
+  Falling desk;
+  desk.go_to_30();
   auto audit = desk.audit();
   CHECK(audit.sound());
   CHECK(audit.gone == 0);

@@ -5,30 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "postgres/store/bucket_count.hpp"
 #include "seriatim/position.hpp"
 
 namespace seriatim::postgres {
 
-/// A range of positions of a lane, what the ledger says was delivered there, and what is there now.
-struct BucketAudit {
+/// What a bucket of the ledger proves.
+struct BucketAudit : BucketCount {
   enum class Verdict {
     complete,  ///< every row there now was delivered or set aside
     thinned,   ///< sealed, and fewer rows are there than were delivered: proves no more than that
     late,      ///< rows are there that were neither delivered nor set aside
     mismatch,  ///< the ledger does not fit the table, or itself
   };
-  std::int64_t number = 0;
-  unsigned lanes = 1;            ///< there were then
-  bool sealed = false;           ///< count and hash alone are left
-  bool open = false;             ///< the newest one, still growing
-  std::optional<Position> from;  ///< after it; absent: from the first row on
-  Position to;
-  std::uint64_t buckets = 1;  ///< told together here
-  std::uint64_t rows = 0;     ///< delivered or set aside
-  std::uint64_t rows_there = 0;
+  std::uint64_t buckets = 1;  ///< reported together here
   std::uint64_t late = 0;
   std::uint64_t gone = 0;  ///< of `rows`: deleted by others, or moved elsewhere, since
-  std::int64_t hash = 0;   ///< of the ids of `rows`
   Verdict verdict = Verdict::complete;
 };
 

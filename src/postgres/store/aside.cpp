@@ -19,6 +19,14 @@ std::string truth(bool value) {
   return value ? "true" : "false";
 }
 
+DueRow due_row_from(const pqxx::row& row) {
+  DueRow due{
+      row["row_id"].as<std::string>(), row["begun"].as<bool>(), row["redriven"].as<bool>(), {}, {}};
+  if (!row["late"].is_null()) due.late = row["late"].as<bool>();
+  if (!row["created_at_us"].is_null()) due.created_at_us = row["created_at_us"].as<Mark>();
+  return due;
+}
+
 }  // namespace
 
 Aside::Aside(Connection& connection, const Table& table, const SourceConfig& config,
@@ -49,13 +57,13 @@ std::vector<DueRow> due_rows(Connection& connection, const LaneId& lane, unsigne
                       {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes),
                        std::to_string(rows_max), truth(true)})) {
     if (row["row_id"].is_null()) break;
-    due.push_back({row["row_id"].as<std::string>(), row["begun"].as<bool>()});
+    due.push_back(due_row_from(row));
   }
   return due;
 }
 
 /// Rows of one kind: begun or not, parked before or not.
-std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
+std::vector<DueRow> Aside::read_due(unsigned rows_max, Begin begin) {
   const auto rows = connection_.run(
       sql::store::due_rows, {lane_.process, std::to_string(lane_.lane), std::to_string(lane_.lanes),
                              std::to_string(rows_max), truth(may_have_due())});
@@ -64,16 +72,14 @@ std::vector<Aside::Due> Aside::read_due(unsigned rows_max, Begin begin) {
   const bool none_open =
       rows[0]["handed_to"].as<std::uint64_t>() <= rows[0]["sequence"].as<std::uint64_t>();
   const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && none_open);
-  std::vector<Due> due;
+  std::vector<DueRow> due;
   if (rows[0]["row_id"].is_null()) {
     none_due_ = true;
     begun_.clear();
   }
   for (const auto& row : rows) {
     if (row["row_id"].is_null()) break;
-    Due next{
-        row["row_id"].as<std::string>(), row["begun"].as<bool>(), row["redriven"].as<bool>(), {}};
-    if (!row["late"].is_null()) next.late = row["late"].as<bool>();
+    auto next = due_row_from(row);
     const bool fits =
         due.empty() ? next.begun || may_begin
                     : next.begun == due.front().begun && next.redriven == due.front().redriven;
@@ -97,7 +103,7 @@ Round Aside::due(const std::optional<Position>& cursor, unsigned rows_max, Begin
 }
 
 /// Up to a row that cannot go out, which is left out once it is the first.
-Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>& cursor,
+Round Aside::round_of(const std::vector<DueRow>& due, const std::optional<Position>& cursor,
                       unsigned rows_max) {
   std::vector<std::string> ids;
   for (const auto& row : due) ids.push_back(row.id);
@@ -127,7 +133,7 @@ Round Aside::round_of(const std::vector<Due>& due, const std::optional<Position>
 }
 
 /// Not if the cursor's row changed since the rows were read: another holder may have begun them.
-void Aside::leave_out(const Due& row, const std::optional<Round::Unreadable>& unreadable) {
+void Aside::leave_out(const DueRow& row, const std::optional<Round::Unreadable>& unreadable) {
   const auto lane = std::to_string(lane_.lane);
   const auto epoch = std::to_string(epoch_);
   const auto why = unreadable ? unreadable->detail

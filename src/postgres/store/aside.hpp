@@ -29,10 +29,16 @@ struct DueBatch {
 /// A row that goes out before those after the cursor.
 struct DueRow {
   std::string id;
-  bool begun = false;  ///< a receiver may have seen it
+  bool begun = false;                 ///< a receiver may have seen it
+  bool redriven = false;              ///< it was parked
+  std::optional<bool> late;           ///< absent: if it stands behind the cursor then
+  std::optional<Mark> created_at_us;  ///< absent: not known
 };
 
-/// For reports: the due rows of a lane in their order, those that were begun first.
+/// More rows than a batch has, also with a group that is read whole (WrittenOrder).
+constexpr unsigned batch_max = 20'000;
+
+/// For reports and acts: the due rows of a lane in their order, those that were begun first.
 [[nodiscard]] std::vector<DueRow> due_rows(Connection& connection, const LaneId& lane,
                                            unsigned rows_max);
 
@@ -82,17 +88,11 @@ class Aside {
             const std::vector<std::string>& open_ids);
 
  private:
-  struct Due {
-    std::string id;
-    bool begun = false;
-    bool redriven = false;
-    std::optional<bool> late;
-  };
   [[nodiscard]] bool may_have_due() const { return any_ || !none_due_ || !begun_.empty(); }
-  std::vector<Due> read_due(unsigned rows_max, Begin begin);
-  Round round_of(const std::vector<Due>& due, const std::optional<Position>& cursor,
+  std::vector<DueRow> read_due(unsigned rows_max, Begin begin);
+  Round round_of(const std::vector<DueRow>& due, const std::optional<Position>& cursor,
                  unsigned rows_max);
-  void leave_out(const Due& row, const std::optional<Round::Unreadable>& unreadable);
+  void leave_out(const DueRow& row, const std::optional<Round::Unreadable>& unreadable);
 
   Connection& connection_;
   LaneId lane_;

@@ -22,17 +22,17 @@ std::optional<std::string> id_of(const std::optional<Bound>& bound) {
 }
 
 std::optional<Bound> bound_from(const pqxx::row& row, const char* moment, const char* id) {
-  if (row[id].is_null()) return std::nullopt;
-  return Bound{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
-}
-
-std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
-  const auto bound = bound_from(row, moment, id);
-  if (!bound) return std::nullopt;
-  return Position{bound->created_at_us, *bound->id};
+  const auto place = position_from(row, moment, id);
+  if (!place) return std::nullopt;
+  return Bound{place->created_at_us, place->id};
 }
 
 }  // namespace
+
+std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
+  if (row[id].is_null()) return std::nullopt;
+  return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
+}
 
 Recount::Recount(Connection& connection, const Table& table, const LaneId& lane)
     : connection_(connection),
@@ -98,18 +98,13 @@ std::optional<NotedRange> Recount::next(std::int64_t number, const std::optional
   return found.empty() ? std::nullopt : std::optional(range_from(found[0]));
 }
 
-pqxx::result Recount::candidates(const NotedRange& range, std::uint64_t rows_max,
-                                 unsigned late_max) {
-  return connection_.run(
+std::vector<Position> Recount::find(const NotedRange& range, std::uint64_t rows_max,
+                                    unsigned late_max) {
+  return without_noted(connection_.run(
       late_rows_,
       {moment_of(range.after), id_of(range.after), moment_of(range.up_to), range.up_to.id,
        std::to_string(rows_max), lane_.process, std::to_string(lane_.lane),
-       std::to_string(range.first), std::to_string(range.last), std::to_string(late_max)});
-}
-
-std::vector<Position> Recount::find(const NotedRange& range, std::uint64_t rows_max,
-                                    unsigned late_max) {
-  return without_noted(candidates(range, rows_max, late_max));
+       std::to_string(range.first), std::to_string(range.last), std::to_string(late_max)}));
 }
 
 std::set<std::string> Recount::noted(const std::vector<std::string>& ids) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "postgres/store/bucket_count.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
@@ -30,23 +31,9 @@ struct NotedRange {
   std::uint64_t rows = 0;  ///< noted in them
 };
 
-/// A bucket of the ledger: what is noted in it, and what the table holds in its range now.
-struct BucketCount {
-  std::int64_t number = 0;
-  unsigned lanes = 1;  ///< there were then
-  bool sealed = false;
-  bool open = false;
-  std::optional<Position> from;  ///< after it; absent: from the first row on
-  Position to;
-  std::uint64_t rows = 0;
-  std::int64_t hash = 0;
-  std::uint64_t rows_there = 0;
-  std::int64_t hash_there = 0;
-  std::uint64_t refilled = 0;  ///< of these, under ids of rows that were delivered and are gone
-  [[nodiscard]] bool fits() const {
-    return rows == rows_there && hash == hash_there && refilled == 0;
-  }
-};
+/// The place in two columns of a row; nothing if the id is NULL.
+[[nodiscard]] std::optional<Position> position_from(const pqxx::row& row, const char* moment,
+                                                    const char* id);
 
 /// Compares the table with the ledger of a lane and with seriatim.aside: which rows behind the
 /// cursor were neither delivered nor set aside? The auditor, `audit`, `prune` and the look for late
@@ -97,7 +84,6 @@ class Recount {
                              const std::function<std::vector<Position>(unsigned)>& find_some);
   std::uint64_t leave_out_aside(std::vector<Position>& late);
   [[nodiscard]] NotedRange range_from(const pqxx::row& row) const;
-  pqxx::result candidates(const NotedRange& range, std::uint64_t rows_max, unsigned late_max);
 
   Connection& connection_;
   LaneId lane_;

@@ -42,10 +42,12 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
-/// Puts the table's names, one lane's filter and `more` into a statement of sql/. One text serves
-/// both orders: `{place}` is a row's place in the order, and `{place:AT,ID}` the place made of
-/// these two;
-/// `{lead}` and `{lead:AT,ID}` are the first column of it.
+/// Puts the table's names, one lane's filter and `more` into a statement of sql/.
+///
+/// One text serves both orders. `{place}` is the place of row t in the order: `t.created_at, t.id`,
+/// or `t.id`. `{place:AT,ID}` is a place made of two columns or parameters, with their casts.
+/// `{lead}` and `{lead:AT,ID}` are the first column of a place, which an index is entered by;
+/// `{lead_type}` is its type, `{lead_min}` its least value. `{by_id}` is true or false.
 [[nodiscard]] std::string statement_for(std::string_view sql, const Table& table,
                                         const LaneId& lane, const Placeholders& more = {});
 

@@ -5,6 +5,7 @@
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
+#include "postgres/store/aside.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/recount.hpp"
 #include "postgres/table/waiting_rows.hpp"
@@ -108,14 +109,13 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
-/// A row behind the cursor that halted the lane: the cursor stays, the row is accounted for.
+/// A row behind the cursor that halted the lane, or of a batch that goes on: the cursor stays, the
+/// row is accounted for. Nothing if it is not late.
 std::optional<std::string> set_aside_late(Connection& connection, const Table& table,
                                           const LaneRow& lane, const std::string& id,
                                           const Actor& actor) {
   const auto& position = lane.cursor.position;
-  const bool asked_for =
-      failed_with(lane, id) || lane.cursor.reason == std::optional(HaltReason::late_row);
-  if (!position || !asked_for) return std::nullopt;
+  if (!position) return std::nullopt;
   Recount late_rows(connection, table, lane.id);
   const auto late = late_rows.one(*position, id);
   if (!late) return std::nullopt;
@@ -127,26 +127,29 @@ std::optional<std::string> set_aside_late(Connection& connection, const Table& t
          changed[0]["sequence"].as<std::string>() + ")";
 }
 
-/// The row a lane stands at, which is the one that `skip` sets aside: of a batch that goes on, the
-/// next one in its order; else the first after the cursor.
-std::optional<WaitingRows::Row> first_row(Connection& connection, WaitingRows& rows,
-                                          const LaneRow& lane) {
-  for (const auto& row :
-       connection.run(sql::acts::begun_rows, {lane.id.process, std::to_string(lane.id.lane)})) {
-    auto id = row["row_id"].as<std::string>();
-    if (rows.exists(id)) return WaitingRows::Row{std::move(id), row["created_at_us"].as<Mark>()};
+/// The row a lane stands at, which is the one that `skip` sets aside.
+struct FirstRow {
+  WaitingRows::Row row;
+  bool begun = false;  ///< the next one of a batch that goes on, so it is settled; else the first
+                       ///< after the cursor
+};
+
+/// Rows that were parked are not the cursor's, also if they go out again.
+std::optional<FirstRow> first_row(Connection& connection, WaitingRows& rows, const LaneRow& lane) {
+  for (const auto& due : due_rows(connection, lane.id, batch_max)) {
+    const bool ours = due.begun && !due.redriven && due.created_at_us;
+    if (ours && rows.exists(due.id)) return FirstRow{{due.id, due.created_at_us}, true};
   }
-  return rows.first(lane.cursor.position);
+  auto row = rows.first(lane.cursor.position);
+  return row ? std::optional(FirstRow{std::move(*row)}) : std::nullopt;
 }
 
 /// One sentence on where a lane stands, for who named another row.
-std::string standing(Connection& connection, const Table& table, const LaneRow& lane) {
-  WaitingRows rows(connection, table, lane.id);
+std::string standing(WaitingRows& rows, const LaneRow& lane, const std::optional<FirstRow>& first) {
   const auto& failed = lane.cursor.row_id;
-  const auto first = first_row(connection, rows, lane);
-  auto at = first ? lane_name(lane) + " stands at row " + first->id
+  auto at = first ? lane_name(lane) + " stands at row " + first->row.id
                   : lane_name(lane) + " has no row waiting";
-  if (!failed || (first && first->id == *failed)) return at;
+  if (!failed || (first && first->row.id == *failed)) return at;
   if (lane.cursor.reason == HaltReason::late_row) return at + "; row " + *failed + " is late";
   if (rows.exists(*failed)) {
     return at + "; row " + *failed + ", which failed, stands elsewhere now: `retry` suffices";
@@ -169,15 +172,21 @@ std::string standing(Connection& connection, const Table& table, const LaneRow& 
 std::optional<std::string> skip_in(Connection& connection, const Target& target, const Table& table,
                                    const LaneRow& lane, const std::string& id, const Actor& actor,
                                    std::string& standings) try {
-  if (auto late = set_aside_late(connection, table, lane, id, actor)) return late;
+  if (failed_with(lane, id) || lane.cursor.reason == HaltReason::late_row) {
+    if (auto late = set_aside_late(connection, table, lane, id, actor)) return late;
+  }
   WaitingRows rows(connection, table, lane.id);
   const auto first = first_row(connection, rows, lane);
-  if (first && first->id == id) {
-    refuse_unsettled(connection, target, table, lane, id);
-    return set_aside(connection, lane, *first, target.source.order_by, actor);
+  if (!first || first->row.id != id) {
+    standings += "; " + standing(rows, lane, first);
+    return std::nullopt;
   }
-  standings += "; " + standing(connection, table, lane);
-  return std::nullopt;
+  if (!first->begun) {
+    refuse_unsettled(connection, target, table, lane, id);
+  } else if (auto late = set_aside_late(connection, table, lane, id, actor)) {
+    return late;
+  }
+  return set_aside(connection, lane, first->row, target.source.order_by, actor);
 } catch (const SourceBroken& broken) {
   refuse_unjudged(connection, target, table, lane, broken);
 }

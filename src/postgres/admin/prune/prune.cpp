@@ -28,10 +28,6 @@ constexpr std::string_view outbox = "seriatim.outbox";
 constexpr unsigned refusals_max = 4;     ///< of one batch, some three seconds; then the next one
 constexpr unsigned passed_over_max = 3;  ///< in a row: then it is not about single rows
 
-bool is_lock_trouble(const std::string& sqlstate) {
-  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
-}
-
 /// One table, from its oldest row on.
 class Pruner {
  public:
@@ -93,23 +89,26 @@ class Pruner {
   /// Drops the buckets of which no row is left. Locked ones wait for the next prune.
   void move_horizons() {
     for (const auto& reader : readers_.all()) {
-      if (reader.configured == nullptr) continue;
-      connection_.begin(sql::prune::hold_retention);
-      const auto moved =
-          connection_.attempt(statement_for(sql::prune::horizon, reader.configured->table, {}),
-                              {reader.process, timestamp_text(report_.older_than_us),
-                               std::to_string(reader.lookback.count())});
-      const auto* refusal = std::get_if<Connection::Refusal>(&moved);
-      if (refusal == nullptr) {
-        connection_.commit();
-        continue;
-      }
-      connection_.rollback();
-      if (is_lock_trouble(refusal->sqlstate)) continue;
-      throw Error("the ledger of process " + reader.process + " could not be shortened: " +
-                  refusal->message + " (SQLSTATE " + refusal->sqlstate + "); " +
-                  std::to_string(report_.rows) + " rows were pruned before");
+      if (reader.configured != nullptr) move_horizon(reader);
     }
+  }
+
+  void move_horizon(const Reader& reader) try {
+    connection_.begin(sql::prune::hold_retention);
+    const auto moved =
+        connection_.attempt(statement_for(sql::prune::horizon, reader.configured->table, {}),
+                            {reader.process, timestamp_text(report_.older_than_us),
+                             std::to_string(reader.lookback.count())});
+    const auto* refusal = std::get_if<Connection::Refusal>(&moved);
+    if (refusal == nullptr) return connection_.commit();
+    connection_.rollback();
+    if (is_lock_trouble(refusal->sqlstate)) return;
+    throw Error("the ledger of process " + reader.process + " could not be shortened: " +
+                refusal->message + " (SQLSTATE " + refusal->sqlstate + "); " +
+                std::to_string(report_.rows) + " rows were pruned, and the next prune tries again");
+  } catch (const SessionLost& lost) {
+    if (!is_lock_trouble(lost.sqlstate())) throw;
+    connection_.rollback();
   }
 
   bool partitioned() {

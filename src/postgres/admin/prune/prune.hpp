@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
@@ -61,6 +62,11 @@ using PrunePause = std::function<bool(std::uint64_t rows, std::chrono::microseco
                                              const std::vector<Target>& configured,
                                              const PruneChoice& choice, const Actor& actor,
                                              const PrunePause& pause);
+
+/// A refusal because of others' locks: it may be tried again.
+[[nodiscard]] inline bool is_lock_trouble(std::string_view sqlstate) {
+  return sqlstate == "55P03" || sqlstate == "40P01" || sqlstate == "40001";
+}
 
 /// Creates the next partitions of seriatim.outbox, where `init --partitioned` was run; their names.
 std::vector<std::string> create_partitions(const std::string& url);

@@ -15,10 +15,6 @@ namespace {
 
 constexpr unsigned tries_max = 8;  ///< some ten seconds
 
-bool is_lock_trouble(const std::string& sqlstate) {
-  return sqlstate == "55P03" || sqlstate == "40P01";
-}
-
 }  // namespace
 
 PrunePartitions::PrunePartitions(Connection& connection, const Table& table,

@@ -17,11 +17,6 @@ namespace {
 constexpr unsigned buckets_at_once = 256;
 constexpr unsigned late_max = 1'000;
 
-std::optional<Position> position_from(const pqxx::row& row, const char* moment, const char* id) {
-  if (row[id].is_null()) return std::nullopt;
-  return Position{row[moment].as<std::int64_t>(), row[id].as<std::string>()};
-}
-
 Bound bound(const Position& position) {
   return {position.created_at_us, position.id};
 }
@@ -102,16 +97,7 @@ class LaneAuditor {
   }
 
   void take(const BucketCount& counted, bool every_bucket) {
-    BucketAudit bucket;
-    bucket.number = counted.number;
-    bucket.sealed = counted.sealed;
-    bucket.open = counted.open;
-    bucket.from = counted.from;
-    bucket.to = counted.to;
-    bucket.rows = counted.rows;
-    bucket.rows_there = counted.rows_there;
-    bucket.hash = counted.hash;
-    bucket.lanes = counted.lanes;
+    BucketAudit bucket{counted};
     if (counted.refilled > 0) {
       mismatch(bucket, "has " + std::to_string(counted.refilled) +
                            " rows that were created after the newest one delivered there: its ids "

@@ -48,7 +48,7 @@ class Peek {
     const auto first = records_.size();
     if (!is_over()) read_waiting();
     if (records_.size() > rows_max_) cut();
-    return told(settled_ids(first));
+    return numbered(settled_ids(first));
   }
 
  private:
@@ -115,7 +115,7 @@ class Peek {
     }
   }
 
-  Peeked told(const std::set<std::string>& settled) {
+  Peeked numbered(const std::set<std::string>& settled) {
     Peeked peeked;
     auto sequence = lane_.cursor.sequence;
     for (auto& record : records_) {

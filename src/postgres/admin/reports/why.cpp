@@ -21,8 +21,6 @@ namespace {
 
 using State = RowReport::State;
 
-constexpr unsigned batch_max = 20'000;  ///< rows of a batch, with a group that is read whole
-
 std::optional<Mark> number_in(const std::string& text) {
   Mark value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
