@@ -1,1 +1,3 @@
-(t.{created_at}, t.{id}) > ({after_at}, {after_id})
+-- $3, $4 the cursor  $5 settled: strictly below  $6 nothing waits below this
+(t.{created_at}, t.{id}) > ($3::timestamptz, $4::{id_type})
+  AND t.{created_at} < $5::timestamptz AND t.{created_at} >= $6::timestamptz

@@ -36,8 +36,11 @@ constexpr milliseconds statement_timeout{600'000};
 constexpr milliseconds lock_timeout{5'000};
 
 Connection::Options connection_options(const LaneId& lane, const ProcessConfig& config) {
-  return {"seriatim/" + lane.process + "/" + std::to_string(lane.lane), statement_timeout,
-          lock_timeout, config.handler_deadline + core::Lane::lock_slack};
+  return {.application = "seriatim/" + lane.process + "/" + std::to_string(lane.lane),
+          .statement_timeout = statement_timeout,
+          .lock_timeout = lock_timeout,
+          .idle_in_transaction_timeout = config.handler_deadline + core::Lane::lock_slack,
+          .one_plan = true};
 }
 
 /// Polls on a connection of its own, to the same server as `other`.
@@ -51,10 +54,9 @@ class ReaderBeside final : public ReadAhead::Reader {
         connection_.run(sql::source::same_server, {std::to_string(other), other_began});
     if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
   }
-  Round read(const Position& after, unsigned rows_max, bool more) override {
-    return poll_.poll_on(after, rows_max, more);
+  Round read(const Position& after, unsigned rows_max) override {
+    return poll_.poll(after, rows_max);
   }
-  void let_go() override { poll_.let_go(); }
 
  private:
   Connection connection_;

@@ -154,39 +154,29 @@ TEST_CASE("a statement of every round is parsed once a session, and fails as any
   CHECK(connection.run_prepared("SELECT $1::int", {"9"})[0][0].as<int>() == 9);
 }
 
-TEST_CASE("a plan is made anew after many uses, and not often") {
+TEST_CASE(
+    "a lane's statements are planned once, along an index, and a handler's as its role says") {
   TestDatabase database;
-  const auto plans_for_uses = [&](const Connection::Options& options) {
-    Connection connection(database.url(), options);
-    std::set<std::string> plans;
-    for (int use = 0; use < 600; ++use) {
-      plans.insert(connection.run_prepared("SELECT name FROM pg_prepared_statements", {})[0][0]
-                       .as<std::string>());
-    }
-    return plans.size();
+  database.run(
+      "CREATE TABLE t (id bigint PRIMARY KEY, n int); INSERT INTO t SELECT i, 1000 - i FROM "
+      "generate_series(1, 1000) AS i; ANALYZE t");
+  Connection connection(database.url(), {.one_plan = true});
+  const auto setting = [&](const std::string& name) {
+    return connection.run("SELECT current_setting('" + name + "')")[0][0].as<std::string>();
   };
-  CHECK(plans_for_uses({.plan_kept = std::chrono::hours(1)}) == 1);
-  CHECK(plans_for_uses({.plan_kept = std::chrono::milliseconds(0)}) == 3);
-}
-
-TEST_CASE("a plan that is to be made anew is not asked behind a COMMIT, so that it is") {
-  TestDatabase database;
-  Connection connection(database.url(), {.plan_kept = std::chrono::milliseconds(0)});
-  const std::string asked = "SELECT name FROM pg_prepared_statements WHERE statement LIKE $1";
-  std::set<std::string> plans;
-  int behind_a_commit = 0;
-  for (int use = 0; use < 600; ++use) {
-    Connection::Behind behind{{asked, {"%LIKE $1%"}}, {}, {}};
-    connection.begin("SELECT 1");
-    REQUIRE(connection.commit_after({"SELECT 2"}, &behind));
-    REQUIRE_FALSE(behind.refusal);
-    if (behind.answer) ++behind_a_commit;
-    plans.insert(behind.answer
-                     ? behind.answer->value(0, "name").value()
-                     : connection.run_prepared(asked, {"%LIKE $1%"})[0][0].as<std::string>());
+  CHECK(setting("plan_cache_mode") == "force_generic_plan");
+  for (const auto* name : {"enable_seqscan", "enable_sort", "enable_incremental_sort", "jit"}) {
+    CAPTURE(name);
+    CHECK(setting(name) == "off");
   }
-  CHECK(plans.size() == 3);
-  CHECK(behind_a_commit == 597);
+  connection.begin("");
+  LentTransaction transaction(connection);
+  transaction.mark(std::chrono::seconds(5));
+  const auto plan = transaction.run("EXPLAIN SELECT * FROM t ORDER BY n", {});
+  CHECK(plan.rows.at(0).at(0).value().rfind("Sort", 0) == 0);
+  CHECK(setting("enable_seqscan") == "on");
+  connection.commit();
+  CHECK(setting("enable_seqscan") == "off");
 }
 
 TEST_CASE("columns of many rows arrive as they are, in their order") {
@@ -215,19 +205,6 @@ TEST_CASE("columns of many rows arrive as they are, in their order") {
   const auto refused = transaction.run_over("SELECT $1::text[]", {no_text});
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->sqlstate == "22021");
-}
-
-TEST_CASE("while rows are owed nobody else uses the connection, and then everybody may") {
-  TestDatabase database;
-  Connection connection(database.url(), {});
-  connection.ask("SELECT 1", {});
-  CHECK_THROWS_AS(connection.run("SELECT 2"), SessionLost);
-  CHECK_THROWS_AS(connection.run_prepared("SELECT 2", {}), SessionLost);
-  CHECK_THROWS_AS(connection.fetch("SELECT 2", {}), SessionLost);
-  CHECK(connection.fetch_prepared("SELECT 1", {}).size() == 1);
-  connection.ask("SELECT 1 / $1::int", {"0"});
-  connection.drop_asked();
-  CHECK(connection.run("SELECT 2")[0][0].as<int>() == 2);
 }
 
 TEST_CASE("rows whose transaction is refused at its end are refused") {

@@ -108,9 +108,9 @@ TEST_CASE("polls of a million rows use an index in both orders") {
 
   for (const auto bound : {BatchBound::share, BatchBound::bytes}) {
     const auto in_time = [&](bool start) {
-      return rows_in_range(by_time, lane, OrderBy::created_at, {bound, start, 100, false});
+      return rows_in_range(by_time, lane, {bound, start, 100, false});
     };
-    const auto in_ids = rows_in_range(by_id, lane, OrderBy::id, {bound, false, 100, false});
+    const auto in_ids = rows_in_range(by_id, lane, {bound, false, 100, false});
     struct Case {
       const char* what;
       std::string statement;
@@ -216,10 +216,9 @@ TEST_CASE("a statement that serves both orders enters the index of each") {
 TEST_CASE("polls of text ids use the index too") {
   MillionRows rows("varchar(20)", "i::text");
   const auto table = resolve_table(rows.connection, source(OrderBy::created_at));
-  check_plan(
-      plan(rows.connection,
-           rows_in_range(table, lane, OrderBy::created_at, {BatchBound::share, false, 100, false}),
-           {share, bytes, middle, "'500000'", settled, always}));
+  check_plan(plan(rows.connection,
+                  rows_in_range(table, lane, {BatchBound::share, false, 100, false}),
+                  {share, bytes, middle, "'500000'", settled, always}));
 }
 
 TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the lane") {
@@ -237,8 +236,7 @@ TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the
                                                   {"columns", "created_at, id"}}));
   rows.database.run("VACUUM ANALYZE t");
   for (const bool start : {false, true}) {
-    const auto statement =
-        rows_in_range(table, one, OrderBy::created_at, {BatchBound::share, start, 100, false});
+    const auto statement = rows_in_range(table, one, {BatchBound::share, start, 100, false});
     const auto text =
         plan(rows.connection, statement,
              {share, bytes, start ? "NULL" : middle, start ? "NULL" : "500000", settled, always},
@@ -248,5 +246,83 @@ TEST_CASE("polls of one of 64 lanes read its rows alone where an index knows the
     CHECK_FALSE(contains(text, "Rows Removed by Filter"));
     CHECK_FALSE(contains(text, "Sort"));
     CHECK(blocks(text) < 150);  // a hundred rows, each on a page of its own, and the way down
+  }
+}
+
+// --- whatever the table holds -------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* plain_table =
+    "CREATE TABLE t (id bigint PRIMARY KEY, created_at timestamptz NOT NULL, payload text) "
+    "WITH (autovacuum_enabled = off); CREATE INDEX ON t (created_at, id);";
+constexpr const char* rows_of_one_second_each =
+    "INSERT INTO t SELECT i, '2026-01-01Z'::timestamptz + i * interval '1 s', 'p' "
+    "FROM generate_series(1, {rows}) AS i;";
+constexpr const char* days =
+    "CREATE TABLE t (id bigint NOT NULL, created_at timestamptz NOT NULL, payload text) "
+    "PARTITION BY RANGE ({key}); CREATE INDEX ON t (created_at, id); CREATE INDEX ON t (id);"
+    "DO $$ BEGIN FOR d IN 0..63 LOOP EXECUTE format("
+    "'CREATE TABLE t%s PARTITION OF t FOR VALUES FROM (%L) TO (%L)', d, {from}, {to}); "
+    "END LOOP; END $$;";
+
+/// How a lane's connection plans what is polled, without its values.
+std::string planned(Connection& connection, const std::string& statement, OrderBy order) {
+  connection.run_script("DEALLOCATE ALL; PREPARE p AS " + statement);
+  const std::string values = order == OrderBy::id ? "(100000, 1000000, 10, 9223372036854775807)"
+                                                  : "(100000, 1000000, '2026-01-01 00:00:10Z', 10, "
+                                                    "'2026-03-01Z', '-infinity')";
+  std::string text;
+  for (const auto& line : connection.run("EXPLAIN EXECUTE p" + values)) {
+    text += line[0].as<std::string>() + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a lane's polls go along the index whatever the table holds and where leaves out") {
+  const auto rows = [](int count) {
+    return fill(rows_of_one_second_each, {{"rows", std::to_string(count)}});
+  };
+  const auto by_day = [](const std::string& key, const std::string& from, const std::string& to) {
+    return fill(days, {{"key", key}, {"from", from}, {"to", to}});
+  };
+  const std::vector<std::pair<const char*, std::string>> states{
+      {"empty", plain_table},
+      {"small", plain_table + rows(20)},
+      {"large, never analyzed", plain_table + rows(200'000)},
+      {"analyzed when it was empty", std::string(plain_table) + "ANALYZE t;" + rows(200'000)},
+      {"64 partitions by time", by_day("created_at",
+                                       "'2026-01-01Z'::timestamptz + d * interval '1 "
+                                       "day'",
+                                       "'2026-01-01Z'::timestamptz + (d + 1) * interval '1 day'") +
+                                    rows(200'000)},
+      {"64 partitions by id", by_day("id", "d * 86400", "(d + 1) * 86400") + rows(200'000)}};
+  for (const auto& [what, script] : states) {
+    CAPTURE(what);
+    testing::TestDatabase database;
+    database.run(script);
+    for (const auto order : {OrderBy::created_at, OrderBy::id}) {
+      for (const auto* where : {"", "t.payload <> 'q'", "t.id % 2 = 0 OR t.payload IS NULL"}) {
+        CAPTURE(where);
+        auto config = source(order);
+        config.where = where;
+        config.key = "payload";
+        Connection connection(database.url(), {.one_plan = true});
+        const auto table = resolve_table(connection, config);
+        for (const auto& one : {lane, LaneId{"process", 3, 64}}) {
+          for (const auto bound : {BatchBound::share, BatchBound::bytes}) {
+            const auto text =
+                planned(connection, rows_in_range(table, one, {bound, false, 100, false}), order);
+            CAPTURE(text);
+            CHECK(contains(text, "Index"));
+            CHECK_FALSE(contains(text, "Seq Scan"));
+            CHECK_FALSE(contains(text, "Sort  ("));
+            CHECK_FALSE(contains(text, "Bitmap"));
+          }
+        }
+      }
+    }
   }
 }

@@ -40,22 +40,12 @@ Position at(int number) {
   return {1, std::to_string(number)};
 }
 
-/// What is polled, and whether the reader is left with rows the server was asked for.
 struct Reading final : ReadAhead::Reader {
   using Poll = std::function<Round(const Position& after, unsigned rows_max)>;
 
-  explicit Reading(
-      Poll reads, std::function<void(bool)> owes = [](bool) {})
-      : poll(std::move(reads)), owed(std::move(owes)) {}
-  Round read(const Position& after, unsigned rows_max, bool more) override {
-    owed(false);
-    auto round = poll(after, rows_max);
-    owed(more && round.records.size() == rows_max);
-    return round;
-  }
-  void let_go() override { owed(false); }
+  explicit Reading(Poll reads) : poll(std::move(reads)) {}
+  Round read(const Position& after, unsigned rows_max) override { return poll(after, rows_max); }
   Poll poll;
-  std::function<void(bool)> owed;
 };
 
 ReadAhead::Open opens(Reading::Poll poll) {
@@ -66,8 +56,7 @@ ReadAhead::Open opens(Reading::Poll poll) {
 /// was read.
 struct Hurried {
   explicit Hurried(ReadAhead::Limits limits)
-      : ahead([this] { return std::make_unique<Reading>(poll(), [this](bool is) { owe(is); }); },
-              limits) {
+      : ahead([this] { return std::make_unique<Reading>(poll()); }, limits) {
     wait_until("more is read than was asked for", [this] {
       ahead.forget();
       ahead.begin(at(++taken), 1);
@@ -98,10 +87,6 @@ struct Hurried {
   void await_read(int number) {
     wait_until("it is read", [&] { return read == number; });
   }
-  void owe(bool is) {
-    owed = is;
-    asked_on += is ? 1 : 0;
-  }
   /// The poll of this number, and those after it, wait.
   void hold_at(int poll) {
     held_at = poll;
@@ -114,8 +99,6 @@ struct Hurried {
   std::function<Round()> nothing = [] { return Round{}; };
   std::atomic<int> polls = 0;
   std::atomic<int> read = 0;
-  std::atomic<bool> owed = false;  ///< the server was asked for more than was read
-  std::atomic<int> asked_on = 0;   ///< so many times
   ReadAhead ahead;
 };
 
@@ -233,25 +216,6 @@ TEST_SUITE("reading ahead") {
     wait_until("it lies", [&] { return std::chrono::steady_clock::now() > long_after; });
     for (int i = 0; i < 3; ++i) lane.take();
     CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
-  }
-
-  TEST_CASE("no reader is left with rows the server was asked for") {
-    Hurried lane(plenty);
-    lane.await_read(lane.taken + 4);
-    const int before = lane.polls;
-    lane.hold_at(before + 1);
-    for (int i = 0; i < 3; ++i) lane.take();
-    lane.hold_at(before + 2);
-    lane.await_polls(before + 2);  // behind one batch that lies ready, and with more to read
-    SUBCASE("forgotten while they were read") {
-      lane.ahead.forget();
-    }
-    SUBCASE("where they turn out to be large") {
-      lane.row_bytes = 1'000'000;
-    }
-    const int asked_on = lane.asked_on;
-    lane.hold_at(never);
-    wait_until("nothing is owed", [&] { return lane.asked_on > asked_on && !lane.owed; });
   }
 
   TEST_CASE("behind the end, and behind a poll that failed, there is one poll a batch taken") {

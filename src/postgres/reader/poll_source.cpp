@@ -23,9 +23,6 @@ constexpr milliseconds ripening_max{50};
 /// trip.
 constexpr std::size_t in_vain_max = 50;
 
-/// How long batches are read up to one bound of the fence.
-constexpr milliseconds settled_for{100};
-
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
 }
@@ -45,31 +42,12 @@ Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, 
   const bool by_id = config_.order_by == OrderBy::id;
   Connection::OneBackend scope(connection_);
   Round round;
-  if (by_id || expected || !nothing_after(after)) round = poll_anew(after, rows_max, false);
+  if (by_id || expected || !nothing_after(after)) {
+    round = by_id ? poll_by_id(after, rows_max) : poll_by_created_at(after, rows_max);
+  }
   if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
   scope.end();
   return round;
-}
-
-Round PollSource::poll_on(const Position& after, unsigned rows_max, bool more) {
-  if (const auto range = reader_.asked(after, rows_max)) {
-    auto round = read_on(*range, rows_max, more);
-    if (!round.records.empty()) return round;
-  }
-  return poll_anew(after, rows_max, more);
-}
-
-/// Up to the bound of the fence that held for the batch before: what was settled is settled still.
-/// The fence must not stay unasked for long, since of a writer it has not seen it thinks that it
-/// began right after the last time.
-Round PollSource::read_on(const Range& range, unsigned rows_max, bool more) {
-  if (config_.order_by == OrderBy::id) return poll_by_id(range.after, rows_max, more);
-  return read_settled(range, rows_max, more && Clock::now() < fence_asked_at_ + settled_for);
-}
-
-Round PollSource::poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more) {
-  return config_.order_by == OrderBy::id ? poll_by_id(after, rows_max, more)
-                                         : poll_by_created_at(after, rows_max, more);
 }
 
 // --- created_at order ---------------------------------------------------------------------------
@@ -79,18 +57,16 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
   return !reader_.first_row({after, mark_max, floor_for(after)});
 }
 
-Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max,
-                                     bool more) {
+Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   const Range all{after, mark_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
-    fence_asked_at_ = Clock::now();
-    auto look = look_at(all, rows_max, more);
+    auto look = look_at(all, rows_max);
     refuse_clock_back(look.clock, after);
     const Mark f = look.clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, look.holders), all.floor};
     auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
     look.rows.reset();
-    if (!found) found = find_settled(range, rows_max, more);
+    if (!found) found = find_settled(range, rows_max);
     auto& [round, waiting] = *found;
     if (!waiting) return std::move(round);
     // Without writers F itself was the bound, so what waits is not below it.
@@ -108,11 +84,11 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
 /// F first, then the locks, then rows, each by a statement of its own. The rows come along unasked
 /// whether they are settled: that spares a poll that finds some a round trip, and one that has to
 /// wait two, 5 to 9 % of the time from commit to call (bench/profiles.md).
-ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool more) {
+ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max) {
   if (config_.guard == Guard::latency) {
     return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
   }
-  const auto rows = more || rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
+  const auto rows = rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
   if (rows) {
     try {
       return read_clock_and_holders(connection_, table_, rows);
@@ -126,7 +102,7 @@ ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max, bool mo
 /// Of rows that came with the look; nothing where they do not tell.
 std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
                                                           unsigned rows_max) {
-  auto batch = reader_.brought(rows, range, rows_max);
+  auto batch = reader_.brought(rows, rows_max);
   auto& records = batch.records;
   const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
     return !core::is_settled(record.position.created_at_us, range.settled);
@@ -145,8 +121,8 @@ std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, co
   return found;
 }
 
-PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_max, bool more) {
-  Settled found{read_settled(range, rows_max, more), std::nullopt};
+PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_max) {
+  Settled found{read_settled(range, rows_max), std::nullopt};
   const auto& round = found.round;
   if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
   rows_apart_ = rows_apart_ && found.waiting;
@@ -189,8 +165,8 @@ std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holder
   return writers_.of(blocking, Clock::now());
 }
 
-Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more) {
-  auto batch = reader_.read(range, rows_max, more);
+Round PollSource::read_settled(const Range& range, unsigned rows_max) {
+  auto batch = reader_.read(range, rows_max);
   remember_floor(range, batch);
   cut_ = !batch.complete;
   return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
@@ -200,10 +176,10 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max, bool more)
 
 /// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
 /// before, so it shows as a hole and as a lock. No hole, no question.
-Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more) {
+Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max) {
   const Range unbounded{after, mark_max, floor_for(after)};
   if (whole_table_) {
-    auto batch = first_rows(unbounded, rows_max, more);
+    auto batch = first_rows(unbounded, rows_max);
     const auto settled = run_without_hole(batch.records, after);
     const bool hole = settled < batch.records.size() || batch.unreadable;
     if (!hole || settled > 0) {
@@ -211,14 +187,13 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
       return {std::move(batch.records), false, {}, {}};
     }
   }
-  reader_.let_go();
   const auto candidates = reader_.candidates(unbounded, rows_max);
   if (candidates.empty()) return {};
   const Mark last = candidates.back();
   const auto holders =
       config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
   const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
-  auto round = read_settled({after, settled, unbounded.floor}, rows_max, false);
+  auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   if (!round.records.empty() || round.unreadable || settled > last) return round;
   const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
   round.fenced = true;
@@ -227,15 +202,15 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
 }
 
 /// Those that came already are enough where they tell of the first row, or that there is none.
-RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max, bool more) {
+RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max) {
   const auto kept = std::exchange(kept_, std::nullopt);
   if (kept && kept->after == range.after && kept->rows_max == rows_max) {
     const auto& [statement, rows, refusal] = kept->asked;
     if (refusal) return reader_.refused(refusal, range);
-    auto batch = reader_.brought(rows.value(), range, rows_max);
+    auto batch = reader_.brought(rows.value(), rows_max);
     if (!batch.records.empty() || batch.complete) return batch;
   }
-  return reader_.read(range, rows_max, more);
+  return reader_.read(range, rows_max);
 }
 
 std::optional<Statement> PollSource::begins_with(const Position& after, unsigned rows_max) {

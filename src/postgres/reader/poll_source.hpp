@@ -19,10 +19,6 @@ class PollSource {
 
   /// `expected`: there may well be rows. Where there are not, one statement is enough to see it.
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true);
-  /// The same for a reader that, where it has `more` to read, polls next behind the last of these
-  /// rows, or lets go.
-  Round poll_on(const Position& after, unsigned rows_max, bool more);
-  void let_go() { reader_.let_go(); }
   /// The statement the next poll begins with, for one who may ask it before; none where it hangs on
   /// what is known then.
   std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
@@ -45,22 +41,20 @@ class PollSource {
   using Holders = std::vector<core::Holder>;
 
   [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
-  Round poll_anew(const std::optional<Position>& after, unsigned rows_max, bool more);
-  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max, bool more);
-  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max, bool more);
-  RowReader::Batch first_rows(const Range& range, unsigned rows_max, bool more);
-  Round read_on(const Range& range, unsigned rows_max, bool more);
+  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
+  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
+  RowReader::Batch first_rows(const Range& range, unsigned rows_max);
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
-  Round read_settled(const Range& range, unsigned rows_max, bool more);
+  Round read_settled(const Range& range, unsigned rows_max);
 
   /// What is settled, and where there is none of it the mark of the first row that waits.
   struct Settled {
     Round round;
     std::optional<Mark> waiting;
   };
-  Settled find_settled(const Range& range, unsigned rows_max, bool more);
+  Settled find_settled(const Range& range, unsigned rows_max);
   std::optional<Settled> settled_of(const Answer& rows, const Range& range, unsigned rows_max);
-  ClockAndHolders look_at(const Range& all, unsigned rows_max, bool more);
+  ClockAndHolders look_at(const Range& all, unsigned rows_max);
   void refuse_clock_back(Mark clock, const std::optional<Position>& after);
   Mark settle(Mark f, const std::optional<Position>& after, const Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
@@ -81,7 +75,6 @@ class PollSource {
   std::optional<core::Fence> fence_;
   Mark fence_from_ = mark_min;
   std::optional<Mark> last_clock_;  ///< the latest seen
-  std::chrono::steady_clock::time_point fence_asked_at_;
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   bool cut_ = false;

@@ -84,13 +84,12 @@ const ReadAhead::Asked* ReadAhead::next() const {
 }
 
 /// Where the lane waits for what is read, the reading must not wait for the lane.
-bool ReadAhead::more_after(std::size_t batches, std::size_t bytes) const {
-  for (const auto& batch : read_) bytes += batch.bytes;
-  return hurried_ && read_.size() + batches < batches_max && 2 * bytes <= limits_.bytes;
-}
-
 void ReadAhead::read_on() {
-  if (asked_ || read_.empty() || !more_after(0, 0)) return;
+  const auto bytes =
+      std::accumulate(read_.begin(), read_.end(), std::size_t{0},
+                      [](std::size_t sum, const Batch& batch) { return sum + batch.bytes; });
+  if (asked_ || read_.empty() || !hurried_) return;
+  if (read_.size() >= batches_max || 2 * bytes > limits_.bytes) return;
   const auto& last = read_.back();
   if (last.round.records.size() < last.asked.rows_max) return;
   asked_ = Asked{last.round.records.back().position, last.asked.rows_max};
@@ -104,27 +103,20 @@ void ReadAhead::run(const std::stop_token& stop) {
          !stop.stop_requested()) {
     const auto forgotten = forgotten_;
     const auto asked = *asked_;
-    const bool more = more_after(1, last_bytes_);
     std::optional<Batch> batch;
     reading_ = true;
-    const auto unlocked = [&](const auto& work) {
-      guard.unlock();
-      try {
-        work();
-      } catch (const std::exception&) {  // the lane's own poll will find what is wrong
-        reader = nullptr;
-        not_before = Clock::now() + pause_after_failure;
+    guard.unlock();
+    try {
+      if (Clock::now() >= not_before) {
+        if (!reader) reader = open_();
+        batch = read(*reader, asked);
       }
-      guard.lock();
-    };
-    unlocked([&] {
-      if (Clock::now() < not_before) return;
-      if (!reader) reader = open_();
-      batch = read(*reader, asked, more);
-    });
+    } catch (const std::exception&) {  // the lane's own poll will find what is wrong
+      reader = nullptr;
+      not_before = Clock::now() + pause_after_failure;
+    }
+    guard.lock();
     if (forgotten == forgotten_) keep(std::move(batch));
-    changed_.notify_all();
-    if (reader && more && !asked_) unlocked([&] { reader->let_go(); });
     reading_ = false;
     changed_.notify_all();
   }
@@ -134,14 +126,13 @@ void ReadAhead::run(const std::stop_token& stop) {
 void ReadAhead::keep(std::optional<Batch> batch) {
   asked_.reset();
   if (!batch) return;
-  last_bytes_ = batch->bytes;
   read_.push_back(std::move(*batch));
   read_on();
 }
 
 /// Without rows in it a round is of no use later.
-std::optional<ReadAhead::Batch> ReadAhead::read(Reader& reader, const Asked& asked, bool more) {
-  auto round = reader.read(asked.after, asked.rows_max, more);
+std::optional<ReadAhead::Batch> ReadAhead::read(Reader& reader, const Asked& asked) {
+  auto round = reader.read(asked.after, asked.rows_max);
   if (round.records.empty()) return std::nullopt;
   const auto bytes = bytes_in(round);
   return Batch{asked, std::move(round), bytes, Clock::now()};

@@ -27,9 +27,7 @@ class ReadAhead {
   class Reader {
    public:
     virtual ~Reader() = default;
-    /// `more`: where this batch is full, either the one behind it is read next, or `let_go` called.
-    virtual Round read(const Position& after, unsigned rows_max, bool more) = 0;
-    virtual void let_go() {}
+    virtual Round read(const Position& after, unsigned rows_max) = 0;
   };
   /// Opens that connection; called on the thread.
   using Open = std::function<std::unique_ptr<Reader>()>;
@@ -69,10 +67,9 @@ class ReadAhead {
   };
 
   void run(const std::stop_token& stop);
-  std::optional<Batch> read(Reader& reader, const Asked& asked, bool more);
+  std::optional<Batch> read(Reader& reader, const Asked& asked);
   void keep(std::optional<Batch> batch);
   [[nodiscard]] const Asked* next() const;
-  [[nodiscard]] bool more_after(std::size_t batches, std::size_t bytes) const;
   void read_on();
   void clear();
 
@@ -84,7 +81,6 @@ class ReadAhead {
   std::optional<Asked> asked_;   ///< the batch after those
   bool reading_ = false;         ///< the thread, a batch asked for or one forgotten meanwhile
   std::uint64_t forgotten_ = 0;  ///< times
-  std::size_t last_bytes_ = 0;   ///< of the last batch read
   bool hurried_ = false;         ///< the lane is faster than the reading of one batch
   std::jthread thread_;
 };

@@ -31,13 +31,6 @@ std::optional<std::pair<Mark, Mark>> id_range(
   return first <= last ? std::optional(std::pair(first, last)) : std::nullopt;
 }
 
-/// So many ids, no two alike, lie between the cursor and `end`.
-bool without_hole(const Range& range, const Position& end, unsigned rows) {
-  if (!range.after) return false;
-  return static_cast<std::uint64_t>(id_of(end)) - static_cast<std::uint64_t>(id_of(*range.after)) ==
-         rows;
-}
-
 std::optional<std::string> time_bound(const std::optional<Mark>& mark) {
   return mark ? std::optional(timestamp_text(*mark)) : std::nullopt;
 }
@@ -92,7 +85,7 @@ RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned row
 const std::string& RowReader::statement(const RowShape& shape) {
   auto& text = statements_[shape];
   if (text.empty()) {
-    text = rows_in_range(table_, lane_, config_.order_by, shape);
+    text = rows_in_range(table_, lane_, shape);
   }
   return text;
 }
@@ -115,88 +108,19 @@ Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound)
   return params ? run(statement(shape_of(bound, !range.after, rows_max)), *params) : Answer();
 }
 
-Answer RowReader::query_share(const Range& range, unsigned rows_max) {
-  if (!asked_ || asked_->range != range || asked_->rows_max != rows_max) let_go();
-  const auto asked = std::exchange(asked_, std::nullopt);
-  const auto near = asked ? asked->near : within_reach(range);
-  auto rows = query(near, rows_max, BatchBound::share);
-  if (near != range && rows.size() < rows_max) rows = query(range, rows_max, BatchBound::share);
-  note_reach(range, rows, rows_max);
-  return rows;
-}
-
-/// A range that ends soon has few partitions, and those behind it the planner leaves out.
-Range RowReader::within_reach(const Range& range) const {
-  if (!reach_ || !range.after) return range;
-  const Mark from = mark_of(*range.after, config_.order_by);
-  auto near = range;
-  if (from < mark_max - *reach_) near.settled = std::min(range.settled, from + *reach_);
-  return near;
-}
-
-/// Twice as far as the last batch came, if that was full.
-void RowReader::note_reach(const Range& range, const Answer& rows, unsigned rows_max) {
-  reach_.reset();
-  if (!table_.partitioned || !range.after || rows.size() < rows_max) return;
-  const auto end = end_of(rows);
-  if (!end) return;
-  const auto width = static_cast<std::uint64_t>(mark_of(*end, config_.order_by)) -
-                     static_cast<std::uint64_t>(mark_of(*range.after, config_.order_by));
-  if (width < mark_max / 2) reach_ = static_cast<Mark>(2 * width + 1);
-}
-
-/// A bound above is what keeps partitions to come, and empty as yet, out of the plan.
 std::optional<Statement> RowReader::asking_for(const Range& unbounded, unsigned rows_max) {
-  let_go();
-  if (!is_prepared() || table_.partitioned || large_rows_) return std::nullopt;
+  if (!connection_.direct() || large_rows_) return std::nullopt;
   auto params = params_of(unbounded, limits_of(BatchBound::share, rows_max));
   if (!params) return std::nullopt;
   return Statement{statement(shape_of(BatchBound::share, !unbounded.after, rows_max)),
                    std::move(*params), true};
 }
 
-RowReader::Batch RowReader::brought(const Answer& rows, const Range& range, unsigned rows_max) {
-  const bool full = rows.size() == rows_max && last_mark(rows).value_or(mark_max) < range.settled;
-  plan_anew_for_many(full, shape_of(BatchBound::share, !range.after, rows_max));
-  return made_of(rows, rows_max);
-}
-
-std::optional<Range> RowReader::asked(const std::optional<Position>& after, unsigned rows_max) {
-  if (asked_ && asked_->range.after == after && asked_->rows_max == rows_max) return asked_->range;
-  let_go();
-  return std::nullopt;
-}
-
-/// A plan made while the table was empty and is kept sorts all its rows for each batch, once there
-/// are many (838 ms for 400 000): the first full batch has it made again.
-void RowReader::plan_anew_for_many(bool full, const RowShape& shape) {
-  if (full && !was_full_ && is_prepared()) connection_.plan_anew(statement(shape));
-  was_full_ = full;
-}
-
-/// While the server reads the next batch we make records of this one: each waited for the other
-/// before, an eighth of the time of a drain without a handler.
-void RowReader::ask_on(const Range& range, unsigned rows_max, const Answer& rows) {
-  if (!is_prepared() || rows.size() < rows_max) return;
-  auto end = end_of(rows);
-  if (!end || (config_.order_by == OrderBy::id && !without_hole(range, *end, rows_max))) return;
-  const Range next{std::move(end), range.settled, std::nullopt};
-  const auto near = within_reach(next);
-  const auto params = params_of(near, limits_of(BatchBound::share, rows_max));
-  if (!params) return;
-  connection_.ask(statement(shape_of(BatchBound::share, false, rows_max)), *params);
-  asked_ = Asked{next, near, rows_max};
-}
-
-void RowReader::let_go() {
-  if (std::exchange(asked_, std::nullopt)) connection_.drop_asked();
-}
-
 Answer RowReader::query_one(const Range& range, const std::string& id) {
   auto params = params_of(range, limits_of(BatchBound::bytes, 1), id);
   if (!params) return Answer();
   if (config_.order_by == OrderBy::created_at) params->emplace_back(id);
-  return connection_.fetch(row_in_range(table_, lane_, config_.order_by, !range.after), *params);
+  return connection_.fetch(row_in_range(table_, lane_, !range.after), *params);
 }
 
 /// Nothing where no row can lie in the range.
@@ -214,18 +138,14 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
   return params;
 }
 
-/// A condition of the user's, or of a lane, is planned with a look at the values each time.
-bool RowReader::is_prepared() const {
-  return connection_.direct() && table_.is_whole_for(lane_);
-}
-
 Answer RowReader::run(const std::string& text, const Params& params) {
-  return is_prepared() ? connection_.fetch_prepared(text, params) : connection_.fetch(text, params);
+  return connection_.direct() ? connection_.fetch_prepared(text, params)
+                              : connection_.fetch(text, params);
 }
 
-RowReader::Batch RowReader::read(const Range& range, unsigned rows_max, bool more) {
+RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
   return or_the_first(range, [&] {
-    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max, more);
+    return large_rows_ ? read_exactly(range, rows_max) : read_within_share(range, rows_max);
   });
 }
 
@@ -245,17 +165,14 @@ RowReader::Batch RowReader::or_the_first(const Range& range, const std::function
   }
 }
 
-RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max, bool more) {
-  const auto rows = query_share(range, rows_max);
-  plan_anew_for_many(rows.size() == rows_max, shape_of(BatchBound::share, !range.after, rows_max));
-  if (more) ask_on(range, rows_max, rows);
-  auto batch = made_of(rows, rows_max);
+RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_max) {
+  auto batch = brought(query(range, rows_max, BatchBound::share), rows_max);
   if (large_rows_ && batch.records.empty()) return read_exactly(range, rows_max);
   return batch;
 }
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
-RowReader::Batch RowReader::made_of(const Answer& rows, unsigned rows_max) {
+RowReader::Batch RowReader::brought(const Answer& rows, unsigned rows_max) {
   written_.reset();
   if (tells_written_ && !rows.empty()) written_ = rows.value(0, "written");
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
@@ -370,9 +287,8 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
     std::vector<Mark> ids;
     const auto text = statement_for(sql::reader::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
-    const Params params{std::to_string(bounds->first), std::to_string(bounds->second)};
-    for (const auto& row :
-         is_prepared() ? connection_.run_prepared(text, params) : connection_.run(text, params)) {
+    for (const auto& row : connection_.run_prepared(
+             text, {std::to_string(bounds->first), std::to_string(bounds->second)})) {
       ids.push_back(row[0].as<Mark>());
     }
     return ids;

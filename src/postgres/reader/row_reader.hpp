@@ -40,18 +40,13 @@ class RowReader {
     std::optional<Round::Unreadable> unreadable;  ///< the row after them
     bool complete = false;                        ///< nothing else in the range was waiting
   };
-  /// `more`: what lies behind a full batch is read next, so the server is asked for it before this
-  /// one is made into records; where it is not, `let_go` soon.
-  Batch read(const Range& range, unsigned rows_max, bool more = false);
+  Batch read(const Range& range, unsigned rows_max);
   /// For a caller who sends it together with others: reads a range without a bound above. Nothing
   /// where `read` is better. `brought` makes records of what came, also of those behind `range`;
   /// `refused` reads what it can, where that is why it was.
   [[nodiscard]] std::optional<Statement> asking_for(const Range& unbounded, unsigned rows_max);
-  Batch brought(const Answer& rows, const Range& range, unsigned rows_max);
+  Batch brought(const Answer& rows, unsigned rows_max);
   Batch refused(const std::exception_ptr& refusal, const Range& range);
-  /// The range the server was asked for, where it is for that place; else that is dropped.
-  std::optional<Range> asked(const std::optional<Position>& after, unsigned rows_max);
-  void let_go();
 
   /// From now on `read` asks how far the server's log was written when the rows were read.
   void tell_written() { tells_written_ = true; }
@@ -83,11 +78,6 @@ class RowReader {
   using Bytes = std::pair<std::size_t, std::size_t>;
 
   Answer query(const Range& range, unsigned rows_max, BatchBound bound);
-  Answer query_share(const Range& range, unsigned rows_max);
-  [[nodiscard]] Range within_reach(const Range& range) const;
-  void note_reach(const Range& range, const Answer& rows, unsigned rows_max);
-  void plan_anew_for_many(bool full, const RowShape& shape);
-  void ask_on(const Range& range, unsigned rows_max, const Answer& rows);
   Answer query_one(const Range& range, const std::string& id);
   [[nodiscard]] std::optional<Params> params_of(
       const Range& range, const Bytes& bytes,
@@ -95,9 +85,7 @@ class RowReader {
   [[nodiscard]] RowShape shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const;
   const std::string& statement(const RowShape& shape);
   Answer run(const std::string& text, const Params& params);
-  [[nodiscard]] bool is_prepared() const;
-  Batch read_within_share(const Range& range, unsigned rows_max, bool more);
-  Batch made_of(const Answer& rows, unsigned rows_max);
+  Batch read_within_share(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
   std::optional<WaitingRows::Row> first_from(const Range& range, const std::optional<Mark>& floor);
@@ -113,15 +101,7 @@ class RowReader {
   SourceConfig config_;
   Table table_;
   LaneId lane_;
-  struct Asked {
-    Range range;
-    Range near;  ///< what was sent of it
-    unsigned rows_max;
-  };
-  std::optional<Asked> asked_;  ///< of the server, within shares
-  bool was_full_ = false;       ///< the last batch
-  std::optional<Mark> reach_;   ///< so far behind the cursor a full batch may well end
-  bool large_rows_ = false;     ///< the last batch held one over its share
+  bool large_rows_ = false;  ///< the last batch held one over its share
   bool tells_written_ = false;
   std::optional<std::string> written_;
   std::map<RowShape, std::string> statements_;

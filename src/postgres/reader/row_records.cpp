@@ -124,20 +124,6 @@ std::size_t bytes_of(const Record& record) {
   return bytes;
 }
 
-std::optional<Position> end_of(const Answer& rows) {
-  std::optional<Mark> created;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    created = mark_from(rows.cell(row, created_at));
-    if (!created || rows.cell(row, unsent) || !rows.cell(row, id)) return std::nullopt;
-  }
-  if (!created) return std::nullopt;
-  return Position{*created, std::string(*rows.cell(rows.size() - 1, id))};
-}
-
-std::optional<Mark> last_mark(const Answer& rows) {
-  return rows.empty() ? std::nullopt : mark_from(rows.cell(rows.size() - 1, created_at));
-}
-
 std::size_t found_in(const Answer& rows) {
   return rows.empty() ? 0 : number(rows.cell(0, found));
 }

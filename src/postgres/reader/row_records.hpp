@@ -19,12 +19,6 @@ struct RowRecords {
   RowRecords(const Answer& rows, bool binary, std::size_t payload_max);
 };
 
-/// The place of the last row, where every row of the answer will become a record; else nothing.
-[[nodiscard]] std::optional<Position> end_of(const Answer& rows);
-
-/// The mark of the last row in created_at order; absent: it has none.
-[[nodiscard]] std::optional<Mark> last_mark(const Answer& rows);
-
 /// How many rows the range had; rows_within_bytes.sql.
 [[nodiscard]] std::size_t found_in(const Answer& rows);
 

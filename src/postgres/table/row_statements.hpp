@@ -23,12 +23,11 @@ struct RowShape {
 };
 
 /// The statement that reads the rows of a lane in a range. It can be prepared.
-[[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane, OrderBy order,
+[[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane,
                                         const RowShape& shape);
 
-/// The same for one row, where it stands in the range.
-[[nodiscard]] std::string row_in_range(const Table& table, const LaneId& lane, OrderBy order,
-                                       bool from_the_start);
+/// The same for one row, if it stands in the range. In id order the range is that row alone.
+[[nodiscard]] std::string row_in_range(const Table& table, const LaneId& lane, bool from_the_start);
 
 /// The same for ids.
 [[nodiscard]] std::string rows_of_ids(const Table& table, const LaneId& lane, unsigned rows_max);

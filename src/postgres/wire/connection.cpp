@@ -29,8 +29,6 @@ namespace seriatim::postgres {
 
 namespace {
 
-constexpr unsigned uses_max = 250;  ///< of one prepared statement, before it is made anew
-
 [[noreturn]] void refuse(const char* met) {
   throw SessionLost(std::string("a fault of seriatim: a statement met ") + met +
                     "; the session is opened anew and nothing is lost, please report it");
@@ -83,41 +81,13 @@ pqxx::result Connection::execute(std::string_view sql, const auto& params) {
 
 pqxx::result Connection::execute_prepared(std::string_view sql, const auto& params) {
   const auto expectation = alone();
-  const auto& name = prepared(sql);
+  const auto& name = name_of(sql);
   pqxx::nontransaction work(*connection_);
   return with_values(params, [&](const auto& values) { return exec_known(work, name, values); });
 }
 
-/// A plan made when a table was small, and is not analysed since, must not outlive that for long.
-/// Nor be made too often: all statements of a lane come to so many uses at the same row.
-const std::string& Connection::prepared(std::string_view sql) {
-  refuse_while_asked();
-  const auto known = prepared_.find(sql);
-  const bool used_up = known != prepared_.end() && ++known->second.uses > uses_max;
-  if (used_up && !in_transaction_ && !sent_ && Clock::now() >= known->second.kept_until) {
-    connection_->unprepare(known->second.name);
-    prepared_.erase(known);
-  }
-  return name_of(sql);
-}
-
-/// PostgreSQL keeps no plan before the sixth use (plancache.c: choose_custom_plan).
-void Connection::plan_anew(std::string_view sql) {
-  constexpr unsigned planned_each_time = 5;
-  const auto known = prepared_.find(sql);
-  if (known != prepared_.end() && known->second.uses >= planned_each_time) {
-    known->second.uses = uses_max;
-    known->second.kept_until = {};
-  }
-}
-
 /// What the server owes for something else libpq would take for the answer, or drop.
-void Connection::refuse_while_asked() const {
-  if (asked_) refuse("rows that were asked for and not read");
-}
-
 void Connection::refuse_while_owed() const {
-  refuse_while_asked();
   if (sent_) refuse("another that was sent ahead and not answered");
 }
 
@@ -137,22 +107,15 @@ bool Connection::is_known(std::string_view sql) const {
   return prepared_.find(sql) != prepared_.end();
 }
 
-/// Parsed, and its plan not used up.
-bool Connection::is_ready(std::string_view sql) const {
-  const auto known = prepared_.find(sql);
-  return known != prepared_.end() &&
-         (known->second.uses < uses_max || Clock::now() < known->second.kept_until);
-}
-
 const std::string& Connection::name_of(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
     refuse_while_owed();
-    const auto name = "seriatim_" + std::to_string(++prepared_count_);
+    const auto name = "seriatim_" + std::to_string(prepared_.size() + 1);
     connection_->prepare_now(name, std::string(sql));
-    known = prepared_.emplace(sql, Prepared{name, Clock::now() + plan_kept_}).first;
+    known = prepared_.emplace(sql, name).first;
   }
-  return known->second.name;
+  return known->second;
 }
 
 pqxx::result Connection::run(std::string_view sql, const Params& params) {
@@ -171,40 +134,17 @@ Answer Connection::fetch(std::string_view sql, const Params& params) {
   OneBackend scope(*this);
   auto answer = guarded([&] {
     const auto expectation = alone();
-    return Fetch::text(connection_->raw(), std::string(sql), params).receive();
+    return fetch_text(connection_->raw(), std::string(sql), params);
   });
   scope.end();
   return answer;
 }
 
 Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
-  if (!asked_) ask(sql, params);
-  return receive_asked();
-}
-
-void Connection::ask(std::string_view sql, const Params& params) {
-  guarded([&] {
-    const auto expectation = alone();
-    const auto& name = prepared(sql);
-    asked_ = Fetch::prepared(connection_->raw(), name, params);
-    return 0;
-  });
-}
-
-Answer Connection::receive_asked() {
   return guarded([&] {
-    const SilenceWatch::Expectation expectation(*watch_, silence_max_);
-    return std::exchange(asked_, std::nullopt)->receive();
+    const auto expectation = alone();
+    return postgres::fetch_prepared(connection_->raw(), name_of(sql), params);
   });
-}
-
-/// Rows nobody wants any more: neither does anybody ask why they cannot be read.
-void Connection::drop_asked() {
-  if (!asked_) return;
-  try {
-    (void)receive_asked();
-  } catch (const SourceBroken&) {
-  }
 }
 
 std::variant<pqxx::result, Connection::Refusal> Connection::attempt(std::string_view sql,
@@ -274,8 +214,7 @@ void Connection::run_script(std::string_view script) {
 
 // --- opening ------------------------------------------------------------------------------------
 
-Connection::Connection(const std::string& url, const Options& options)
-    : plan_kept_(options.plan_kept) {
+Connection::Connection(const std::string& url, const Options& options) {
   guarded([&] {
     connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
     cancel_ = {PQgetCancel(connection_->raw()), &PQfreeCancel};

@@ -57,8 +57,10 @@ class Connection {
     milliseconds idle_in_transaction_timeout{60'000};
     /// Asks the server on a second connection whether a silent backend is still at work.
     bool looks_again = true;
-    /// At least so long, and for 250 uses, the server keeps the plan of a prepared statement.
-    milliseconds plan_kept{5'000};
+    /// Plans each prepared statement once, without the values, and along an index if there is one.
+    /// For a lane's session: its statements read a range of an index, whatever the table holds.
+    /// Has no effect behind a pooler.
+    bool one_plan = false;
   };
 
   Connection(const std::string& url, const Options& options);
@@ -69,23 +71,15 @@ class Connection {
   /// One statement, in the open transaction or in one of its own.
   pqxx::result run(std::string_view sql, const Params& params = {});
 
-  /// The same, for a statement of every round: parsed once and planned seldom, so its plan must not
-  /// hang on the parameters. Through a pooler it is a plain statement.
+  /// The same, for a statement of every round: parsed once. Through a pooler it is a plain
+  /// statement.
   pqxx::result run_prepared(std::string_view sql, const Params& params);
 
-  /// The same with rows in binary form. `fetch_prepared` takes the rows `ask` asked for, where it
-  /// did.
+  /// The same with rows in binary form.
   Answer fetch(std::string_view sql, const Params& params);
   Answer fetch_prepared(std::string_view sql, const Params& params);
-  /// Sends the statement `fetch_prepared` will be called with next, so that the server works
-  /// meanwhile. The connection is of no other use before. Directly only.
-  void ask(std::string_view sql, const Params& params);
-  /// Waits for the rows asked for, and drops them.
-  void drop_asked();
   /// Has the server parse a statement that is to need no round trip for it later. Directly only.
   void prepare(std::string_view sql);
-  /// Has a prepared statement planned for the table as it is now, where its plan may be kept.
-  void plan_anew(std::string_view sql);
 
   /// The same in the open transaction, where a refusal is the caller's to deal with: the
   /// transaction stays open, in error until it is rolled back to a savepoint.
@@ -188,16 +182,8 @@ class Connection {
   pqxx::result execute(std::string_view sql, const auto& params);
   pqxx::result execute_prepared(std::string_view sql, const auto& params);
   std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
-  using Clock = std::chrono::steady_clock;
-  struct Prepared {
-    std::string name;
-    Clock::time_point kept_until;
-    unsigned uses = 0;
-  };
-  const std::string& prepared(std::string_view sql);
   const std::string& name_of(std::string_view sql);
   [[nodiscard]] bool is_known(std::string_view sql) const;
-  [[nodiscard]] bool is_ready(std::string_view sql) const;
   void send(Pipeline& pipeline, const Statement& known);
   void make_known(const std::vector<Statement>& statements);
   std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});
@@ -207,7 +193,6 @@ class Connection {
   std::unique_ptr<Pipeline> pipeline();
   /// What stands between us and a transaction of our own, where one is open.
   std::vector<Statement> way_back();
-  void refuse_while_asked() const;
   void refuse_while_owed() const;
   [[nodiscard]] SilenceWatch::Expectation alone() const;
   void apply_settings(const Options& options);
@@ -222,11 +207,7 @@ class Connection {
   milliseconds silence_max_{30'000};
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
-  milliseconds plan_kept_;
-  std::map<std::string, Prepared, std::less<>> prepared_;  ///< by statement
-  std::uint64_t prepared_count_ = 0;
-  Answer receive_asked();
-  std::optional<Fetch> asked_;
+  std::map<std::string, std::string, std::less<>> prepared_;  ///< statement → name
   struct SentAhead {
     std::unique_ptr<Pipeline> pipeline;  ///< holds its answer
     Statement next;                      ///< the first statement after it and its COMMIT

@@ -70,7 +70,7 @@ void Connection::send_ahead(Change change) {
   guarded([&] {
     const auto expectation = alone();
     for (const auto sql : ends) name_of(sql);
-    for (const auto sql : {change.last.sql, change.next.sql}) prepared(sql);
+    for (const auto sql : {change.last.sql, change.next.sql}) name_of(sql);
     auto pipeline = std::make_unique<Pipeline>(connection_->raw());
     send(*pipeline, change.last);
     pipeline->flush();
@@ -115,11 +115,9 @@ void Connection::rollback() {
 
 // --- small parts --------------------------------------------------------------------------------
 
-/// In a pipeline the server could be told no statement. What takes no values has no plan that ages.
+/// In a pipeline no statement can be prepared.
 void Connection::make_known(const std::vector<Statement>& statements) {
-  refuse_while_asked();
-  for (const auto& [sql, params, binary] : statements)
-    params.empty() ? name_of(sql) : prepared(sql);
+  for (const auto& statement : statements) name_of(statement.sql);
 }
 
 void Connection::send(Pipeline& pipeline, const Statement& known) {
@@ -165,8 +163,7 @@ bool Connection::begin_found(const std::vector<Statement>& statements, const Ahe
 bool Connection::commit_found(std::vector<Statement> statements, Behind* behind) {
   statements.push_back({"COMMIT"});
   make_known(statements);
-  const bool asks = behind != nullptr && is_ready(behind->statement.sql);
-  if (asks) make_known({behind->statement});
+  const bool asks = behind != nullptr && is_known(behind->statement.sql);
   const auto pipeline = this->pipeline();
   for (const auto& statement : statements) send(*pipeline, statement);
   const auto owed = pipeline->owed();

@@ -31,6 +31,7 @@ void Connection::apply_settings(const Options& options) {
     refuse_replication_role(row["role"].c_str());
   }
   direct_ = row["direct"].as<bool>();
+  if (direct_ && options.one_plan) run_script(sql::wire::one_plan);
   if (!direct_) {
     begin_ =
         fill(sql::wire::pooled_begin, {{"server_started", row["server_started"].c_str()},

@@ -11,34 +11,34 @@ namespace {
 
 constexpr int binary = 1;
 
-}  // namespace
-
-Fetch::Fetch(pg_conn* connection, int sent) : connection_(connection) {
-  if (sent != 1) throw pqxx::broken_connection(PQerrorMessage(connection_));
-}
-
-Fetch Fetch::prepared(pg_conn* connection, const std::string& name, const Params& params) {
-  const auto values = pointers_to(params);
-  return {connection, PQsendQueryPrepared(connection, name.c_str(), static_cast<int>(values.size()),
-                                          values.data(), nullptr, nullptr, binary)};
-}
-
-Fetch Fetch::text(pg_conn* connection, const std::string& sql, const Params& params) {
-  const auto values = pointers_to(params);
-  return {connection, PQsendQueryParams(connection, sql.c_str(), static_cast<int>(values.size()),
-                                        nullptr, values.data(), nullptr, nullptr, binary)};
-}
-
-Answer Fetch::receive() const {
-  Answer rows(PQgetResult(connection_));
+Answer receive(pg_conn* connection, int sent) {
+  if (sent != 1) throw pqxx::broken_connection(PQerrorMessage(connection));
+  Answer rows(PQgetResult(connection));
   Answer refusal;  // of the transaction's end, perhaps, behind all rows
-  for (Answer next(PQgetResult(connection_)); !next.none();
-       next = Answer(PQgetResult(connection_))) {
+  for (Answer next(PQgetResult(connection)); !next.none(); next = Answer(PQgetResult(connection))) {
     refusal = std::move(next);
   }
-  if (rows.refused()) rows.throw_refusal(connection_);
-  if (!refusal.none() && refusal.refused()) refusal.throw_refusal(connection_);
+  if (rows.refused()) rows.throw_refusal(connection);
+  if (!refusal.none() && refusal.refused()) refusal.throw_refusal(connection);
   return rows;
+}
+
+}  // namespace
+
+Answer fetch_prepared(pg_conn* connection, const std::string& name,
+                      const std::vector<std::optional<std::string>>& params) {
+  const auto values = pointers_to(params);
+  return receive(connection,
+                 PQsendQueryPrepared(connection, name.c_str(), static_cast<int>(values.size()),
+                                     values.data(), nullptr, nullptr, binary));
+}
+
+Answer fetch_text(pg_conn* connection, const std::string& sql,
+                  const std::vector<std::optional<std::string>>& params) {
+  const auto values = pointers_to(params);
+  return receive(connection,
+                 PQsendQueryParams(connection, sql.c_str(), static_cast<int>(values.size()),
+                                   nullptr, values.data(), nullptr, nullptr, binary));
 }
 
 }  // namespace seriatim::postgres
