@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "seriatim/config.hpp"
@@ -50,7 +51,7 @@ struct Claim {
 struct QueuedRow {
   Position position;
   std::optional<std::string> key;
-  std::size_t before = 0;  ///< it stands before this one of Round::records, or of Advance::done
+  std::size_t before = 0;  ///< it stands before this one of Round::records, or Settlement::done
   bool late = false;       ///< … and behind the cursor
 
   friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
@@ -73,39 +74,73 @@ struct Round {
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
   bool redriven = false;  ///< the record is a parked row, which stays parked where it fails again
-  bool started = false;   ///< with the last advance (`starts_next`)
+  bool started = false;   ///< with the last settlement (`starts_next`)
 };
 
-/// A move of the cursor over rows that were delivered and rows that queue behind a parked one.
-struct Advance {
-  std::optional<Position> from;
-  std::vector<Position> done;
-  std::vector<QueuedRow> queued;
-  bool next_started = false;  ///< the row after them counts as attempted once
-  bool starts_next = false;   ///< … and is the first of the round read ahead: `start` it too
-  bool goes_on = false;       ///< `lock` comes next: it may be taken in the same message already
-  bool polls_next = false;    ///< `poll` does, for the rows behind these: they may be asked for
-  bool sent = false;          ///< it is what `send_ahead` was given, but for what comes next
-  /// The move after the call that comes then: `send_ahead` it behind the message with the lock.
-  /// Valid as long as this is.
-  const Advance* next = nullptr;
+/// What a cursor says after a row failed.
+struct Failure {
+  std::string row_id;
+  std::string detail;
+
+  friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-/// A failed row to be set aside.
-struct Parking {
-  std::optional<Position> from;  ///< the cursor
+// What becomes of the row after those that are done.
+
+/// Its call comes next: it counts as attempted once.
+struct Next {
+  friend bool operator==(const Next&, const Next&) = default;
+};
+/// Nothing yet.
+struct Rest {
+  friend bool operator==(const Rest&, const Rest&) = default;
+};
+/// It failed, and is tried again in `delay`.
+struct Retry {
+  Failure failure;
+  milliseconds delay{0};
+
+  friend bool operator==(const Retry&, const Retry&) = default;
+};
+/// The lane halts at it.
+struct Halt {
+  HaltReason reason = HaltReason::poison;
+  Failure failure;
+
+  friend bool operator==(const Halt&, const Halt&) = default;
+};
+/// It failed and is set aside: the cursor moves onto it, unless it is late. A row that was parked
+/// before stays parked, and so do the rows of its key.
+struct Park {
   Position row;
   std::optional<std::string> key;
   bool late = false;       ///< it stands behind the cursor, which stays where it is
   bool holds_key = false;  ///< later rows of its key queue behind it
   unsigned attempts = 1;
   std::string detail;
-};
 
-/// What a cursor says after a failure was noted.
-struct Failure {
-  std::string row_id;
-  std::string detail;
+  friend bool operator==(const Park&, const Park&) = default;
+};
+using Fate = std::variant<Next, Rest, Retry, Halt, Park>;
+
+/// What became of a call: rows that were delivered, rows that queue behind a parked one, and the
+/// row after them. All of it is one commit.
+struct Settlement {
+  std::optional<Position> from;
+  std::vector<Position> done;
+  std::vector<QueuedRow> queued;
+  Fate fate = Rest{};
+  bool starts_next = false;  ///< Next is the first row of the round read ahead: `start` it too
+  bool goes_on = false;      ///< `lock` comes next: it may be taken in the same message already
+  bool polls_next = false;   ///< `poll` does, for the rows behind these: they may be asked for
+  bool sent = false;         ///< it is what `send_ahead` was given, but for what comes next
+  /// What is settled after the call that comes then, if all goes well: `send_ahead` it behind the
+  /// message with the lock. Valid as long as this is.
+  const Settlement* next = nullptr;
+
+  [[nodiscard]] bool next_started() const { return std::holds_alternative<Next>(fate); }
+  /// A row failed, or the lane halts.
+  [[nodiscard]] bool failed() const { return fate.index() > 1; }
 };
 
 /// One lane's connection to its database: reads rows, keeps the cursor, holds the lock.
@@ -134,7 +169,7 @@ class LaneSession {
 
   /// Begin to read what `poll` will be asked next, while a call is in hand. May do nothing.
   virtual void read_ahead(const Position& /*after*/, unsigned /*rows_max*/) {}
-  /// It is read, with rows in it, and nothing else comes first: the advance to the row it was asked
+  /// It is read, with rows in it, and nothing else comes first: what settles the row it was asked
   /// for may start it. Never waits.
   virtual bool next_read() { return false; }
 
@@ -155,26 +190,18 @@ class LaneSession {
   /// Its first use takes back what `send_ahead` sent.
   virtual Transaction* transaction() { return nullptr; }
 
-  /// Begin the move that follows where the call about to be made is done whole, and do not wait:
-  /// the server works at it meanwhile. `advance` commits it where it says `sent`; whatever else
-  /// comes next takes it back. False: nothing was begun.
-  virtual bool send_ahead(std::uint64_t /*epoch*/, const Advance& /*advance*/) { return false; }
+  /// Begin what is to be settled if the call about to be made is done whole, and do not wait: the
+  /// server works at it meanwhile. `settle` commits it if it says `sent`; whatever else comes next
+  /// takes it back. False: nothing was begun.
+  virtual bool send_ahead(std::uint64_t /*epoch*/, const Settlement& /*settlement*/) {
+    return false;
+  }
 
-  /// In the lock's transaction: move to the last row that the poll did not call late (late rows
-  /// count, but move nothing), set aside those that queue, and commit it. False: refused, nothing
-  /// moved.
-  virtual bool advance(std::uint64_t epoch, const Advance& advance) = 0;
-
-  /// Set a failed row aside in a transaction of its own: the cursor moves onto it, unless it is
-  /// late. A row that was parked before stays parked, and so do the rows of its key. False:
-  /// refused, nothing changed.
-  virtual bool park(std::uint64_t epoch, const Parking& parking) = 0;
-
-  /// Note a failure that will be tried again in `delay`, and let the lock go. False: not ours.
-  virtual bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) = 0;
-
-  /// Halt the lane where it stands, and let the lock go. False: not ours.
-  virtual bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) = 0;
+  /// Commit what became of a call, and let the lock go (unless it `goes_on`): move to the last row
+  /// that the poll did not call late (late rows count, but move nothing), set aside those that
+  /// queue, and note the fate of the row after them. Rows are settled in the lock's transaction
+  /// alone; a lane may also halt, or try again, without one. False: refused, nothing changed.
+  virtual bool settle(std::uint64_t epoch, const Settlement& settlement) = 0;
 
   /// Give the lane up so that another may have it at once; ends an open lock transaction first.
   /// `untouched`: the last started attempt was never made, so it is taken off the count.

@@ -36,28 +36,14 @@ struct CallHandler {  ///< → Called, or CallExpired when begun after `not_afte
   Time deadline;
   Time yield_at;
   std::optional<PollSource> then;  ///< what is polled next where all goes well
-  /// What `AdvanceCursor` will say where all is done, what `then` asks for is there, and nothing
+  /// What `Settle` will say where all is done, what `then` asks for is there, and nothing
   /// else comes in between; null where that cannot be told. Owned by the lane, valid until the next
   /// event.
-  const Advance* foreseen = nullptr;
+  const Settlement* foreseen = nullptr;
 };
-struct AdvanceCursor {  ///< → Advanced
+struct Settle {  ///< → Settled
   std::uint64_t epoch = 0;
-  Advance advance;
-};
-struct NoteRetry {  ///< → Noted
-  std::uint64_t epoch = 0;
-  Failure failure;
-  milliseconds delay{0};
-};
-struct HaltLane {  ///< → Noted
-  std::uint64_t epoch = 0;
-  HaltReason reason = HaltReason::poison;
-  Failure failure;
-};
-struct ParkRow {  ///< → SetAside
-  std::uint64_t epoch = 0;
-  Parking parking;
+  Settlement settlement;
 };
 struct ReleaseLane {  ///< → Released
   std::uint64_t epoch = 0;
@@ -69,13 +55,13 @@ struct WaitUntil {       ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch,
-                            LockCursor, CallHandler, AdvanceCursor, NoteRetry, HaltLane, ParkRow,
-                            ReleaseLane, CloseSession, WaitUntil, Finish>;
+using Action =
+    std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
+                 CallHandler, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open", "claim", "look", "poll",    "start", "lock", "call",  "advance",
-    "note", "halt",  "park", "release", "close", "wait", "finish"};
+    "open", "claim",  "look",    "poll",  "start", "lock",
+    "call", "settle", "release", "close", "wait",  "finish"};
 
 }  // namespace seriatim::core

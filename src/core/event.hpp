@@ -44,13 +44,7 @@ struct Called {
   std::string breach;      ///< the answer does not fit the call: no row counts as done
 };
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
-struct Advanced {
-  bool ours = true;
-};
-struct Noted {
-  bool ours = true;
-};
-struct SetAside {
+struct Settled {
   bool ours = true;
 };
 struct Released {};
@@ -68,6 +62,6 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
 
 using Event =
     std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called, CallExpired,
-                 Advanced, Noted, SetAside, Released, Closed, Woken, SessionEnded, SourceFailed>;
+                 Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

@@ -234,7 +234,7 @@ Action Lane::handle(Locked& event, const Moment& moment) {
 }
 
 Action Lane::call(const Moment& moment) {
-  if (!more_rows()) return advance(0, moment);  // rows that queue, and nothing else
+  if (!more_rows()) return settle(0, moment);  // rows that queue, and nothing else
   ensure(!failure_, "nothing overtakes a failure");
   calling_ = rows_to_call(next_);
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
@@ -277,27 +277,33 @@ Action Lane::handle(CallExpired&, const Moment& moment) {
 Action Lane::handle(Called& event, const Moment& moment) {
   auto& [done, next] = event.outcome;
   uncalled_.reset();
-  if (!event.breach.empty()) {
-    return halt(HaltReason::unknown_outcome, round_.records[next_].id(), std::move(event.breach));
-  }
-  ensure(done <= calling_ && (done < calling_ || !next), "the driver checked the handler's answer");
-  failure_ = std::move(next);
   next_read_ = event.next_read;
   sent_ = event.sent;
+  const bool breached = !event.breach.empty();
+  ensure(breached || (done <= calling_ && (done < calling_ || !next)),
+         "the driver checked the handler's answer");
   if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return stand_aside(moment);
-  if (done == 0 && !failure_ && !moment.stopping) {
-    failure_ = Outcome::retry_later("the handler did nothing");
+  if (done == 0 && !next && !breached && !moment.stopping) {
+    next = Outcome::retry_later("the handler did nothing");
   }
   calling_ = done;
-  if (done == 0 && queued_before(next_) == next_queued_) return go_on(moment);
-  return advance(done, moment);
+  if (breached) {
+    failure_ = Halt{HaltReason::unknown_outcome, {round_.records[next_].id(), event.breach}};
+  } else if (next) {
+    const auto attempts = done > 0 ? 1 : cursor_.attempts;
+    failure_ = fate_of(round_.records[next_ + done], *next, attempts, moment);
+  }
+  const bool nothing = done == 0 && !failure_ && queued_before(next_) == next_queued_;
+  return nothing ? go_on(moment) : settle(done, moment);
 }
 
-Action Lane::handle(Advanced& event, const Moment& moment) {
+Action Lane::handle(Settled& event, const Moment& moment) {
   if (!event.ours) return refused(moment);
   const auto move_over = [this](const Position& position, bool late) {
     if (!late) cursor_.position = position;
     cursor_.sequence += 1;
+    cursor_.crashes = 0;
+    cursor_.state = Cursor::State::running;
     solo_rows_ -= std::min(solo_rows_, 1U);
   };
   const auto queue_up_to = [&](std::size_t record) {
@@ -312,16 +318,25 @@ Action Lane::handle(Advanced& event, const Moment& moment) {
     move_over(round_.records[next_].position, round_.records[next_].late);
   }
   queue_up_to(next_);
-  cursor_.crashes = 0;
-  cursor_.state = Cursor::State::running;
+  const auto failure = std::exchange(failure_, std::nullopt);
+  const auto* park = failure ? std::get_if<Park>(&*failure) : nullptr;
+  if (park) {  // the rest of the batch is read again: rows of that key queue now
+    move_over(park->row, park->late);
+    cursor_.set_aside += 1;
+    cursor_.attempts = 0;
+    cursor_.detail.clear();
+    cursor_.row_id.reset();
+    if (!round_.redriven) cursor_.parked += 1;
+  } else if (failure) {
+    suffer(*failure);
+  }
   mirror_cursor();
-  return go_on(moment);
+  return failure && !park ? follow_cursor(moment) : go_on(moment);
 }
 
-/// After what was done is committed: the failure, the next row, or the next round; before that the
-/// lease, which a batch of slow rows must not outlast.
+/// After what was done is committed: the next row, or the next round; before that the lease, which
+/// a batch of slow rows must not outlast.
 Action Lane::go_on(const Moment& moment) {
-  if (failure_) return fail(*std::exchange(failure_, std::nullopt), moment);
   if (going(moment)) return depart(moment);
   if (uncalled()) return more_rows() ? lock_as_asked(moment) : poll();
   if (renewal_due(moment)) return ClaimLane{};
@@ -329,73 +344,65 @@ Action Lane::go_on(const Moment& moment) {
   return poll();
 }
 
-Action Lane::fail(const Outcome& outcome, const Moment& moment) {
-  const auto& row_id = round_.records[next_].id();
+Fate Lane::fate_of(const Record& record, const Outcome& outcome, unsigned attempts,
+                   const Moment& moment) const {
   const bool endless = config_.max_attempts == 0;
-  if (outcome.kind == Outcome::Kind::poison) return poison(outcome.reason);
+  if (outcome.kind == Outcome::Kind::poison) return poison(record, attempts, outcome.reason);
   const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
   if (outcome.kind == Outcome::Kind::unknown && halts) {
-    return halt(HaltReason::unknown_outcome, row_id, outcome.reason);
+    return Halt{HaltReason::unknown_outcome, {record.id(), outcome.reason}};
   }
-  if (!endless && cursor_.attempts >= config_.max_attempts) {
-    return poison("given up after " + std::to_string(cursor_.attempts) +
-                  " attempts: " + outcome.reason);
+  if (!endless && attempts >= config_.max_attempts) {
+    return poison(record, attempts,
+                  "given up after " + std::to_string(attempts) + " attempts: " + outcome.reason);
   }
-  const auto delay = backoff(config_.backoff, cursor_.attempts, moment.random, outcome.retry_after);
-  cursor_.state = Cursor::State::retrying;
-  cursor_.row_id = row_id;
-  cursor_.detail = outcome.reason;
-  cursor_.retry_in = delay;
-  mirror_cursor();
-  return NoteRetry{cursor_.epoch, {row_id, outcome.reason}, delay};
+  const auto delay = backoff(config_.backoff, attempts, moment.random, outcome.retry_after);
+  return Retry{{record.id(), outcome.reason}, delay};
 }
 
 /// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
-Action Lane::poison(const std::string& detail) {
-  const auto& record = round_.records[next_];
+Fate Lane::poison(const Record& record, unsigned attempts, const std::string& detail) const {
   if (config_.on_poison == OnPoison::halt) {
-    return halt(HaltReason::poison, record.id(), detail);
+    return Halt{HaltReason::poison, {record.id(), detail}};
   }
   const bool one_more = !round_.redriven;
   if (one_more && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
-    return halt(HaltReason::poison, record.id(),
-                detail + "; not parked: " + std::to_string(cursor_.parked) +
-                    " failed rows are already (max_parked)");
+    return Halt{HaltReason::poison,
+                {record.id(), detail + "; not parked: " + std::to_string(cursor_.parked) +
+                                  " failed rows are already (max_parked)"}};
   }
-  return ParkRow{cursor_.epoch,
-                 {cursor_.position, record.position, record.key, record.late,
-                  config_.on_poison == OnPoison::park_key, cursor_.attempts, detail}};
+  return Park{record.position, record.key, record.late, config_.on_poison == OnPoison::park_key,
+              attempts,        detail};
 }
 
-/// The rest of the batch is read again: rows of that key queue now.
-Action Lane::handle(SetAside& event, const Moment& moment) {
-  if (!event.ours) return refused(moment);
-  const auto& record = round_.records[next_];
-  if (!record.late) cursor_.position = record.position;
-  cursor_.sequence += 1;
-  cursor_.set_aside += 1;
-  cursor_.attempts = cursor_.crashes = 0;
-  if (!round_.redriven) cursor_.parked += 1;
-  cursor_.state = Cursor::State::running;
-  cursor_.detail.clear();
-  cursor_.row_id.reset();
-  solo_rows_ -= std::min(solo_rows_, 1U);
-  mirror_cursor();
-  return go_on(moment);
-}
-
+/// Where it stands, with no row done.
 Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
-  cursor_.state = Cursor::State::halted;
-  cursor_.reason = reason;
-  cursor_.row_id = row_id.empty() ? std::nullopt : std::optional(row_id);
-  cursor_.detail = detail;
+  calling_ = 0;
+  next_queued_ = queued_before(next_);
+  failure_ = Halt{reason, {std::move(row_id), std::move(detail)}};
+  suffer(*failure_);
   mirror_cursor();
-  return HaltLane{cursor_.epoch, reason, {std::move(row_id), std::move(detail)}};
+  Settlement settlement;
+  settlement.from = cursor_.position;
+  settlement.fate = *failure_;
+  return Settle{cursor_.epoch, std::move(settlement)};
 }
 
-Action Lane::handle(Noted& event, const Moment& moment) {
-  if (!event.ours) return refused(moment);
-  return follow_cursor(moment);
+/// What the cursor says of it.
+void Lane::suffer(const Fate& fate) {
+  const auto note = [this](Cursor::State state, const Failure& failure) {
+    cursor_.state = state;
+    cursor_.row_id = failure.row_id.empty() ? std::nullopt : std::optional(failure.row_id);
+    cursor_.detail = failure.detail;
+  };
+  if (const auto* halt = std::get_if<Halt>(&fate)) {
+    note(Cursor::State::halted, halt->failure);
+    cursor_.reason = halt->reason;
+  }
+  if (const auto* retry = std::get_if<Retry>(&fate)) {
+    note(Cursor::State::retrying, retry->failure);
+    cursor_.retry_in = retry->delay;
+  }
 }
 
 // --- small parts --------------------------------------------------------------------------------

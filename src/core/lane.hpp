@@ -57,9 +57,7 @@ class Lane {
   Action handle(Locked&, const Moment&);
   Action handle(Called&, const Moment&);
   Action handle(CallExpired&, const Moment&);
-  Action handle(Advanced&, const Moment&);
-  Action handle(Noted&, const Moment&);
-  Action handle(SetAside&, const Moment&);
+  Action handle(Settled&, const Moment&);
   Action handle(Released&, const Moment&);
   Action handle(Closed&, const Moment&);
   Action handle(Woken&, const Moment&);
@@ -80,7 +78,7 @@ class Lane {
   [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
   [[nodiscard]] std::optional<PollSource> poll_after(std::size_t end) const;
   Action go_on(const Moment&);
-  Action advance(std::size_t done, const Moment&);
+  Action settle(std::size_t done, const Moment&);
   /// What comes after a move: another call in hand, and whether it is of the next round.
   struct Onward {
     bool go_on = false;   ///< to a row that counts as attempted
@@ -92,16 +90,17 @@ class Lane {
     std::size_t end = 0;
   };
   [[nodiscard]] Onward onward(const Span& call, bool next_read, const Moment&) const;
-  [[nodiscard]] Advance move_over(const Span& done, const std::optional<Position>& from,
-                                  const Onward&) const;
-  [[nodiscard]] std::optional<Advance> foresee(std::size_t first,
-                                               const std::optional<Position>& from,
-                                               const Moment&) const;
+  [[nodiscard]] Settlement move_over(const Span& done, const std::optional<Position>& from,
+                                     const Onward&) const;
+  [[nodiscard]] std::optional<Settlement> foresee(std::size_t first,
+                                                  const std::optional<Position>& from,
+                                                  const Moment&) const;
   bool foresee_unread(std::size_t first, const Position& from, const Moment&);
   [[nodiscard]] bool worth_sending() const;
-  Action fail(const Outcome&, const Moment&);
-  Action poison(const std::string& detail);
+  [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&) const;
+  [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
   Action halt(HaltReason, std::string row_id, std::string detail);
+  void suffer(const Fate&);
   Action refused(const Moment&);
   Action rest(const Moment&);
   [[nodiscard]] static bool going(const Moment&);
@@ -129,17 +128,17 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;             ///< first record of round_ not yet delivered
-  std::size_t next_queued_ = 0;      ///< first row of round_.queued not yet set aside
-  std::size_t calling_ = 0;          ///< records in the call or advance in hand
-  bool next_read_ = false;           ///< the round after this one, at the end of the last call
-  std::optional<Advance> foreseen_;  ///< the move after the call in hand, where nothing fails
-  bool sent_ = false;                ///< … and it was sent ahead
-  bool next_sent_ = false;           ///< … with the advance before
+  std::size_t next_ = 0;                ///< first record of round_ not yet delivered
+  std::size_t next_queued_ = 0;         ///< first row of round_.queued not yet set aside
+  std::size_t calling_ = 0;             ///< records in the call or settlement in hand
+  bool next_read_ = false;              ///< the round after this one, at the end of the last call
+  std::optional<Settlement> foreseen_;  ///< after the call in hand, where nothing fails
+  bool sent_ = false;                   ///< … and it was sent ahead
+  bool next_sent_ = false;              ///< … with the settlement before
   /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
   std::optional<std::uint64_t> uncalled_;
-  std::optional<Outcome> failure_;  ///< of the record at next_, once what came before is committed
-  unsigned solo_rows_ = 0;          ///< rows still delivered one by one after an unclean end
+  std::optional<Fate> failure_;  ///< of the record after those of `calling_`, until it is settled
+  unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
   unsigned session_failures_ = 0;
   milliseconds idle_interval_{0};
   Time claimed_at_;

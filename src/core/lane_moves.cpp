@@ -7,18 +7,18 @@
 
 namespace seriatim::core {
 
-Action Lane::advance(std::size_t done, const Moment& moment) {
+Action Lane::settle(std::size_t done, const Moment& moment) {
   calling_ = done;
   const Span span{next_, next_ + done};
   const auto next = onward(span, next_read_, moment);
   const bool sent = std::exchange(sent_, false);
   const bool whole = sent && (done == foreseen_->done.size() || mutant(Mutant::foreseen_blindly));
   const bool as_foreseen =  // … with a lease that is as long as ever
-      whole && !renewal_due(moment) && foreseen_->next_started == next.go_on &&
+      whole && !renewal_due(moment) && foreseen_->next_started() == next.go_on &&
       foreseen_->starts_next == next.starts;
-  AdvanceCursor action{
-      cursor_.epoch, as_foreseen ? std::move(*foreseen_) : move_over(span, cursor_.position, next)};
-  auto& move = action.advance;
+  Settle action{cursor_.epoch,
+                as_foreseen ? std::move(*foreseen_) : move_over(span, cursor_.position, next)};
+  auto& move = action.settlement;
   if (next.go_on) uncalled_ = cursor_.sequence + done + move.queued.size() + 1;
   lock_asked_ = next.go_on && moment.now < locked_alone_at_ + lock_ahead_max;
   if (lock_asked_) lock_asked_at_ = moment.now;
@@ -27,7 +27,11 @@ Action Lane::advance(std::size_t done, const Moment& moment) {
   move.sent = as_foreseen;
   next_sent_ = lock_asked_ && done > 0 && foresee_unread(span.end, move.done.back(), moment);
   if (next_sent_) move.next = &*foreseen_;
-  cursor_.attempts = move.next_started ? 1 : 0;
+  if (!move.failed()) {
+    cursor_.attempts = move.next_started() ? 1 : 0;
+  } else if (done > 0) {
+    cursor_.attempts = 1;
+  }
   return action;
 }
 
@@ -41,13 +45,14 @@ Lane::Onward Lane::onward(const Span& call, bool next_read, const Moment& moment
 }
 
 /// Over the records that are done, and the rows that queue up to the next one.
-Advance Lane::move_over(const Span& done, const std::optional<Position>& from,
-                        const Onward& next) const {
-  Advance move{.from = from,
-               .done = {},
-               .queued = {},
-               .next_started = failure_ || next.go_on,
-               .starts_next = next.starts};
+Settlement Lane::move_over(const Span& done, const std::optional<Position>& from,
+                           const Onward& next) const {
+  Settlement move{.from = from,
+                  .done = {},
+                  .queued = {},
+                  .fate = next.go_on ? Fate(Next{}) : Rest{},
+                  .starts_next = next.starts};
+  if (failure_) move.fate = *failure_;
   move.done.reserve(done.end - done.begin);
   for (auto i = done.begin; i < done.end; ++i) move.done.push_back(round_.records[i].position);
   for (auto i = next_queued_; i < queued_before(done.end); ++i) {
@@ -59,8 +64,8 @@ Advance Lane::move_over(const Span& done, const std::optional<Position>& from,
 }
 
 /// The move after a call that is done whole, and the next round there where it is asked for.
-std::optional<Advance> Lane::foresee(std::size_t first, const std::optional<Position>& from,
-                                     const Moment& moment) const {
+std::optional<Settlement> Lane::foresee(std::size_t first, const std::optional<Position>& from,
+                                        const Moment& moment) const {
   const bool plain = round_.queued.empty() && !round_.redriven && solo_rows_ == 0;
   if (!plain || first == round_.records.size() || renewal_due(moment)) return std::nullopt;
   const Span call{first, first + rows_to_call(first)};

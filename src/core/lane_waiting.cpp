@@ -63,6 +63,7 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   const bool halting = cursor_.state == Cursor::State::halted;
   stale_ = true;
   uncalled_.reset();
+  failure_.reset();
   if (holder_ && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): stand still here and try again slowly.
   holder_ = false;

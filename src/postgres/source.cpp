@@ -165,43 +165,23 @@ class PostgresSession final : public LaneSession {
     return cursor_.lock(epoch, expected);
   }
   Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
-  bool send_ahead(std::uint64_t epoch, const Advance& advance) override {
-    auto move = plain_move(advance, records_after(advance));
+  bool send_ahead(std::uint64_t epoch, const Settlement& settlement) override {
+    auto move = plain_move(settlement, records_after(settlement));
     return move && cursor_.send_ahead(epoch, *std::move(move));
   }
-  bool advance(std::uint64_t epoch, const Advance& advance) override {
-    const bool sent = advance.sent && connection_.sent_ahead();
-    records_left_ = records_after(advance);
-    queued_left_ -= std::min(queued_left_, advance.queued.size());
-    auto next =
-        advance.next ? plain_move(*advance.next, records_after(*advance.next)) : std::nullopt;
-    auto polled = polled_behind(advance);
+  bool settle(std::uint64_t epoch, const Settlement& settlement) override {
+    if (settlement.failed()) return settle_failure(epoch, settlement);
+    const bool sent = settlement.sent && connection_.sent_ahead();
+    pass(settlement);
+    auto next = settlement.next ? plain_move(*settlement.next, records_after(*settlement.next))
+                                : std::nullopt;
+    auto polled = polled_behind(settlement);
     auto* const behind = polled ? &*polled : nullptr;
-    const bool moved = sent ? cursor_.advance_sent(advance.goes_on, std::move(next), behind)
-                            : send_and_wait(epoch, advance, std::move(next), behind);
-    if (moved && polled) poll_.keep(advance.done.back(), rows_max_, *std::move(polled));
-    next_starts_ = moved && advance.starts_next;
+    const bool moved = sent ? cursor_.advance_sent(settlement.goes_on, std::move(next), behind)
+                            : send_and_wait(epoch, settlement, std::move(next), behind);
+    if (moved && polled) poll_.keep(settlement.done.back(), rows_max_, *std::move(polled));
+    next_starts_ = moved && settlement.starts_next;
     return moved;
-  }
-  bool park(std::uint64_t epoch, const Parking& parking) override {
-    if (!cursor_.lock(epoch, parking.from)) return false;
-    const bool again = aside_.redriving();
-    std::vector<std::string> open_ids;
-    if (parking.late && !again) {
-      open_ids = late_rows_.note({parking.row});
-    } else if (!again) {
-      open_ids = {parking.row.id};
-    }
-    const auto& to = parking.late ? *parking.from : parking.row;
-    return cursor_.end(aside_.park(epoch, parking, to, open_ids));
-  }
-  bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
-    return cursor_.note_retry(epoch, failure, delay);
-  }
-  /// Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
-  bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) override {
-    if (reason == HaltReason::unknown_outcome && lent_.used()) connection_.rollback();
-    return cursor_.halt(epoch, reason, failure);
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }
   Cursor look() override {
@@ -274,34 +254,61 @@ class PostgresSession final : public LaneSession {
     return up_to_barrier(std::move(round));
   }
   /// Where nothing but the cursor row changes with it.
-  [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Advance& advance,
+  [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Settlement& settlement,
                                                                  std::size_t records_left) const {
     if (late_look_ || aside_.batch() || lent_.ever_used()) return std::nullopt;
-    CursorRepository::Move move{.from = advance.from,
-                                .to = advance.done.back(),
-                                .ids = {},
+    CursorRepository::Move move{.from = settlement.from,
+                                .to = settlement.done.back(),
+                                .ids = ids_of(settlement.done),
                                 .open_ids = {},
-                                .next_started = advance.next_started,
-                                .starts_next = advance.starts_next};
-    move.ids.reserve(advance.done.size());
-    for (const auto& position : advance.done) {
-      move.ids.push_back(position.id);
-      move.saw(position);
-    }
-    move.open_ids = move.ids;
-    if (advance.next_started) move.next_rows = rows_of_call(records_left);
+                                .fate = settlement.fate,
+                                .starts_next = settlement.starts_next};
+    for (const auto& position : settlement.done) move.saw(position);
+    move.open_ids = move.delivered = move.ids;
+    if (settlement.next_started()) move.next_rows = rows_of_call(records_left);
     return move;
   }
-  bool send_and_wait(std::uint64_t epoch, const Advance& advance,
+  void pass(const Settlement& settlement) {
+    records_left_ = records_after(settlement);
+    queued_left_ -= std::min(queued_left_, settlement.queued.size());
+  }
+  bool send_and_wait(std::uint64_t epoch, const Settlement& settlement,
                      std::optional<CursorRepository::Move> next, Connection::Behind* behind) {
-    CursorRepository::Move move{.from = advance.from,
-                                .to = advance.from,
+    if (!connection_.in_transaction()) return false;
+    auto move = move_of(settlement);
+    if (settlement.next_started()) move.next_rows = next_rows();
+    move.goes_on = settlement.goes_on && !has_late(settlement) && settlement.queued.empty();
+    move.starts_next = settlement.starts_next;
+    move.with_others = lent_.used();
+    return cursor_.advance(epoch, move, std::move(next), behind);
+  }
+  bool settle_failure(std::uint64_t epoch, const Settlement& settlement) {
+    const auto* halt = std::get_if<Halt>(&settlement.fate);
+    // Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
+    if (halt && halt->reason == HaltReason::unknown_outcome && settlement.done.empty() &&
+        lent_.used()) {
+      connection_.rollback();
+    }
+    const auto* park = std::get_if<Park>(&settlement.fate);
+    const bool has_rows = park || !settlement.done.empty() || !settlement.queued.empty();
+    if (has_rows && !cursor_.hold(epoch, settlement.from)) return false;
+    pass(settlement);
+    const auto [ours, holds_key] = cursor_.fail(epoch, move_of(settlement));
+    if (ours && park) aside_.parked(*park, holds_key);
+    return ours;
+  }
+  /// In the lock's transaction, if rows were done: it also takes them out of seriatim.aside, or
+  /// puts them there.
+  CursorRepository::Move move_of(const Settlement& settlement) {
+    CursorRepository::Move move{.from = settlement.from,
+                                .to = settlement.from,
                                 .ids = {},
                                 .open_ids = {},
-                                .queued = advance.queued.size(),
+                                .queued = settlement.queued.size(),
                                 .from_aside = aside_.batch().has_value(),
                                 .redriven = aside_.redriving(),
-                                .next_started = advance.next_started};
+                                .delivered = ids_of(settlement.done),
+                                .fate = settlement.fate};
     std::vector<Position> late;
     const auto pass = [&](const Position& position, bool is_late) {
       move.ids.push_back(position.id);
@@ -310,17 +317,20 @@ class PostgresSession final : public LaneSession {
       move.open_ids.push_back(position.id);
       move.saw(position);
     };
-    auto queued = advance.queued.begin();
-    for (std::size_t i = 0; i <= advance.done.size(); ++i) {
-      for (; queued != advance.queued.end() && queued->before == i; ++queued) {
+    auto queued = settlement.queued.begin();
+    for (std::size_t i = 0; i <= settlement.done.size(); ++i) {
+      for (; queued != settlement.queued.end() && queued->before == i; ++queued) {
         pass(queued->position, queued->late);
       }
-      if (i == advance.done.size()) break;
-      const auto& done = advance.done[i];
+      if (i == settlement.done.size()) break;
+      const auto& done = settlement.done[i];
       pass(done, aside_.is_late(done.id));
     }
-    if (!connection_.in_transaction()) return false;
-    aside_.take(ids_of(advance.done));
+    if (const auto* park = std::get_if<Park>(&settlement.fate)) {
+      pass(park->row, park->late);
+      move.queued += 1;
+    }
+    aside_.take(ids_of(settlement.done));
     if (!move.redriven && !late.empty()) {
       for (auto& id : late_rows_.note(late)) {
         for (const auto& row : late) {
@@ -329,28 +339,28 @@ class PostgresSession final : public LaneSession {
         move.open_ids.push_back(std::move(id));
       }
     }
-    aside_.queue(advance.queued);
-    if (advance.next_started) move.next_rows = next_rows();
-    move.goes_on = advance.goes_on && late.empty() && advance.queued.empty();
-    move.starts_next = advance.starts_next;
-    move.with_others = lent_.used();
-    return cursor_.advance(epoch, move, std::move(next), behind);
+    aside_.queue(settlement.queued);
+    return move;
+  }
+  [[nodiscard]] bool has_late(const Settlement& settlement) const {
+    return std::any_of(settlement.done.begin(), settlement.done.end(),
+                       [&](const Position& row) { return aside_.is_late(row.id); });
   }
   /// What is polled after the last move of a round, where that is the rows themselves.
-  std::optional<Connection::Behind> polled_behind(const Advance& advance) {
+  std::optional<Connection::Behind> polled_behind(const Settlement& settlement) {
     const bool rows_come_first = !read_on_ && !late_look_ && !aside_.any();
-    if (!advance.polls_next || !rows_come_first || advance.done.empty() || rows_max_ == 0) {
+    if (!settlement.polls_next || !rows_come_first || settlement.done.empty() || rows_max_ == 0) {
       return std::nullopt;
     }
     if (cursor_.knows_flushed()) poll_.tell_written();
-    auto statement = poll_.begins_with(advance.done.back(), rows_max_);
+    auto statement = poll_.begins_with(settlement.done.back(), rows_max_);
     if (!statement) return std::nullopt;
     return Connection::Behind{.statement = *std::move(statement), .answer = {}, .refusal = {}};
   }
   /// Of the round in hand, or of the next one where that is started with this.
-  [[nodiscard]] std::size_t records_after(const Advance& advance) const {
-    if (advance.starts_next) return read_ahead_->ready(*hand_end_);
-    return records_left_ - std::min(records_left_, advance.done.size());
+  [[nodiscard]] std::size_t records_after(const Settlement& settlement) const {
+    if (settlement.starts_next) return read_ahead_->ready(*hand_end_);
+    return records_left_ - std::min(records_left_, settlement.done.size());
   }
   /// How many rows of the round in hand the next call may take, with those that queue among them.
   [[nodiscard]] std::size_t next_rows() const { return rows_of_call(records_left_); }

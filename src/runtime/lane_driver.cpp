@@ -178,26 +178,15 @@ core::Called LaneDriver::call(const core::CallHandler& action) {
   }
 }
 
-core::Event LaneDriver::carry_out(const core::AdvanceCursor& action) {
-  const bool ours = session_->advance(action.epoch, action.advance);
-  const auto rows = action.advance.done.size();
+core::Event LaneDriver::carry_out(const core::Settle& action) {
+  const auto& settlement = action.settlement;
+  const bool ours = session_->settle(action.epoch, settlement);
+  const auto rows = settlement.done.size();
   if (ours && rows > 0) tell([&](Observer& o) { o.delivered(lane_.status(), rows); });
-  return core::Advanced{ours};
-}
-
-core::Event LaneDriver::carry_out(const core::NoteRetry& action) {
-  return core::Noted{session_->note_retry(action.epoch, action.failure, action.delay)};
-}
-
-core::Event LaneDriver::carry_out(const core::HaltLane& action) {
-  return core::Noted{session_->halt(action.epoch, action.reason, action.failure)};
-}
-
-core::Event LaneDriver::carry_out(const core::ParkRow& action) {
-  const bool ours = session_->park(action.epoch, action.parking);
-  const auto& parking = action.parking;
-  if (ours) tell([&](Observer& o) { o.parked(lane_.status(), parking.row.id, parking.detail); });
-  return core::SetAside{ours};
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  if (ours && park)
+    tell([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
+  return core::Settled{ours};
 }
 
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {

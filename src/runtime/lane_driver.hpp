@@ -58,10 +58,7 @@ class LaneDriver {
   core::Event carry_out(const core::StartBatch&);
   core::Event carry_out(const core::LockCursor&);
   core::Event carry_out(const core::CallHandler&);
-  core::Event carry_out(const core::AdvanceCursor&);
-  core::Event carry_out(const core::NoteRetry&);
-  core::Event carry_out(const core::HaltLane&);
-  core::Event carry_out(const core::ParkRow&);
+  core::Event carry_out(const core::Settle&);
   core::Event carry_out(const core::ReleaseLane&);
   core::Event carry_out(const core::CloseSession&);
   core::Event carry_out(const core::WaitUntil&);

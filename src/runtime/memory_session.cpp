@@ -75,56 +75,25 @@ class MemorySession final : public LaneSession {
     return true;
   }
 
-  bool advance(std::uint64_t epoch, const Advance& advance) override {
+  bool settle(std::uint64_t epoch, const Settlement& settlement) override {
     const auto guard = enter();
     auto& lane = own();
-    const bool ours = lane.locked_by == this && lane.cursor.epoch == epoch &&
-                      lane.cursor.position == advance.from &&
-                      !(advance.done.empty() && advance.queued.empty());
+    const auto* park = std::get_if<Park>(&settlement.fate);
+    const auto rows = settlement.done.size() + settlement.queued.size();
+    const bool locked = lane.locked_by == this || (settlement.failed() && rows == 0);
+    const bool ours = locked && active(lane, epoch) && !locked_by_other(lane) &&
+                      lane.cursor.position == settlement.from && (settlement.failed() || rows > 0);
     unlock(lane);
     if (!ours) return false;
-    auto moved = moved_by(lane, advance.done.size() + advance.queued.size());
-    moved.set_aside += advance.queued.size();
-    moved.attempts = advance.next_started ? 1 : 0;
-    for (const auto& position : advance.done) pass(moved, position);
-    for (const auto& row : advance.queued) {
-      pass(moved, row.position);
-      queue(state_->record(row.position));
+    if (park || rows > 0) move(lane, settlement, park);
+    if (const auto* retry = std::get_if<Retry>(&settlement.fate)) {
+      note(lane, retry->failure, Cursor::State::retrying, std::nullopt);
+      lane.retry_at = std::chrono::steady_clock::now() + retry->delay;
     }
-    if (redriving_)
-      std::erase_if(parked(), [&](const Parked& p) { return p.record.id() == *redriving_; });
-    lane.cursor = moved;
-    lane.redriving.reset();
-    return true;
-  }
-
-  bool park(std::uint64_t epoch, const Parking& parking) override {
-    const auto guard = enter();
-    auto& lane = own();
-    unlock(lane);
-    const bool ours = active(lane, epoch) && lane.cursor.position == parking.from;
-    if (!ours || locked_by_other(lane)) return false;
-    auto moved = moved_by(lane, 1);
-    moved.set_aside += 1;
-    pass(moved, parking.row);
-    const auto& record = state_->record(parking.row);
-    for (auto& row : parked()) {  // a row parked before stays, and the rows of its key wait with it
-      if (row.record.id() == record.id() || (parking.holds_key && row.record.key == record.key)) {
-        row.redriven = false;
-      }
+    if (const auto* halt = std::get_if<Halt>(&settlement.fate)) {
+      note(lane, halt->failure, Cursor::State::halted, halt->reason);
     }
-    if (!redriving_) parked().push_back({record, parking.holds_key, true, false});
-    lane.redriving.reset();
-    lane.cursor = moved;
     return true;
-  }
-
-  bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) override {
-    return note(epoch, failure, Cursor::State::retrying, std::nullopt, delay);
-  }
-
-  bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) override {
-    return note(epoch, failure, Cursor::State::halted, reason, {});
   }
 
   void release(std::uint64_t epoch, bool untouched) override {
@@ -185,18 +154,44 @@ class MemorySession final : public LaneSession {
     lane.released = false;
   }
 
-  bool note(std::uint64_t epoch, const Failure& failure, Cursor::State state,
-            std::optional<HaltReason> reason, milliseconds delay) {
-    const auto guard = enter();
-    auto& lane = own();
-    unlock(lane);
-    if (!active(lane, epoch) || locked_by_other(lane)) return false;
+  void move(Lane& lane, const Settlement& settlement, const Park* park) {
+    const auto rows = settlement.done.size() + settlement.queued.size() + (park ? 1 : 0);
+    auto moved = moved_by(lane, rows);
+    moved.set_aside += settlement.queued.size() + (park ? 1 : 0);
+    moved.attempts = settlement.done.empty() ? lane.cursor.attempts : 1;
+    if (!settlement.failed() || park) moved.attempts = settlement.next_started() ? 1 : 0;
+    for (const auto& position : settlement.done) pass(moved, position);
+    if (redriving_ && !settlement.done.empty())
+      std::erase_if(parked(), [&](const Parked& p) { return p.record.id() == *redriving_; });
+    for (const auto& row : settlement.queued) {
+      pass(moved, row.position);
+      queue(state_->record(row.position));
+    }
+    if (park) {
+      pass(moved, park->row);
+      set_aside(*park);
+    }
+    lane.cursor = moved;
+    lane.redriving.reset();
+  }
+
+  /// A row parked before stays, and the rows of its key wait with it.
+  void set_aside(const Park& park) {
+    const auto& record = state_->record(park.row);
+    for (auto& row : parked()) {
+      if (row.record.id() == record.id() || (park.holds_key && row.record.key == record.key)) {
+        row.redriven = false;
+      }
+    }
+    if (!redriving_) parked().push_back({record, park.holds_key, true, false});
+  }
+
+  static void note(Lane& lane, const Failure& failure, Cursor::State state,
+                   std::optional<HaltReason> reason) {
     lane.cursor.state = state;
     lane.cursor.reason = reason;
     lane.cursor.row_id = failure.row_id;
     lane.cursor.detail = failure.detail;
-    lane.retry_at = std::chrono::steady_clock::now() + delay;
-    return true;
   }
 
   Cursor current(const Lane& lane) {

@@ -43,7 +43,7 @@ struct Relay {
            move_to(round.records[0].position);
   }
   bool move_to(const Position& position) {
-    if (!session->advance(cursor.epoch, {cursor.position, {position}, {}, false})) return false;
+    if (!session->settle(cursor.epoch, {cursor.position, {position}, {}, Rest{}})) return false;
     cursor = session->look();
     return true;
   }
@@ -93,14 +93,16 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
   REQUIRE(relay.waiting() == rows);
   REQUIRE(relay.session->start(1));  // the first row fails
   REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->note_retry(1, {rows[0], "HTTP 503"}, milliseconds{0}));
+  REQUIRE(relay.session->settle(
+      1, {relay.cursor.position, {}, {}, Retry{{rows[0], "HTTP 503"}, milliseconds{0}}}));
   CHECK(relay.waiting() == rows);
 
   const auto first_two = relay.poll().records;
   REQUIRE(relay.session->lock(1, std::nullopt));  // two are delivered, the third halts the lane
-  REQUIRE(relay.session->advance(
-      1, {std::nullopt, {first_two[0].position, first_two[1].position}, {}, true}));
-  REQUIRE(relay.session->halt(1, HaltReason::poison, {rows[2], "HTTP 422"}));
+  REQUIRE(relay.session->settle(1, {std::nullopt,
+                                    {first_two[0].position, first_two[1].position},
+                                    {},
+                                    Halt{HaltReason::poison, {rows[2], "HTTP 422"}}}));
   relay.cursor = relay.session->look();
   CHECK(relay.waiting() == from(2));
   source.retry(lane_id);
@@ -109,7 +111,7 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
   const auto third = relay.poll().records.at(0).position;
   REQUIRE(relay.session->lock(1, relay.cursor.position));  // the lock is lost during the call
   CHECK(relay.session->look().position == relay.cursor.position);
-  CHECK_FALSE(relay.session->advance(1, {relay.cursor.position, {third}, {}, false}));
+  CHECK_FALSE(relay.session->settle(1, {relay.cursor.position, {third}, {}, Rest{}}));
   CHECK(relay.waiting() == from(2));
 
   REQUIRE(relay.deliver_one());
@@ -175,9 +177,11 @@ void a_replaced_holder_moves_nothing(SourceUnderTest& source) {
   REQUIRE(second.claim());
   CHECK_FALSE(first.session->start(1));
   CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->advance(1, {std::nullopt, {position}, {}, false}));
-  CHECK_FALSE(first.session->note_retry(1, {"1", "x"}, milliseconds{1}));
-  CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "x"}));
+  CHECK_FALSE(first.session->settle(1, {std::nullopt, {position}, {}, Rest{}}));
+  CHECK_FALSE(first.session->settle(
+      1, {first.cursor.position, {}, {}, Retry{{"1", "x"}, milliseconds{1}}}));
+  CHECK_FALSE(first.session->settle(
+      1, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   first.session->release(1, true);
   CHECK_FALSE(first.claim());
   CHECK(second.session->look() == second.cursor);
@@ -189,12 +193,12 @@ void no_advance_without_lock_or_from_elsewhere(SourceUnderTest& source) {
   Relay relay(source, "relay");
   relay.claim();
   const auto rows = relay.poll().records;
-  CHECK_FALSE(relay.session->advance(1, {std::nullopt, {rows[0].position}, {}, false}));
+  CHECK_FALSE(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Rest{}}));
   CHECK_FALSE(relay.session->lock(1, rows[0].position));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->advance(1, {rows[0].position, {rows[1].position}, {}, false}));
+  CHECK_FALSE(relay.session->settle(1, {rows[0].position, {rows[1].position}, {}, Rest{}}));
   CHECK_FALSE(
-      relay.session->advance(1, {std::nullopt, {rows[0].position}, {}, false}));  // lock is gone
+      relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Rest{}}));  // lock is gone
   CHECK_FALSE(relay.session->look().position.has_value());
 }
 
@@ -220,7 +224,7 @@ void attempts_are_counted(SourceUnderTest& source) {
   CHECK(relay.session->look().attempts == 2);
   const auto position = relay.poll().records.at(0).position;
   REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->advance(1, {std::nullopt, {position}, {}, true}));
+  REQUIRE(relay.session->settle(1, {std::nullopt, {position}, {}, Next{}}));
   CHECK(relay.session->look().attempts == 1);
   relay.session->release(1, true);
   CHECK(relay.session->look().attempts == 0);
@@ -246,7 +250,8 @@ void a_retry_is_kept(SourceUnderTest& source) {
   relay.claim();
   REQUIRE(relay.session->start(1));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->note_retry(1, {id, "HTTP 503"}, milliseconds{60'000}));
+  REQUIRE(relay.session->settle(
+      1, {relay.cursor.position, {}, {}, Retry{{id, "HTTP 503"}, milliseconds{60'000}}}));
   auto cursor = relay.session->look();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.row_id == id);
@@ -260,6 +265,51 @@ void a_retry_is_kept(SourceUnderTest& source) {
   CHECK(relay.session->start(1));
 }
 
+/// Rows done and what becomes of the row after them are one commit.
+void a_call_is_settled_at_once(SourceUnderTest& source) {
+  Ids ids;
+  for (const auto* payload : {"a", "b", "c", "d", "e"}) ids.push_back(source.append(payload));
+  Relay relay(source, "relay");
+  relay.claim();
+  const auto rows = relay.poll().records;
+  const auto settle = [&](std::size_t first, std::size_t done, Fate fate) {
+    const auto from = first > 0 ? std::optional(rows[first - 1].position) : std::nullopt;
+    REQUIRE(relay.session->start(1));
+    REQUIRE(relay.session->lock(1, from));
+    Settlement settlement{from, {}, {}, std::move(fate)};
+    for (auto i = first; i < first + done; ++i) settlement.done.push_back(rows[i].position);
+    REQUIRE(relay.session->settle(1, settlement));
+    return relay.session->look();
+  };
+  auto cursor = settle(0, 1, Retry{{ids[1], "HTTP 503"}, milliseconds{60'000}});
+  CHECK(cursor.position->id == ids[0]);
+  CHECK(cursor.sequence == 1);
+  CHECK(cursor.state == Cursor::State::retrying);
+  CHECK(cursor.row_id == ids[1]);
+  CHECK(cursor.attempts == 1);
+  CHECK(cursor.retry_in > milliseconds{30'000});
+
+  cursor = settle(1, 0, Retry{{ids[1], "HTTP 503"}, milliseconds{0}});
+  CHECK(cursor.position->id == ids[0]);
+  CHECK(cursor.attempts == 2);
+
+  cursor = settle(1, 1, Park{rows[2].position, std::nullopt, false, false, 1, "HTTP 422"});
+  CHECK(cursor.position->id == ids[2]);
+  CHECK(cursor.sequence == 3);
+  CHECK(cursor.set_aside == 1);
+  CHECK(cursor.parked == 1);
+  CHECK(cursor.attempts == 0);
+  CHECK(cursor.state == Cursor::State::running);
+
+  cursor = settle(3, 1, Halt{HaltReason::poison, {ids[4], "HTTP 422"}});
+  CHECK(cursor.position->id == ids[3]);
+  CHECK(cursor.sequence == 4);
+  CHECK(cursor.state == Cursor::State::halted);
+  CHECK(cursor.reason == HaltReason::poison);
+  CHECK(cursor.row_id == ids[4]);
+  CHECK(cursor.attempts == 1);
+}
+
 void a_halt_stays_until_an_operator_acts(SourceUnderTest& source) {
   const auto bad = source.append("bad");
   const auto good = source.append("good");
@@ -267,7 +317,8 @@ void a_halt_stays_until_an_operator_acts(SourceUnderTest& source) {
   relay.claim();
   REQUIRE(relay.session->start(1));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->halt(1, HaltReason::poison, {bad, "HTTP 422"}));
+  REQUIRE(relay.session->settle(
+      1, {relay.cursor.position, {}, {}, Halt{HaltReason::poison, {bad, "HTTP 422"}}}));
   const auto cursor = relay.session->look();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
@@ -291,7 +342,8 @@ void a_pause_stops_the_lane(SourceUnderTest& source) {
   CHECK(relay.session->look().state == Cursor::State::paused);
   CHECK_FALSE(relay.session->start(1));
   CHECK_FALSE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->halt(1, HaltReason::poison, {"1", "x"}));
+  CHECK_FALSE(relay.session->settle(
+      1, {relay.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   source.resume(lane_id);
   CHECK(relay.deliver_one());
 }
@@ -379,6 +431,7 @@ const std::vector<Promise> promises{
     {"attempts are counted", attempts_are_counted},
     {"an attempt that was not made is not counted again", an_attempt_not_made_is_not_counted_again},
     {"a retry is kept until it is due or an operator acts", a_retry_is_kept},
+    {"rows done and the failure after them are settled at once", a_call_is_settled_at_once},
     {"a halt stays until an operator acts", a_halt_stays_until_an_operator_acts},
     {"a pause stops the lane until it is resumed", a_pause_stops_the_lane},
     {"a lost session frees the lane and counts as a crash", a_lost_session_frees_the_lane},

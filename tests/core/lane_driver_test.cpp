@@ -41,10 +41,7 @@ class Fenced final : public Source {
     Claim claim() override { return inner_->claim(); }
     bool start(std::uint64_t, bool) override { return false; }
     bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
-    bool advance(std::uint64_t, const Advance&) override { return false; }
-    bool park(std::uint64_t, const Parking&) override { return false; }
-    bool note_retry(std::uint64_t, const Failure&, milliseconds) override { return false; }
-    bool halt(std::uint64_t, HaltReason, const Failure&) override { return false; }
+    bool settle(std::uint64_t, const Settlement&) override { return false; }
     void release(std::uint64_t epoch, bool untouched) override {
       inner_->release(epoch, untouched);
     }

@@ -47,14 +47,14 @@ TEST_SUITE("lane, foresight") {
     REQUIRE(foreseen);
     CHECK(ids(foreseen->done) == Ids{"7", "8"});
     CHECK_FALSE(foreseen->from);
-    CHECK(foreseen->next_started);
+    CHECK(foreseen->next_started());
     story.tell(sent(done(2)));
-    const auto& made = story.expect<AdvanceCursor>().advance;
+    const auto& made = story.expect<Settle>().settlement;
     CHECK(made.sent);
     CHECK(made.goes_on);
     CHECK(ids(made.done) == Ids{"7", "8"});
-    CHECK(made.next_started);
-    story.tell(Advanced{});
+    CHECK(made.next_started());
+    story.tell(Settled{});
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].id() == "9");
   }
@@ -64,22 +64,22 @@ TEST_SUITE("lane, foresight") {
     story.calling({"7", "8", "9"});
     CHECK_FALSE(story.expect<CallHandler>().foreseen);  // one row is not worth a message
     story.tell(done(1));
-    const auto* next = story.expect<AdvanceCursor>().advance.next;
+    const auto* next = story.expect<Settle>().settlement.next;
     REQUIRE(next);
     CHECK(next->from->id == "7");
     CHECK(ids(next->done) == Ids{"8"});
-    CHECK(next->next_started);
-    story.tell(Advanced{});
+    CHECK(next->next_started());
+    story.tell(Settled{});
     story.tell(Locked{});
     const auto* foreseen = story.expect<CallHandler>().foreseen;
     REQUIRE(foreseen);
     CHECK(ids(foreseen->done) == Ids{"8"});
     story.tell(sent(done(1)));
-    CHECK(story.expect<AdvanceCursor>().advance.sent);
-    const auto* last = story.expect<AdvanceCursor>().advance.next;
+    CHECK(story.expect<Settle>().settlement.sent);
+    const auto* last = story.expect<Settle>().settlement.next;
     REQUIRE(last);
     CHECK(ids(last->done) == Ids{"9"});
-    CHECK_FALSE(last->next_started);
+    CHECK_FALSE(last->next_started());
   }
 
   TEST_CASE("no next move is told where the lock is asked for alone") {
@@ -87,8 +87,8 @@ TEST_SUITE("lane, foresight") {
     story.calling({"7", "8"});
     story.pass(Lane::lock_ahead_max);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.goes_on);
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next);
+    CHECK_FALSE(story.expect<Settle>().settlement.goes_on);
+    CHECK_FALSE(story.expect<Settle>().settlement.next);
   }
 
   TEST_CASE("what was not done whole is moved over as it was, not as foreseen") {
@@ -97,10 +97,10 @@ TEST_SUITE("lane, foresight") {
       story.calling({"7", "8", "9"});
       REQUIRE(story.expect<CallHandler>().foreseen);
       story.tell(sent(called));
-      const auto& made = story.expect<AdvanceCursor>().advance;
+      const auto& made = story.expect<Settle>().settlement;
       CHECK_FALSE(made.sent);
       CHECK(ids(made.done) == Ids{"7", "8"});
-      CHECK(made.next_started);
+      CHECK(made.next_started() == !called.outcome.next);
       CHECK_FALSE(made.starts_next);
     }
   }
@@ -108,11 +108,11 @@ TEST_SUITE("lane, foresight") {
   TEST_CASE("a lane that is to be left meanwhile starts no further row") {
     Story story(rows_a_call(2));
     story.calling({"7", "8", "9"});
-    REQUIRE(story.expect<CallHandler>().foreseen->next_started);
+    REQUIRE(story.expect<CallHandler>().foreseen->next_started());
     story.ask_to_stop();
     story.tell(sent(done(2)));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.sent);
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
+    CHECK_FALSE(story.expect<Settle>().settlement.sent);
+    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
   }
 
   TEST_CASE(
@@ -126,9 +126,9 @@ TEST_SUITE("lane, foresight") {
       REQUIRE(story.expect<CallHandler>().foreseen);
       CHECK(story.expect<CallHandler>().foreseen->starts_next);
       story.tell(Called{{2, std::nullopt}, read, true});
-      CHECK(story.expect<AdvanceCursor>().advance.sent == read);
-      CHECK(story.expect<AdvanceCursor>().advance.starts_next == read);
-      CHECK_FALSE(story.expect<AdvanceCursor>().advance.next);
+      CHECK(story.expect<Settle>().settlement.sent == read);
+      CHECK(story.expect<Settle>().settlement.starts_next == read);
+      CHECK_FALSE(story.expect<Settle>().settlement.next);
     }
   }
 
@@ -137,13 +137,13 @@ TEST_SUITE("lane, foresight") {
     Story story(rows_a_call(1));
     story.calling({"7", "8", "9"});
     story.tell(done(1));
-    REQUIRE(story.expect<AdvanceCursor>().advance.next->next_started);
-    story.tell(Advanced{});
+    REQUIRE(story.expect<Settle>().settlement.next->next_started());
+    story.tell(Settled{});
     story.pass(Story::quick().lease / 3);
     story.tell(Locked{});
     CHECK_FALSE(story.expect<CallHandler>().foreseen);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
+    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
   }
 
   TEST_CASE("a move whose lease is that of a long call's beginning is not made") {
@@ -152,7 +152,7 @@ TEST_SUITE("lane, foresight") {
     REQUIRE(story.expect<CallHandler>().foreseen);
     story.pass(Story::quick().lease / 3);
     story.tell(sent(done(2)));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.sent);
+    CHECK_FALSE(story.expect<Settle>().settlement.sent);
   }
 
   TEST_CASE("of a row that failed before nothing is foreseen") {
@@ -171,15 +171,15 @@ TEST_SUITE("lane, foresight") {
     calls_before_queued(story, {"7", "8"}, "9");
     CHECK_FALSE(story.expect<CallHandler>().foreseen);
     story.tell(done(2));
-    story.tell(Advanced{});
+    story.tell(Settled{});
   }
 
   TEST_CASE("a move that was sent and not made does not linger") {
     Story story(rows_a_call(2));
     story.calling({"7", "8", "9"});
     story.tell(sent(failed(Outcome::retry_later("503"))));
-    story.expect<NoteRetry>();
-    story.tell(Noted{});
+    story.settled<Retry>();
+    story.tell(Settled{});
     story.pass(story.wait());
     story.tell(Woken{});
     Cursor cursor;
@@ -189,22 +189,22 @@ TEST_SUITE("lane, foresight") {
     calls_before_queued(story, {"7"}, "8");
     CHECK_FALSE(story.expect<CallHandler>().foreseen);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.sent);
+    CHECK_FALSE(story.expect<Settle>().settlement.sent);
   }
 
   TEST_CASE("the poll that comes after a move is told with it") {
     const auto polls = [](Story& story, const Called& called) {
       story.tell(called);
-      return story.expect<AdvanceCursor>().advance.polls_next;
+      return story.expect<Settle>().settlement.polls_next;
     };
     Story story(rows_a_call(1));
     story.calling({"7", "8"});
     CHECK_FALSE(polls(story, done(1)));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.tell(Locked{});
     SUBCASE("after the last row of a round") {
       CHECK(polls(story, done(1)));
-      story.tell(Advanced{});
+      story.tell(Settled{});
       story.expect<PollSource>();
     }
     SUBCASE("also where the move was sent ahead") {
@@ -213,7 +213,7 @@ TEST_SUITE("lane, foresight") {
     SUBCASE("not where the lease is renewed first") {
       story.pass(Story::quick().lease / 3);
       CHECK_FALSE(polls(story, sent(done(1))));
-      story.tell(Advanced{});
+      story.tell(Settled{});
       story.expect<ClaimLane>();
     }
     SUBCASE("not where the lane is left") {

@@ -27,7 +27,7 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.calling({"7"}, Cursor{.epoch = 7});
     story.tell(done(1));
-    story.tell(Advanced{false});
+    story.tell(Settled{false});
     story.tell(Woken{});
     story.expect<ClaimLane>();
     story.tell(Claimed{{false, {.epoch = 8}, "other"}});
@@ -58,7 +58,7 @@ TEST_SUITE("lane: holders") {
       story.tell(Started{});
       story.tell(Locked{});
       story.tell(done(1));
-      story.tell(Advanced{false});
+      story.tell(Settled{false});
     }
     CHECK(story.wait() == Lane::refused_pause);
     story.pass(5ms);
@@ -88,7 +88,7 @@ TEST_SUITE("lane: holders") {
       story.tell(Started{});
       story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<AdvanceCursor>().advance.next_started);
+      CHECK(story.expect<Settle>().settlement.next_started());
       story.tell(SessionEnded{"no answer to COMMIT"});
       now.position = Position{1'000, "7"};
       now.sequence = 1;
@@ -110,7 +110,7 @@ TEST_SUITE("lane: holders") {
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].attempt == 1);
     story.tell(failed(Outcome::retry_later("HTTP 503")));
-    story.tell(Noted{});
+    story.tell(Settled{});
     CHECK(story.status().attempts == 1);
     story.pass(1h);
     story.tell(Woken{});
@@ -137,14 +137,14 @@ TEST_SUITE("lane: holders") {
     SUBCASE("the call was made and its advance lost") {
       story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<AdvanceCursor>().advance.next_started);
+      CHECK(story.expect<Settle>().settlement.next_started());
       story.tell(SessionEnded{"no answer to COMMIT"});
       story.claimed_again({.epoch = 1, .attempts = 1});
     }
     SUBCASE("the call was made and its advance refused") {
       story.tell(Locked{});
       story.tell(done(1));
-      story.tell(Advanced{false});
+      story.tell(Settled{false});
       story.claimed_again({.epoch = 1, .attempts = 1});
     }
     story.tell(Polled{Story::round({"7"})});
@@ -192,7 +192,7 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.calling({"7", "8"});
     story.tell(done(1));
-    story.expect<AdvanceCursor>();
+    story.expect<Settle>();
     story.tell(SessionEnded{"no answer to COMMIT"});
     CHECK(story.status().state == LaneState::claiming);
     CHECK(story.wait() == 25ms);
@@ -229,8 +229,8 @@ TEST_SUITE("lane: holders") {
     story.calling({"7", "8", "9"});
     story.pass(ProcessConfig{}.lease / 3);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
+    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    story.tell(Settled{});
     story.expect<ClaimLane>();
     story.tell(
         Claimed{{true, {.position = Position{1'000, "7"}, .sequence = 1, .epoch = 1}, "us"}});
@@ -243,8 +243,8 @@ TEST_SUITE("lane: holders") {
     CHECK(second[0].sequence == 2);
     CHECK(second[0].attempt == 1);
     story.tell(done(1));  // the lease is fresh: on to the next row without asking
-    CHECK(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
+    CHECK(story.expect<Settle>().settlement.next_started());
+    story.tell(Settled{});
     story.expect<LockCursor>();
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].attempt == 1);
@@ -254,8 +254,8 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.claimed({});
     story.tell(SourceFailed{HaltReason::cursor_ahead, "max(id) is 3"});
-    CHECK(story.expect<HaltLane>().reason == HaltReason::cursor_ahead);
-    story.tell(Noted{});
+    CHECK(story.settled<Halt>().reason == HaltReason::cursor_ahead);
+    story.tell(Settled{});
     CHECK(story.status().state == LaneState::halted);
     CHECK(story.status().detail == "max(id) is 3");
   }
@@ -264,7 +264,7 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.claimed({});
     story.tell(SourceFailed{HaltReason::source_changed, "table t was replaced"});
-    story.tell(Noted{});
+    story.tell(Settled{});
     story.pass(1s);
     story.tell(Woken{});
     story.expect<LookAtCursor>();
@@ -308,7 +308,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.tell(Polled{});
     CHECK(story.wait() == 1ms);
   }
@@ -361,7 +361,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.pass(1s);
     story.tell(Polled{fenced});
     CHECK(story.status().fenced_for == 0ms);
@@ -372,8 +372,8 @@ TEST_SUITE("lane: waiting and leaving") {
     story.calling({"7", "8"});
     story.ask_to_stop();
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
+    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    story.tell(Settled{});
     CHECK_FALSE(story.expect<ReleaseLane>().untouched);
     story.tell(Released{});
     story.expect<Finish>();
@@ -407,7 +407,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.calling({"7", "8"});
     story.tell(done(1));
     story.ask_to_stop();
-    story.tell(Advanced{false});
+    story.tell(Settled{false});
     CHECK_FALSE(story.expect<ReleaseLane>().untouched);
   }
 
@@ -457,7 +457,7 @@ TEST_SUITE("lane: waiting and leaving") {
     Story story(Story::quick(), {.drain = true});
     story.calling({"7"});
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.tell(Noted{});
+    story.tell(Settled{});
     story.expect<ReleaseLane>();
     story.tell(Released{});
     story.expect<Finish>();

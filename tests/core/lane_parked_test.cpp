@@ -65,15 +65,15 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking());
     calling(story, keyed({"7 a", "8 b"}));
     story.tell(failed(Outcome::poison("HTTP 422")));
-    const auto& parking = story.expect<ParkRow>().parking;
-    CHECK_FALSE(parking.from);
+    const auto& parking = story.settled<Park>();
+    CHECK_FALSE(story.expect<Settle>().settlement.from);
     CHECK(parking.row.id == "7");
     CHECK(parking.key == "a");
     CHECK(parking.holds_key);
     CHECK(parking.attempts == 1);
     CHECK(parking.detail == "HTTP 422");
 
-    story.tell(SetAside{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().sequence == 1);
@@ -84,7 +84,7 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking(OnPoison::dead_letter));
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::poison("HTTP 422")));
-    CHECK_FALSE(story.expect<ParkRow>().parking.holds_key);
+    CHECK_FALSE(story.settled<Park>().holds_key);
   }
 
   TEST_CASE("a row given up after max_attempts is parked too") {
@@ -93,7 +93,7 @@ TEST_SUITE("lane, parked rows") {
     Story story(config);
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::retry_later("HTTP 503")));
-    CHECK(story.expect<ParkRow>().parking.detail == "given up after 1 attempts: HTTP 503");
+    CHECK(story.settled<Park>().detail == "given up after 1 attempts: HTTP 503");
   }
 
   TEST_CASE("an unknown outcome that is to halt is not parked") {
@@ -102,7 +102,7 @@ TEST_SUITE("lane, parked rows") {
     Story story(config);
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::unknown("reset")));
-    CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
+    CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
   }
 
   TEST_CASE("with max_parked rows set aside the next poison row halts the lane") {
@@ -114,7 +114,7 @@ TEST_SUITE("lane, parked rows") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
-    const auto& halt = story.expect<HaltLane>();
+    const auto& halt = story.settled<Halt>();
     CHECK(halt.reason == HaltReason::poison);
     CHECK(halt.failure.detail == "HTTP 422; not parked: 2 failed rows are already (max_parked)");
   }
@@ -130,8 +130,8 @@ TEST_SUITE("lane, parked rows") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.expect<ParkRow>();
-    story.tell(SetAside{});
+    story.settled<Park>();
+    story.tell(Settled{});
     CHECK(story.status().parked == 2);
     story.expect<LookAtCursor>();
   }
@@ -145,7 +145,7 @@ TEST_SUITE("lane, parked rows") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.expect<LookAtCursor>();
     story.tell(
         Looked{{.position = Position{2'000, "20"}, .sequence = 21, .epoch = 1, .parked = 1}});
@@ -165,27 +165,27 @@ TEST_SUITE("lane, parked rows") {
     }
     story.tell(done(1));
     {
-      const auto& advance = story.expect<AdvanceCursor>().advance;
+      const auto& advance = story.expect<Settle>().settlement;
       CHECK(ids(advance.done) == Ids{"8"});
       CHECK(ids(advance.queued) == Ids{"7", "9", "10"});
       CHECK(advance.queued[0].before == 0);
       CHECK(advance.queued[1].before == 1);
-      CHECK(advance.next_started);
+      CHECK(advance.next_started());
     }
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.status().sequence == 4);
     CHECK(story.status().position->id == "10");
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].sequence == 5);
     story.tell(done(1));
     {
-      const auto& advance = story.expect<AdvanceCursor>().advance;
+      const auto& advance = story.expect<Settle>().settlement;
       CHECK(advance.from->id == "10");
       CHECK(ids(advance.queued) == Ids{"12"});
       CHECK(advance.queued[0].before == 1);
-      CHECK_FALSE(advance.next_started);
+      CHECK_FALSE(advance.next_started());
     }
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "12");
     CHECK(story.status().sequence == 6);
   }
@@ -196,24 +196,24 @@ TEST_SUITE("lane, parked rows") {
     story.tell(Polled{queued({"a"}, {"7 a", "8 a"})});
     story.expect<LockCursor>();
     story.tell(Locked{});
-    const auto& advance = story.expect<AdvanceCursor>().advance;
+    const auto& advance = story.expect<Settle>().settlement;
     CHECK(advance.done.empty());
     CHECK(ids(advance.queued) == Ids{"7", "8"});
-    CHECK_FALSE(advance.next_started);
-    story.tell(Advanced{});
+    CHECK_FALSE(advance.next_started());
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().position->id == "8");
   }
 
-  TEST_CASE("a failure behind rows that queue is noted once these are set aside") {
+  TEST_CASE("a failure behind rows that queue is settled with these") {
     Story story(parking());
     calling(story, queued({"a"}, {"7 a", "8 b"}));
     story.tell(failed(Outcome::poison("HTTP 422")));
-    CHECK(ids(story.expect<AdvanceCursor>().advance.queued) == Ids{"7"});
-    CHECK(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
-    CHECK(story.expect<ParkRow>().parking.from->id == "7");
-    CHECK(story.expect<ParkRow>().parking.row.id == "8");
+    CHECK(ids(story.expect<Settle>().settlement.queued) == Ids{"7"});
+    CHECK(story.settled<Park>().row.id == "8");
+    story.tell(Settled{});
+    CHECK(story.status().sequence == 2);
+    CHECK(story.expect<PollSource>().after->id == "8");
   }
 
   TEST_CASE("rows without a key queue behind a parked one without a key") {
@@ -231,8 +231,8 @@ TEST_SUITE("lane, parked rows") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
-    CHECK(story.expect<ParkRow>().parking.late);
-    story.tell(SetAside{});
+    CHECK(story.settled<Park>().late);
+    story.tell(Settled{});
     CHECK(story.status().position->id == "20");
     CHECK(story.status().sequence == 21);
   }
@@ -241,8 +241,8 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking());
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::retry_later("HTTP 503")));
-    story.expect<NoteRetry>();
-    story.tell(Noted{});
+    story.settled<Retry>();
+    story.tell(Settled{});
     story.pass(story.wait());
     story.tell(Woken{});
     story.tell(Looked{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
@@ -253,7 +253,7 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking());
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.tell(SetAside{false});
+    story.tell(Settled{false});
     CHECK(story.status().sequence == 0);
     CHECK(story.status().state == LaneState::claiming);
   }
@@ -284,14 +284,14 @@ TEST_SUITE("lane, reading ahead") {
     calling(story, keyed({"7", "8"}));
     CHECK_FALSE(story.expect<CallHandler>().then);
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.tell(Locked{});
     const auto then = story.expect<CallHandler>().then;
     REQUIRE(then);
     CHECK(then->after->id == "8");
     CHECK(then->rows_max == 2);
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after == then->after);
 
     story.tell(Polled{keyed({"9"})});
@@ -304,11 +304,11 @@ TEST_SUITE("lane, reading ahead") {
     Story story(reading_ahead());
     calling(story, keyed({"7", "8"}));
     story.tell(done_and_read(2));
-    const auto& advance = story.expect<AdvanceCursor>().advance;
+    const auto& advance = story.expect<Settle>().settlement;
     CHECK(advance.starts_next);
-    CHECK(advance.next_started);
+    CHECK(advance.next_started());
     CHECK(advance.goes_on);
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "8");
     CHECK_FALSE(story.expect<PollSource>().may_redrive);
     auto next = keyed({"9", "10"});
@@ -326,7 +326,7 @@ TEST_SUITE("lane, reading ahead") {
     Story story(reading_ahead());
     calling(story, keyed({"7", "8"}));
     story.tell(done_and_read(2));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.tell(Polled{keyed({"9", "10"})});
     CHECK(story.expect<StartBatch>().again);  // counted with the advance
     story.tell(Started{});
@@ -338,19 +338,19 @@ TEST_SUITE("lane, reading ahead") {
     Story failing(reading_ahead());
     calling(failing, keyed({"7", "8"}));
     failing.tell(Called{{1, Outcome::retry_later("HTTP 503")}, true});
-    CHECK_FALSE(failing.expect<AdvanceCursor>().advance.starts_next);
+    CHECK_FALSE(failing.expect<Settle>().settlement.starts_next);
 
     Story yielding(reading_ahead());
     calling(yielding, keyed({"7", "8"}));
     yielding.tell(done_and_read(1));
-    CHECK_FALSE(yielding.expect<AdvanceCursor>().advance.starts_next);
+    CHECK_FALSE(yielding.expect<Settle>().settlement.starts_next);
 
     Story stopping(reading_ahead());
     calling(stopping, keyed({"7", "8"}));
     stopping.ask_to_stop();
     stopping.tell(done_and_read(2));
-    CHECK_FALSE(stopping.expect<AdvanceCursor>().advance.starts_next);
-    CHECK_FALSE(stopping.expect<AdvanceCursor>().advance.next_started);
+    CHECK_FALSE(stopping.expect<Settle>().settlement.starts_next);
+    CHECK_FALSE(stopping.expect<Settle>().settlement.next_started());
   }
 
   TEST_CASE("asked to stop before the round it started, a lane takes the attempt off the count") {
@@ -358,7 +358,7 @@ TEST_SUITE("lane, reading ahead") {
     calling(story, keyed({"7", "8"}));
     story.tell(done_and_read(2));
     story.ask_to_stop();
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<ReleaseLane>().untouched);
   }
 }

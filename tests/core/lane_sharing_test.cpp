@@ -44,8 +44,8 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1", "2", "3"});
     story.want(false);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
+    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    story.tell(Settled{});
     given_up(story, false);
   }
 
@@ -64,8 +64,8 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1", "2"});
     story.want(false);
     story.tell(failed(Outcome::retry_later("HTTP 503")));
-    story.expect<NoteRetry>();
-    story.tell(Noted{});
+    story.settled<Retry>();
+    story.tell(Settled{});
     given_up(story, false);
   }
 
@@ -74,8 +74,8 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1"});
     story.want(false);
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.expect<HaltLane>();
-    story.tell(Noted{});
+    story.settled<Halt>();
+    story.tell(Settled{});
     given_up(story, false);
   }
 
@@ -123,7 +123,7 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1"});
     story.want(false);
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.expect<ReleaseLane>();
     story.want(true);
     story.tell(Released{});
@@ -152,7 +152,7 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1"});
     story.want(false);
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.expect<ReleaseLane>();
     story.ask_to_stop();
     story.tell(Released{});

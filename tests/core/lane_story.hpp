@@ -28,6 +28,13 @@ class Story {
     REQUIRE_MESSAGE(std::holds_alternative<A>(action_), "action #", action_.index());
     return std::get<A>(action_);
   }
+  /// What becomes of the row after those that the lane settles.
+  template <class F>
+  const F& settled() const {
+    const auto& fate = expect<Settle>().settlement.fate;
+    REQUIRE_MESSAGE(std::holds_alternative<F>(fate), "fate #", fate.index());
+    return std::get<F>(fate);
+  }
   void pass(milliseconds time) { now_ += time; }
   void ask_to_stop() { stopping_ = true; }
   void want(bool wanted) { wanted_ = wanted; }

@@ -20,12 +20,12 @@ TEST_SUITE("lane: the way of a row") {
     CHECK_FALSE(call.records[0].previous_id);
 
     story.tell(done(1));
-    const auto& advance = story.expect<AdvanceCursor>().advance;
+    const auto& advance = story.expect<Settle>().settlement;
     CHECK_FALSE(advance.from);
     CHECK(advance.done.back().id == "7");
-    CHECK_FALSE(advance.next_started);
+    CHECK_FALSE(advance.next_started());
 
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.status().sequence == 1);
   }
@@ -34,8 +34,8 @@ TEST_SUITE("lane: the way of a row") {
     Story story;
     story.calling({"7", "8"});
     story.tell(done(1));
-    CHECK(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
+    CHECK(story.expect<Settle>().settlement.next_started());
+    story.tell(Settled{});
     CHECK(story.expect<LockCursor>().expected->id == "7");
     story.tell(Locked{});
     const auto& second = story.expect<CallHandler>().records;
@@ -50,8 +50,8 @@ TEST_SUITE("lane: the way of a row") {
     story.calling({"1", "2", "3", "4"});
     CHECK(story.expect<CallHandler>().records.size() == 3);
     story.tell(done(2));  // the handler yielded after two
-    CHECK(story.expect<AdvanceCursor>().advance.done.size() == 2);
-    story.tell(Advanced{});
+    CHECK(story.expect<Settle>().settlement.done.size() == 2);
+    story.tell(Settled{});
     story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records.size() == 2);
     CHECK(story.expect<CallHandler>().records[0].id() == "3");
@@ -75,7 +75,7 @@ TEST_SUITE("lane: the way of a row") {
     CHECK(late[1].previous_id == "7");
     CHECK(late[1].sequence == 9);
     story.tell(done(2));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.status().position->id == "7");
     CHECK(story.status().sequence == 9);
     CHECK(story.expect<LockCursor>().expected->id == "7");
@@ -83,7 +83,7 @@ TEST_SUITE("lane: the way of a row") {
     CHECK(story.expect<CallHandler>().records[0].previous_id == "7");
     CHECK(story.expect<CallHandler>().records[0].sequence == 10);
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "8");
   }
 
@@ -100,10 +100,10 @@ TEST_SUITE("lane: failures") {
     Story story;
     story.calling({"7", "8"});
     story.tell(failed(Outcome::retry_later("HTTP 500")));
-    const auto& note = story.expect<NoteRetry>();
+    const auto& note = story.settled<Retry>();
     CHECK(note.failure.row_id == "7");
     CHECK(note.delay == 250ms);  // half of the first ceiling of 500 ms
-    story.tell(Noted{});
+    story.tell(Settled{});
     CHECK(story.wait() == 250ms);
     CHECK(story.status().state == LaneState::retrying);
     CHECK(story.status().detail == "HTTP 500");
@@ -121,25 +121,27 @@ TEST_SUITE("lane: failures") {
     CHECK(story.expect<CallHandler>().records[0].attempt == 2);
   }
 
-  TEST_CASE("what was done before the failure is committed first") {
+  TEST_CASE("what was done before the failure is committed with it") {
     auto config = Story::quick();
     config.commit_every = 10;
     Story story(config);
     story.calling({"1", "2", "3"});
     story.tell(failed(Outcome::poison("HTTP 422"), 1));
-    CHECK(story.expect<AdvanceCursor>().advance.done.back().id == "1");
-    CHECK(story.expect<AdvanceCursor>().advance.next_started);
-    story.tell(Advanced{});
-    CHECK(story.expect<HaltLane>().reason == HaltReason::poison);
-    CHECK(story.expect<HaltLane>().failure.row_id == "2");
+    CHECK(story.expect<Settle>().settlement.done.back().id == "1");
+    CHECK(story.settled<Halt>().reason == HaltReason::poison);
+    CHECK(story.settled<Halt>().failure.row_id == "2");
+    story.tell(Settled{});
+    CHECK(story.status().sequence == 1);
+    CHECK(story.status().attempts == 1);
+    CHECK(story.status().state == LaneState::halted);
   }
 
   TEST_CASE("poison halts, and the lane then only looks for an operator") {
     Story story;
     story.calling({"7"});
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.expect<HaltLane>();
-    story.tell(Noted{});
+    story.settled<Halt>();
+    story.tell(Settled{});
     CHECK(story.wait() == Lane::operator_interval);
     CHECK(story.status().state == LaneState::halted);
     CHECK(story.status().reason == HaltReason::poison);
@@ -156,7 +158,7 @@ TEST_SUITE("lane: failures") {
       Story story;
       story.calling({"7"});
       story.tell(failed(Outcome::unknown("reset")));
-      story.expect<NoteRetry>();
+      story.settled<Retry>();
     }
     SUBCASE("halt") {
       auto config = Story::quick();
@@ -164,7 +166,7 @@ TEST_SUITE("lane: failures") {
       Story story(config);
       story.calling({"7"});
       story.tell(failed(Outcome::unknown("reset")));
-      CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
+      CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
     }
     SUBCASE("halt, because the handler says so") {
       auto config = Story::quick();
@@ -173,8 +175,8 @@ TEST_SUITE("lane: failures") {
       Story story(config);
       story.calling({"7"});
       story.tell(failed(Outcome::unknown_and_halt("garbage")));
-      CHECK(story.expect<HaltLane>().reason == HaltReason::unknown_outcome);
-      CHECK(story.expect<HaltLane>().failure.detail == "garbage");
+      CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
+      CHECK(story.settled<Halt>().failure.detail == "garbage");
     }
   }
 
@@ -185,8 +187,8 @@ TEST_SUITE("lane: failures") {
     story.calling({"7"}, Cursor{.attempts = 2});
     CHECK(story.expect<CallHandler>().records[0].attempt == 3);
     story.tell(failed(Outcome::retry_later("HTTP 500")));
-    CHECK(story.expect<HaltLane>().reason == HaltReason::poison);
-    CHECK(story.expect<HaltLane>().failure.detail == "given up after 3 attempts: HTTP 500");
+    CHECK(story.settled<Halt>().reason == HaltReason::poison);
+    CHECK(story.settled<Halt>().failure.detail == "given up after 3 attempts: HTTP 500");
   }
 
   TEST_CASE("a row that kills the process is found, alone, and halts") {
@@ -194,8 +196,8 @@ TEST_SUITE("lane: failures") {
     story.claimed({.attempts = 3, .crashes = 3});
     CHECK(story.expect<PollSource>().rows_max == 1);
     story.tell(Polled{Story::round({"7"})});
-    CHECK(story.expect<HaltLane>().reason == HaltReason::crashes);
-    CHECK(story.expect<HaltLane>().failure.row_id == "7");
+    CHECK(story.settled<Halt>().reason == HaltReason::crashes);
+    CHECK(story.settled<Halt>().failure.row_id == "7");
   }
 
   TEST_CASE("after one unclean end rows go one by one, so that the guilty one is known") {
@@ -204,13 +206,13 @@ TEST_SUITE("lane: failures") {
     Story story(config);
     story.calling({"7"}, Cursor{.attempts = 1, .crashes = 1});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().rows_max == 1);
     story.tell(Polled{Story::round({"8"})});
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     CHECK(story.expect<PollSource>().rows_max == 2);
   }
 
@@ -223,12 +225,12 @@ TEST_SUITE("lane: failures") {
     story.tell(Started{});
     story.tell(Locked{});
     story.tell(done(1));
-    story.tell(Advanced{});
+    story.tell(Settled{});
     story.expect<PollSource>();
     Round rest;
     rest.unreadable = round.unreadable;
     story.tell(Polled{rest});
-    CHECK(story.expect<HaltLane>().reason == HaltReason::bad_payload);
-    CHECK(story.expect<HaltLane>().failure.row_id == "8");
+    CHECK(story.settled<Halt>().reason == HaltReason::bad_payload);
+    CHECK(story.settled<Halt>().failure.row_id == "8");
   }
 }

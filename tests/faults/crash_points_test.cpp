@@ -50,10 +50,10 @@ TEST_SUITE("crash points") {
                   {"after lock", 0, 0},
                   {"before call:3", 2, 2},
                   {"after call:3", 3, 2},
-                  {"before advance:3", 3, 2},
+                  {"before settle:3", 3, 2},
                   {"updated:3", 3, 2},
                   {"committed:3", 3, 3},
-                  {"after advance:5", 5, 5}},
+                  {"after settle:5", 5, 5}},
                  "", 5);
   }
 
@@ -133,7 +133,7 @@ TEST_SUITE("crash loops") {
   TEST_CASE("killed after every row: each life delivers one, and none is repeated") {
     CrashStage stage(6);
     for (int life = 1; life <= 6; ++life) {
-      const auto relay = stage.start("killed", {{"SERIATIM_CRASH_AT", "after advance"}});
+      const auto relay = stage.start("killed", {{"SERIATIM_CRASH_AT", "after settle"}});
       CHECK(relay->wait().code == killed);
       CHECK(stage.sequence() == std::to_string(life));
     }

@@ -151,7 +151,7 @@ TEST_SUITE("zombies") {
                              {"before lock:1", 0, 0},
                              {"before call:3", 2, 2},
                              {"after call:3", 3, 2},
-                             {"before advance:3", 3, 2},
+                             {"before settle:3", 3, 2},
                              {"updated:3", 3, 2},
                              {"committed:3", 3, 3},  // with the lock for the next call
                              {"before lock:3", 2, 2},

@@ -34,7 +34,7 @@ struct Falling : Desk {
     REQUIRE(round.records[2].id() == "30");
     REQUIRE(relay.session->start(relay.cursor.epoch));
     REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-    REQUIRE(relay.session->advance(
+    REQUIRE(relay.session->settle(
         relay.cursor.epoch,
         {relay.cursor.position, {round.records[0].position, round.records[1].position}, {}}));
     relay.cursor = relay.session->claim().cursor;

@@ -69,8 +69,14 @@ TEST_CASE("a former holder writes nothing to a cursor that was made anew") {
   };
   CHECK(refused([&] { return first.session->start(epoch); }));
   CHECK(refused([&] { return first.session->lock(epoch, std::nullopt); }));
-  CHECK(refused([&] { return first.session->note_retry(epoch, {"1", "busy"}, milliseconds{5}); }));
-  CHECK(refused([&] { return first.session->halt(epoch, HaltReason::poison, {"1", "bad"}); }));
+  CHECK(refused([&] {
+    return first.session->settle(
+        epoch, {first.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{5}}});
+  }));
+  CHECK(refused([&] {
+    return first.session->settle(
+        epoch, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "bad"}}});
+  }));
   CHECK(database.value("SELECT c::text FROM seriatim.cursor AS c") == as_it_was);
   CHECK(second.session->start(epoch));
   CHECK(second.session->lock(epoch, std::nullopt));
@@ -144,7 +150,8 @@ TEST_CASE("every write of the holder renews its lease") {
     (void)lane.session->look();  // lets the lock go
   });
   renewed_by("note_retry", [&] {
-    CHECK(lane.session->note_retry(lane.cursor.epoch, {"1", "busy"}, milliseconds{1}));
+    CHECK(lane.session->settle(
+        lane.cursor.epoch, {lane.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{1}}}));
   });
   renewed_by("advance", [&] { CHECK(lane.deliver(1).size() == 1); });
 }
@@ -178,9 +185,11 @@ TEST_CASE("a holder that was replaced can change nothing") {
 
   CHECK_FALSE(first.session->start(1));
   CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false}));
-  CHECK_FALSE(first.session->note_retry(1, {"1", "later"}, milliseconds{5}));
-  CHECK_FALSE(first.session->halt(1, HaltReason::poison, {"1", "never"}));
+  CHECK_FALSE(first.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
+  CHECK_FALSE(first.session->settle(
+      1, {first.cursor.position, {}, {}, Retry{{"1", "later"}, milliseconds{5}}}));
+  CHECK_FALSE(first.session->settle(
+      1, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "never"}}}));
   first.session->release(1, false);
   CHECK_FALSE(first.claim());
   CHECK(database.value("SELECT concat(holder, sequence, state, failed_id) FROM seriatim.cursor") ==
@@ -194,7 +203,7 @@ TEST_CASE("an advance is refused inside the lock when the epoch has changed") {
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->advance(7, {std::nullopt, {round.records[0].position}, {}, false}));
+  CHECK_FALSE(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
   CHECK_FALSE(lane.session->look().position.has_value());
 }
 
@@ -205,8 +214,8 @@ TEST_CASE("an advance is refused from a position that is not the cursor's") {
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->advance(
-      1, {round.records[0].position, {round.records[1].position}, {}, false}));
+  CHECK_FALSE(lane.session->settle(
+      1, {round.records[0].position, {round.records[1].position}, {}, Rest{}}));
   CHECK_FALSE(lane.session->lock(1, round.records[0].position));
   CHECK_FALSE(lane.session->look().position.has_value());
 }
@@ -221,7 +230,7 @@ TEST_CASE("a lane locked by a delivery cannot be claimed even after its lease") 
   REQUIRE(first.session->lock(1, std::nullopt));
   auto expired = database.connect();
   CHECK_FALSE(second.claim());
-  CHECK(first.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false}));
+  CHECK(first.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
   CHECK(first.session->look().sequence == 1);
 }
 
@@ -269,7 +278,7 @@ TEST_CASE("an advance clears the crashes and counts the next row as attempted wh
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  REQUIRE(lane.session->advance(1, {std::nullopt, {round.records[0].position}, {}, true}));
+  REQUIRE(lane.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Next{}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.crashes == 0);
   CHECK(cursor.attempts == 1);
@@ -298,7 +307,8 @@ TEST_CASE("a retry is noted with its delay by the server's clock") {
   lane.claim();
   REQUIRE(lane.session->start(1));
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->note_retry(1, {"1", "HTTP 503"}, milliseconds{60'000}));
+  CHECK(lane.session->settle(
+      1, {lane.cursor.position, {}, {}, Retry{{"1", "HTTP 503"}, milliseconds{60'000}}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.attempts == 1);
@@ -314,7 +324,8 @@ TEST_CASE("a halt is kept with reason and row, and journalled") {
   TestLane lane(database, {});
   lane.claim();
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->halt(1, HaltReason::poison, {"1", "HTTP 422"}));
+  CHECK(lane.session->settle(
+      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "HTTP 422"}}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
@@ -330,7 +341,8 @@ TEST_CASE("what a receiver said is cut at a character and made storable") {
   TestLane lane(database, {});
   lane.claim();
   const std::string nasty = std::string("a\0b\xff", 4) + std::string(498, 'x') + "\xc3\xa9";
-  CHECK(lane.session->halt(1, HaltReason::poison, {"", nasty}));
+  CHECK(lane.session->settle(
+      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"", nasty}}}));
   CHECK(lane.session->look().detail == "ab?" + std::string(497, 'x'));
   CHECK_FALSE(lane.session->look().row_id.has_value());
 }
@@ -341,7 +353,8 @@ TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
   lane.claim();
   database.run("UPDATE seriatim.cursor SET state = 'paused'");
   CHECK_FALSE(lane.session->start(1));
-  CHECK_FALSE(lane.session->halt(1, HaltReason::poison, {"1", "x"}));
+  CHECK_FALSE(lane.session->settle(
+      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   CHECK(lane.session->look().state == Cursor::State::paused);
 }
 
@@ -364,7 +377,7 @@ TEST_CASE(
   bool lost = false;
   std::thread committing([&] {
     try {
-      lane.session->advance(1, {std::nullopt, {round.records[0].position}, {}, false});
+      lane.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}});
     } catch (const SessionLost&) {
       lost = true;
     }

@@ -88,7 +88,9 @@ inline void halt_at_next(TestLane& lane, HaltReason reason = HaltReason::poison)
   const auto next = lane.poll(1).records.at(0).id();
   REQUIRE(lane.session->start(lane.cursor.epoch));
   REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-  REQUIRE(lane.session->halt(lane.cursor.epoch, reason, {next, "receiver said 422"}));
+  REQUIRE(lane.session->settle(
+      lane.cursor.epoch,
+      {lane.cursor.position, {}, {}, Halt{reason, {next, "receiver said 422"}}}));
 }
 
 }  // namespace seriatim::testing

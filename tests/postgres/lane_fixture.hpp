@@ -59,7 +59,7 @@ struct TestLane {
     for (const auto& record : round.records) done.push_back(record.position);
     const bool moved = session->start(cursor.epoch) &&
                        session->lock(cursor.epoch, cursor.position) &&
-                       session->advance(cursor.epoch, {cursor.position, done, {}, false});
+                       session->settle(cursor.epoch, {cursor.position, done, {}, Rest{}});
     if (moved) cursor = session->look();
     return moved;
   }

@@ -62,7 +62,8 @@ TEST_CASE("a row that goes out late, and is tried again, is not late for the aud
   REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
   REQUIRE(relay.session->start(relay.cursor.epoch));  // the last look is at the cursor now
   REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(relay.session->note_retry(relay.cursor.epoch, {"50", "receiver said 503"}, 0s));
+  REQUIRE(relay.session->settle(
+      relay.cursor.epoch, {relay.cursor.position, {}, {}, Retry{{"50", "receiver said 503"}, 0s}}));
   CHECK_FALSE(looked_through(desk.database, desk.target.source));
 
   desk.insert_at(51, "10 min 30 s");  // one that nobody knows is still found
@@ -323,8 +324,8 @@ TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the ho
   const auto eleven = desk.database.value(
       "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM bookings WHERE id = 11");
   REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(relay.session->advance(relay.cursor.epoch,
-                                 {relay.cursor.position, {{std::stoll(eleven), "11"}}, {}, false}));
+  REQUIRE(relay.session->settle(relay.cursor.epoch,
+                                {relay.cursor.position, {{std::stoll(eleven), "11"}}, {}, Rest{}}));
   relay.session.reset();
   REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
   auto next = desk.relay("next");

@@ -89,9 +89,9 @@ TEST_CASE("a refused advance notes nothing") {
   REQUIRE(done.size() == 100);
   REQUIRE(relay.session->start(1));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->advance(9, {std::nullopt, done, {}, false}));
+  CHECK_FALSE(relay.session->settle(9, {std::nullopt, done, {}, Rest{}}));
   REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->advance(1, {done.front(), done, {}, false}));
+  CHECK_FALSE(relay.session->settle(1, {done.front(), done, {}, Rest{}}));
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger") == "0");
   CHECK(desk.open_bucket().empty());
 }

@@ -87,7 +87,9 @@ TEST_CASE("a retrying lane tries again at once") {
   auto relay = desk.relay();
   REQUIRE(relay.claim());
   REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->note_retry(relay.cursor.epoch, {"1", "503"}, milliseconds{3'600'000}));
+  REQUIRE(relay.session->settle(
+      relay.cursor.epoch,
+      {relay.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{3'600'000}}}));
   const auto report = desk.admin.status(desk.target).at(0);
   CHECK(report.lane.state == LaneState::retrying);
   CHECK(report.lane.retry_in > milliseconds{3'000'000});
@@ -147,7 +149,7 @@ TEST_CASE("what a holder had in mind for a skipped row is refused") {
   desk.admin.skip(desk.target, "1", alice);
   CHECK_FALSE(relay.session->start(relay.cursor.epoch));
   CHECK_FALSE(relay.session->lock(relay.cursor.epoch, std::nullopt));
-  CHECK_FALSE(relay.session->advance(relay.cursor.epoch, {std::nullopt, {first}, {}, false}));
+  CHECK_FALSE(relay.session->settle(relay.cursor.epoch, {std::nullopt, {first}, {}, Rest{}}));
   CHECK(desk.cursor("position_id, sequence") == "1|1");
 }
 
@@ -225,7 +227,7 @@ TEST_CASE("an act waits for the call in hand, and gives up with nothing changed 
   REQUIRE(desk.database.becomes_true(
       "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
       "wait_event_type = 'Lock'"));
-  REQUIRE(relay.session->advance(relay.cursor.epoch, {std::nullopt, {record.position}, {}, false}));
+  REQUIRE(relay.session->settle(relay.cursor.epoch, {std::nullopt, {record.position}, {}, Rest{}}));
   CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
 }
 
@@ -309,15 +311,17 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     const auto first = session->poll(std::nullopt, 1).records.at(0).position;
     REQUIRE(session->start(claim.cursor.epoch));
     REQUIRE(session->lock(claim.cursor.epoch, std::nullopt));
-    REQUIRE(session->advance(claim.cursor.epoch, {std::nullopt, {first}, {}, true}));
-    REQUIRE(session->note_retry(claim.cursor.epoch, {"2", "503"}, milliseconds{60'000}));
+    REQUIRE(session->settle(claim.cursor.epoch, {std::nullopt, {first}, {}, Next{}}));
+    REQUIRE(session->settle(claim.cursor.epoch,
+                            {std::nullopt, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
 
     Admin admin(role.url());
     CHECK(admin.status(desk.target).at(0).lane.state == LaneState::retrying);
     CHECK(admin.status(desk.target).at(0).holder_alive);
     CHECK(admin.peek(desk.target, 0, 10).rows.size() == 2);
     CHECK(admin.retry(desk.target, alice).size() == 1);
-    REQUIRE(session->halt(claim.cursor.epoch, HaltReason::poison, {"2", "422"}));
+    REQUIRE(session->settle(claim.cursor.epoch,
+                            {std::nullopt, {}, {}, Halt{HaltReason::poison, {"2", "422"}}}));
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);
     CHECK(admin.pause(desk.target, alice).size() == 1);
     CHECK(admin.resume(desk.target, alice).size() == 1);

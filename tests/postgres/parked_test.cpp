@@ -202,8 +202,8 @@ TEST_SUITE("parked rows") {
     REQUIRE(first.session->start(first.cursor.epoch));
     REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
     // All three were sent; the first was seen to be done, the process ends.
-    REQUIRE(first.session->advance(
-        first.cursor.epoch, {first.cursor.position, {three.records[0].position}, {}, false}));
+    REQUIRE(first.session->settle(
+        first.cursor.epoch, {first.cursor.position, {three.records[0].position}, {}, Rest{}}));
     first.session.reset();
     REQUIRE(shop.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
     shop.admin.redrive(shop.target, {}, bob);

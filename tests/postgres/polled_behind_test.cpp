@@ -41,13 +41,13 @@ struct Underway {
     const auto round = lane.poll(rows_max);
     if (round.records.empty()) return "";
     auto& cursor = lane.cursor;
-    Advance advance{.from = cursor.position, .done = {round.records[0].position}, .queued = {}};
+    Settlement advance{.from = cursor.position, .done = {round.records[0].position}, .queued = {}};
     REQUIRE(lane.session->start(cursor.epoch));
     REQUIRE(lane.session->lock(cursor.epoch, cursor.position));
     if (sent_ahead) REQUIRE(lane.session->send_ahead(cursor.epoch, advance));
     advance.sent = sent_ahead;
     advance.polls_next = true;
-    REQUIRE(lane.session->advance(cursor.epoch, advance));
+    REQUIRE(lane.session->settle(cursor.epoch, advance));
     cursor.position = round.records[0].position;
     delivered.push_back(*cursor.position);
     return cursor.position->id;

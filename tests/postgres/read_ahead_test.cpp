@@ -131,10 +131,11 @@ struct Ahead {
       insert();
       lane.session->read_ahead(advance.done.back(), 2);
     } while (!soon([&] { return lane.session->next_read(); }));
-    advance.next_started = advance.starts_next = advance.goes_on = true;
+    advance.fate = Next{};
+    advance.starts_next = advance.goes_on = true;
   }
   TestLane lane;
-  Advance advance;
+  Settlement advance;
 };
 
 /// Refuses the first row of key "a".
@@ -283,7 +284,7 @@ TEST_SUITE("reading ahead") {
     auto& [lane, advance] = ahead;
     lane.session->transaction()->run("SET LOCAL synchronous_commit = off", {});  // of a read model
     REQUIRE(desk.database.value(durable) == "f");
-    REQUIRE(lane.session->advance(lane.cursor.epoch, advance));
+    REQUIRE(lane.session->settle(lane.cursor.epoch, advance));
     CHECK(desk.database.value(durable) == "t");
     CHECK(desk.cursor("attempts, sequence, handed_to") == "1|3|5");
     const auto round = lane.session->poll(advance.done.back(), 2, false);
@@ -314,7 +315,7 @@ TEST_SUITE("reading ahead") {
         auto& lent = *lane.session->transaction();
         lent.run("INSERT INTO model VALUES (1)", {});
         lent.run(meddled, {});
-        CHECK_THROWS_AS(lane.session->advance(lane.cursor.epoch, advance), SourceBroken);
+        CHECK_THROWS_AS(lane.session->settle(lane.cursor.epoch, advance), SourceBroken);
         CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
         CHECK(desk.cursor("epoch, sequence") == "1|1");
         CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).started);

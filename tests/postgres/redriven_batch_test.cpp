@@ -78,7 +78,8 @@ TEST_SUITE("redriven batches") {
     REQUIRE(ids_of(lane.poll()) == Ids{"1", "2", "3"});
     REQUIRE(lane.session->start(lane.cursor.epoch));  // 1 may be handed over as 4
     REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-    REQUIRE(lane.session->note_retry(lane.cursor.epoch, {"1", "503"}, milliseconds{0}));
+    REQUIRE(lane.session->settle(
+        lane.cursor.epoch, {lane.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{0}}}));
     lane.session.reset();
     SUBCASE("the last one") {
       shop.admin.discard(shop.target, {"3", std::nullopt}, bob);

@@ -147,8 +147,8 @@ TEST_CASE("what a holder had in mind is refused after a rewind") {
   (void)lane.session->look();  // lets the lock go
   desk.admin.rewind(desk.target, row("2"), alice);
   CHECK_FALSE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-  CHECK_FALSE(lane.session->advance(
-      lane.cursor.epoch, {lane.cursor.position, {round.records.at(0).position}, {}, false}));
+  CHECK_FALSE(lane.session->settle(
+      lane.cursor.epoch, {lane.cursor.position, {round.records.at(0).position}, {}, Rest{}}));
   CHECK(desk.cursor("position_id") == "1");
 }
 

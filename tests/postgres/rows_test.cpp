@@ -211,10 +211,10 @@ TEST_CASE("a mark is stamped in the cursor's transaction, or not at all") {
   const std::vector<Position> done{round.records[0].position, round.records[1].position};
   const auto marked = "SELECT count(*) FROM t WHERE \"Dispatched At\" IS NOT NULL";
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->advance(9, {std::nullopt, done, {}, false}));
+  CHECK_FALSE(lane.session->settle(9, {std::nullopt, done, {}, Rest{}}));
   CHECK(database.value(marked) == "0");
   REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->advance(1, {std::nullopt, done, {}, false}));
+  CHECK(lane.session->settle(1, {std::nullopt, done, {}, Rest{}}));
   CHECK(database.value(marked) == "2");
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("a row locked by its owner is waited for with its mark, not handed ove
   owner.run("BEGIN; SELECT FROM t FOR UPDATE");
   REQUIRE(lane.session->lock(1, std::nullopt));
   auto advanced = std::async(std::launch::async, [&] {
-    return lane.session->advance(1, {std::nullopt, {position}, {}, false});
+    return lane.session->settle(1, {std::nullopt, {position}, {}, Rest{}});
   });
   // Longer than any other lock is waited for: giving up here would repeat what was delivered.
   CHECK(database.becomes_true(

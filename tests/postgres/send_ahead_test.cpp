@@ -30,20 +30,20 @@ struct Desk {
   }
 
   /// Over `rows` after `from` others.
-  [[nodiscard]] Advance over(std::size_t rows, std::size_t from = 0) const {
-    Advance move;
+  [[nodiscard]] Settlement over(std::size_t rows, std::size_t from = 0) const {
+    Settlement move;
     if (from > 0) move.from = round.records[from - 1].position;
     for (std::size_t i = from; i < from + rows; ++i) move.done.push_back(round.records[i].position);
-    move.next_started = from + rows < round.records.size();
+    if (from + rows < round.records.size()) move.fate = Next{};
     return move;
   }
-  bool send(const Advance& move) { return lane.session->send_ahead(1, move); }
+  bool send(const Settlement& move) { return lane.session->send_ahead(1, move); }
   /// The move over the first three rows, once the server is done with it.
   bool send_and_see_it_run() { return send(over(3)) && has_run(update); }
-  bool commit(Advance move, bool goes_on = false) {
+  bool commit(Settlement move, bool goes_on = false) {
     move.sent = true;
     move.goes_on = goes_on;
-    return lane.session->advance(1, move);
+    return lane.session->settle(1, move);
   }
   std::string cursor(const std::string& columns = "position_id, sequence, attempts") {
     return database.value("SELECT concat_ws('|', " + columns + ") FROM seriatim.cursor");
@@ -116,7 +116,7 @@ TEST_SUITE("a move sent ahead of its call") {
     const auto second = desk.over(1, 1);
     first.goes_on = true;
     first.next = &second;
-    REQUIRE(desk.lane.session->advance(1, first));
+    REQUIRE(desk.lane.session->settle(1, first));
     CHECK(desk.has_run(update));
     REQUIRE(desk.lane.session->lock(1, first.done.back()));
     REQUIRE(desk.send(second));
@@ -131,11 +131,11 @@ TEST_SUITE("a move sent ahead of its call") {
       REQUIRE(desk.send_and_see_it_run());
       auto part = desk.over(2);
       part.goes_on = goes_on;
-      REQUIRE(desk.lane.session->advance(1, part));
+      REQUIRE(desk.lane.session->settle(1, part));
       CHECK(desk.cursor() == "2|2|1");
       CHECK(desk.noted() == "1 2");
       CHECK(desk.lane.session->lock(1, part.done.back()));
-      REQUIRE(desk.lane.session->advance(1, desk.over(4, 2)));
+      REQUIRE(desk.lane.session->settle(1, desk.over(4, 2)));
       CHECK(desk.cursor() == "6|6|0");
       CHECK(desk.noted() == "1 2 3 4 5 6");
     }
@@ -152,10 +152,10 @@ TEST_SUITE("a move sent ahead of its call") {
          [](LaneSession& session) { session.wait_until(std::chrono::steady_clock::now()); }},
         {"retrying",
          [](LaneSession& s) {
-           CHECK(s.note_retry(1, {"1", "503"}, milliseconds{50}));
+           CHECK(s.settle(1, {std::nullopt, {}, {}, Retry{{"1", "503"}, milliseconds{50}}}));
          }},
         {"halted", [](LaneSession& s) {
-           CHECK(s.halt(1, HaltReason::poison, {"1", "400"}));
+           CHECK(s.settle(1, {std::nullopt, {}, {}, Halt{HaltReason::poison, {"1", "400"}}}));
          }}};
     for (std::size_t act = 0; act < acts.size(); ++act) {
       CAPTURE(act);
@@ -171,8 +171,8 @@ TEST_SUITE("a move sent ahead of its call") {
   TEST_CASE("and a row that failed for good is parked as without it") {
     Desk desk;
     REQUIRE(desk.send(desk.over(3)));
-    Parking parking{std::nullopt, desk.round.records[0].position, "k", false, true, 1, "400"};
-    REQUIRE(desk.lane.session->park(1, parking));
+    const Park park{desk.round.records[0].position, "k", false, true, 1, "400"};
+    REQUIRE(desk.lane.session->settle(1, {std::nullopt, {}, {}, park}));
     CHECK(desk.cursor("position_id, sequence, set_aside") == "1|1|1");
     CHECK(desk.noted() == "1");
   }
@@ -244,10 +244,11 @@ TEST_SUITE("a move sent ahead of its call") {
           "FOR EACH ROW EXECUTE FUNCTION no()");
       REQUIRE(desk.send(desk.over(3)));
       if (partly) {
-        CHECK(desk.lane.session->advance(1, desk.over(2)));
+        CHECK(desk.lane.session->settle(1, desk.over(2)));
         CHECK(desk.cursor("position_id, sequence") == "2|2");
       } else {
-        CHECK(desk.lane.session->note_retry(1, {"1", "503"}, milliseconds{50}));
+        CHECK(desk.lane.session->settle(
+            1, {desk.lane.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{50}}}));
         CHECK(desk.cursor("state, failed_id, sequence") == "retrying|1|0");
       }
     }
@@ -262,9 +263,9 @@ TEST_SUITE("a move sent ahead of its call") {
     REQUIRE(desk.commit(first, true));
     REQUIRE(desk.lane.session->lock(1, first.done.back()));
     auto last = second;
-    last.next_started = false;  // the lane is to be left
+    last.fate = Rest{};  // the lane is to be left
     CHECK_FALSE(desk.send(last));
-    REQUIRE(desk.lane.session->advance(1, last));
+    REQUIRE(desk.lane.session->settle(1, last));
     CHECK(desk.cursor() == "4|4|0");
     CHECK(desk.noted() == "1 2 3 4");
   }
@@ -289,7 +290,7 @@ TEST_SUITE("a move sent ahead of its call") {
       desk.database.run("DROP TRIGGER no ON seriatim.cursor");
       CHECK(desk.lane.session->start(1, true));
       CHECK(desk.lane.session->lock(1, std::nullopt));
-      CHECK(desk.lane.session->advance(1, desk.over(3)));
+      CHECK(desk.lane.session->settle(1, desk.over(3)));
     }
   }
 
@@ -299,7 +300,7 @@ TEST_SUITE("a move sent ahead of its call") {
     REQUIRE(desk.send(desk.over(3)));
     REQUIRE(desk.lane.session->lock(1, std::nullopt));  // the call before this one never began
     desk.lane.session->transaction()->run("INSERT INTO model VALUES (1)", {});
-    REQUIRE(desk.lane.session->advance(1, desk.over(3)));
+    REQUIRE(desk.lane.session->settle(1, desk.over(3)));
     CHECK(desk.cursor() == "3|3|1");
     CHECK(desk.database.value("SELECT count(*) FROM model") == "1");
   }

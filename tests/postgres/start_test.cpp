@@ -56,8 +56,9 @@ struct Beginner {
   void park_next() {
     const auto row = lane.poll(1).records.at(0).position;
     REQUIRE(lane.session->start(lane.cursor.epoch));
-    REQUIRE(lane.session->park(lane.cursor.epoch,
-                               {lane.cursor.position, row, std::nullopt, false, false, 1, "no"}));
+    REQUIRE(lane.session->settle(
+        lane.cursor.epoch,
+        {lane.cursor.position, {}, {}, Park{row, std::nullopt, false, false, 1, "no"}}));
     lane.cursor = lane.session->look();
   }
 };

@@ -153,7 +153,9 @@ TEST_CASE("a row that failed is told with its reason, and those behind it with t
   SUBCASE("retrying") {
     REQUIRE(relay.session->start(relay.cursor.epoch));
     REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-    REQUIRE(relay.session->note_retry(relay.cursor.epoch, {"2", "HTTP 503"}, milliseconds{60'000}));
+    REQUIRE(relay.session->settle(
+        relay.cursor.epoch,
+        {relay.cursor.position, {}, {}, Retry{{"2", "HTTP 503"}, milliseconds{60'000}}}));
     const auto row = desk.why("2");
     CHECK(row.state == State::next);
     CHECK(row.lane.value().lane.state == LaneState::retrying);

@@ -148,7 +148,7 @@ TEST_CASE("a process that ends within a transaction goes on in its order, under 
   for (std::size_t i = 0; i < 4; ++i) events.delivered.push_back(round.records[i]);
   std::vector<Position> done;
   for (const auto& record : events.delivered) done.push_back(record.position);
-  REQUIRE(lane.session->advance(lane.cursor.epoch, {from, done, {}, false}));
+  REQUIRE(lane.session->settle(lane.cursor.epoch, {from, done, {}, Rest{}}));
   lane.session.reset();
   lane.open();
   REQUIRE(lane.claim());
@@ -212,7 +212,9 @@ TEST_CASE("the row a transaction's delivery stands at is skipped, wherever its i
     const auto round = lane.poll();
     REQUIRE(lane.session->start(lane.cursor.epoch));
     const auto& failed = round.records.front();
-    REQUIRE(lane.session->halt(lane.cursor.epoch, HaltReason::poison, {failed.id(), "HTTP 422"}));
+    REQUIRE(lane.session->settle(
+        lane.cursor.epoch,
+        {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {failed.id(), "HTTP 422"}}}));
     CHECK(events.admin.skip(events.target, failed.id(), alice).size() == 1);
     REQUIRE(lane.claim());
     CHECK(events.deliver(lane) == std::vector<int>{2, 3, 4, 5, 6});

@@ -120,7 +120,7 @@ std::vector<std::optional<std::string>> AsideStore::take(const std::vector<Posit
   return ended;
 }
 
-bool AsideStore::park(const Parking& parking, std::uint64_t epoch) {
+bool AsideStore::park(const Park& parking, std::uint64_t epoch) {
   auto* row = find(parking.row.id);
   if (row == nullptr) {
     rows_.push_back({parking.row, parking.key, next_number_++});

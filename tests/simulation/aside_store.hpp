@@ -67,7 +67,7 @@ class AsideStore {
   std::vector<std::optional<std::string>> take(const std::vector<Position>& rows);
   /// A row that is parked already stays so, and the rows of its key wait with it. Answers whether
   /// it holds its key.
-  bool park(const Parking& parking, std::uint64_t epoch);
+  bool park(const Park& parking, std::uint64_t epoch);
   void redrive(const ParkedChoice& choice);
   std::vector<Row> discard(const ParkedChoice& choice);
   /// A row that was not parked is set aside for good.

@@ -156,19 +156,35 @@ bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Pos
   return true;
 }
 
-bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advance) {
+bool CursorStore::settle(Backend& by, std::uint64_t epoch, const Settlement& settlement) {
   const bool as_expected =
-      cursor_.position == advance.from || stage_.sabotaged(Sabotage::cursor_not_reread);
+      cursor_.position == settlement.from || stage_.sabotaged(Sabotage::cursor_not_reread);
   const bool ours = is_ours(by, epoch) && as_expected;
   unlock(by);
   if (!ours) return false;
-  const auto passed = passed_by(by, advance);
+  const auto passed = passed_by(by, settlement);
+  if (!passed.empty()) move(by, epoch, settlement, passed);
+  if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
+  if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
+  if (settlement.next_started()) hand_over(by);
+  version_ += 1;
+  table_.wal.commit(!settlement.starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
+  unwaited_.reset();
+  by.next_starts = settlement.starts_next;
+  by.locked_ahead = settlement.goes_on && lock(by, epoch, cursor_.position);
+  return true;
+}
+
+void CursorStore::move(Backend& by, std::uint64_t epoch, const Settlement& settlement,
+                       const std::vector<Passed>& passed) {
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  const bool unused = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
   Evidence::Move move{.by = Evidence::Move::By::holder,
                       .at = stage_.now(),
                       .from = cursor_.position,
                       .to = cursor_.position,
                       .sequence_before = cursor_.sequence,
-                      .sequence = cursor_.sequence + passed.size(),
+                      .sequence = cursor_.sequence + passed.size() - (unused ? 1 : 0),
                       .mover_epoch = epoch,
                       .row_epoch = cursor_.epoch,
                       .done = {},
@@ -180,28 +196,28 @@ bool CursorStore::advance(Backend& by, std::uint64_t epoch, const Advance& advan
   if (noted) move.done = ids_of(passed);
   if (by.redriving()) move.redriven = ids_of(passed);
   if (by.batch) {
-    for (const auto& key : aside_.take(advance.done)) by.parked_keys.erase(key);
+    for (const auto& key : aside_.take(settlement.done)) by.parked_keys.erase(key);
   }
-  aside_.queue(advance.queued, epoch);
+  aside_.queue(settlement.queued, epoch);
+  const auto attempts = settlement.done.empty() ? cursor_.attempts : 1;
   cursor_.position = move.to;
+  if (park) {
+    by.any_aside = true;
+    if (aside_.park(*park, epoch)) by.parked_keys.insert(park->key);
+  }
   write_down(std::move(move));
   begin_anew();
-  cursor_.attempts = advance.next_started ? 1 : 0;
+  cursor_.attempts = settlement.failed() && !park ? attempts : 0;
+  if (settlement.next_started()) cursor_.attempts = 1;
   if (noted) note(passed);
-  by.records_left -= std::min(by.records_left, advance.done.size());
-  by.queued_left -= std::min(by.queued_left, advance.queued.size());
-  if (advance.starts_next) by.records_left = by.ahead->round.records.size();
-  if (advance.next_started) hand_over(by);
-  table_.wal.commit(!advance.starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
-  unwaited_.reset();
-  by.next_starts = advance.starts_next;
-  by.locked_ahead = advance.goes_on && lock(by, epoch, cursor_.position);
-  return true;
+  by.records_left -= std::min(by.records_left, settlement.done.size());
+  by.queued_left -= std::min(by.queued_left, settlement.queued.size());
+  if (settlement.starts_next) by.records_left = by.ahead->round.records.size();
 }
 
 void CursorStore::take_back(Backend& by) {
   const auto sent = std::exchange(by.sent, std::nullopt);
-  if (stage_.sabotaged(Sabotage::sent_not_taken_back)) advance(by, cursor_.epoch, *sent);
+  if (stage_.sabotaged(Sabotage::sent_not_taken_back)) settle(by, cursor_.epoch, *sent);
   unlock(by);
   holder_waits_ = !stage_.sabotaged(Sabotage::act_gives_no_way);
 }
@@ -214,16 +230,19 @@ void CursorStore::hand_over(const Backend& by) {
 
 /// In their order, those that queue among the others.
 std::vector<CursorStore::Passed> CursorStore::passed_by(const Backend& by,
-                                                        const Advance& advance) const {
+                                                        const Settlement& settlement) const {
   std::vector<Passed> passed;
-  auto queued = advance.queued.begin();
-  for (std::size_t i = 0; i <= advance.done.size(); ++i) {
-    for (; queued != advance.queued.end() && queued->before == i; ++queued) {
+  auto queued = settlement.queued.begin();
+  for (std::size_t i = 0; i <= settlement.done.size(); ++i) {
+    for (; queued != settlement.queued.end() && queued->before == i; ++queued) {
       passed.push_back({queued->position, queued->late});
     }
-    if (i == advance.done.size()) break;
-    const auto& row = advance.done[i];
+    if (i == settlement.done.size()) break;
+    const auto& row = settlement.done[i];
     passed.push_back({row, by.is_late(row.id)});
+  }
+  if (const auto* park = std::get_if<Park>(&settlement.fate)) {
+    passed.push_back({park->row, park->late});
   }
   return passed;
 }
@@ -246,39 +265,6 @@ void CursorStore::note(const std::vector<Passed>& passed) {
 
 // --- rows set aside ------------------------------------------------------------------------------
 
-/// In a transaction of its own.
-bool CursorStore::park(Backend& by, std::uint64_t epoch, const Parking& parking) {
-  unlock(by);
-  if (!is_ours(by, epoch) || cursor_.position != parking.from) return false;
-  const auto& row = parking.row;
-  const bool again = by.redriving();
-  const auto to = parking.late ? *parking.from : row;
-  const auto used = stage_.sabotaged(Sabotage::park_keeps_sequence) ? 0U : 1U;
-  Evidence::Move move{.by = Evidence::Move::By::holder,
-                      .at = stage_.now(),
-                      .from = cursor_.position,
-                      .to = to,
-                      .sequence_before = cursor_.sequence,
-                      .sequence = cursor_.sequence + used,
-                      .mover_epoch = epoch,
-                      .row_epoch = cursor_.epoch,
-                      .done = {},
-                      .back = false};
-  if (again) {
-    move.redriven = {id_of(row)};
-  } else {
-    move.done = {id_of(row)};
-    parking.late ? ledger_.note_late(row) : ledger_.note({row}, to);
-  }
-  by.any_aside = true;
-  if (aside_.park(parking, epoch)) by.parked_keys.insert(parking.key);
-  cursor_.position = to;
-  write_down(std::move(move));
-  begin_anew();
-  table_.wal.commit(true);
-  return true;
-}
-
 CursorStore::DueRows CursorStore::due_rows() const {
   return {version_, cursor_.sequence, handed_to_, aside_.due()};
 }
@@ -297,9 +283,13 @@ void CursorStore::discard(const ParkedChoice& choice) {
   const bool stands = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
                         return row.position.id == cursor_.row_id;
                       });
-  std::vector<std::int64_t> begun;
+  const auto left = aside_.due();  // those that were begun come first
+  const auto goes_out = [&](const AsideStore::Row& row) {
+    return !left.empty() && left.front().begun && left.front().number < row.number;
+  };
+  std::vector<std::int64_t> begun;  // rows behind one that still goes out used no number up
   for (const auto& row : gone) {
-    if (row.begun) begun.push_back(id_of(row.position));
+    if (row.begun && !goes_out(row)) begun.push_back(id_of(row.position));
   }
   if (!begun.empty() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
     write_down({.by = Evidence::Move::By::discard,
@@ -347,36 +337,26 @@ void CursorStore::begin_anew() {
 
 // --- failures ------------------------------------------------------------------------------------
 
-bool CursorStore::note(const Backend& by, std::uint64_t epoch, const Failure& failure) {
-  const bool ours = is_ours(by, epoch);
-  unlock(by);
-  if (!ours) return false;
+void CursorStore::suffer(const Failure& failure) {
   cursor_.row_id = failure.row_id.empty() ? std::nullopt : std::optional(failure.row_id);
   cursor_.detail = failure.detail;
-  version_ += 1;
-  table_.wal.commit(true);
-  return true;
 }
 
-bool CursorStore::note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
-                             milliseconds delay) {
-  if (!note(by, epoch, failure)) return false;
+void CursorStore::suffer(const Retry& retry) {
+  suffer(retry.failure);
   cursor_.state = Cursor::State::retrying;
-  retry_at_ = stage_.now() + micros(delay);
-  return true;
+  retry_at_ = stage_.now() + micros(retry.delay);
 }
 
-bool CursorStore::halt(const Backend& by, std::uint64_t epoch, HaltReason reason,
-                       const Failure& failure) {
-  if (!note(by, epoch, failure)) return false;
+void CursorStore::suffer(const Halt& halt) {
+  const auto& [row_id, detail] = halt.failure;
+  suffer(halt.failure);
   cursor_.state = Cursor::State::halted;
-  cursor_.reason = reason;
-  stage_.evidence.halts.push_back({stage_.now(), reason, failure.row_id});
-  stage_.trace(stage_.now(), "cursor", [&] {
-    return std::string("halts: ") + seriatim::to_string(reason) + " at " + failure.row_id + ": " +
-           failure.detail;
+  cursor_.reason = halt.reason;
+  stage_.evidence.halts.push_back({stage_.now(), halt.reason, row_id});
+  stage_.trace(stage_.now(), "cursor", [&, id = row_id, said = detail] {
+    return std::string("halts: ") + seriatim::to_string(halt.reason) + " at " + id + ": " + said;
   });
-  return true;
 }
 
 // --- looks, locks, operators ---------------------------------------------------------------------

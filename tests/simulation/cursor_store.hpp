@@ -36,7 +36,7 @@ struct Backend {
   bool alive = true;
   unsigned locks_taken = 0;              ///< tells one lock transaction from the next
   bool locked_ahead = false;             ///< with the last commit or start, for the next call
-  std::optional<Advance> sent;           ///< ahead of its call, not committed
+  std::optional<Settlement> sent;        ///< ahead of its call, not committed
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
   unsigned polled_max = 0;               ///< … and how many rows were asked for
   std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
@@ -84,15 +84,11 @@ class CursorStore {
   Claim claim(const BackendPtr& by);
   bool start(Backend& by, std::uint64_t epoch, bool again);
   bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
-  bool advance(Backend& by, std::uint64_t epoch, const Advance& advance);
+  bool settle(Backend& by, std::uint64_t epoch, const Settlement& settlement);
   /// What was sent ahead, in the transaction that holds the lock; `came_back`: what the holder
   /// says instead is there.
   void take_back(Backend& by);
   void came_back() { holder_waits_ = false; }
-  bool park(Backend& by, std::uint64_t epoch, const Parking& parking);
-  bool note_retry(const Backend& by, std::uint64_t epoch, const Failure& failure,
-                  milliseconds delay);
-  bool halt(const Backend& by, std::uint64_t epoch, HaltReason reason, const Failure& failure);
   void release(const Backend& by, std::uint64_t epoch, bool untouched);
   Cursor look(const Backend& by);
 
@@ -158,9 +154,14 @@ class CursorStore {
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
   void commit_start(const Backend& by);
-  bool note(const Backend& by, std::uint64_t epoch, const Failure& failure);
+  void suffer(const Failure& failure);
+  void suffer(const Retry& retry);
+  void suffer(const Halt& halt);
   void note(const std::vector<Passed>& done);
-  [[nodiscard]] std::vector<Passed> passed_by(const Backend& by, const Advance& advance) const;
+  [[nodiscard]] std::vector<Passed> passed_by(const Backend& by,
+                                              const Settlement& settlement) const;
+  void move(Backend& by, std::uint64_t epoch, const Settlement& settlement,
+            const std::vector<Passed>& passed);
   void write_down(Evidence::Move move);
   void begin_anew();
   void new_epoch();

@@ -23,21 +23,28 @@ Result run_broken(Setup setup, const Broken& broken) {
   return result;
 }
 
+/// A put-back row's number may go to another row (docs/parked.md): about 1 seed of 500 where rows
+/// are parked amid faults breaks P3 for that reason, unbroken, so it proves nothing of a mutant.
+constexpr int seeds_that_break_unbroken_max = 1;
+
 /// Seeds are tried until one is caught by one of `rules`; unbroken, that seed holds. `change` makes
 /// something of what was drawn.
 void must_be_caught(const Broken& broken, Profile profile, std::uint64_t seeds_max,
                     const std::string& rules, void (*change)(Setup&) = nullptr) {
+  int break_unbroken = 0;
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
     auto setup = draw_setup(seed, profile);
     if (change != nullptr) change(setup);
     const auto caught = run_broken(setup, broken).violation;
     if (!caught) continue;
+    const auto control = run(setup).violation;
+    const bool known = control && control->rule == "P3" && parks(setup);
+    if (known && ++break_unbroken <= seeds_that_break_unbroken_max) continue;
     CAPTURE(seed);
     CAPTURE(caught->text);
     MESSAGE("caught by seed ", seed, ": ", caught->rule, ": ", caught->text);
     CHECK_MESSAGE(rules.find(caught->rule) != std::string::npos, "caught by ", caught->rule,
                   ", expected one of ", rules);
-    const auto control = run(setup).violation;
     CHECK_MESSAGE(!control,
                   "the same seed must hold unbroken: ", control ? story(setup, *control) : "");
     return;

@@ -11,7 +11,7 @@ struct Relay::CallInHand {
   core::Time not_after;
   core::Time yield_at;
   std::optional<core::PollSource> then;
-  std::optional<Advance> foreseen;
+  std::optional<Settlement> foreseen;
   bool sent = false;
   Micros begun = 0;
   std::size_t place = 0;
@@ -213,44 +213,30 @@ void Relay::perform(const core::LockCursor& a) {
   });
 }
 
-void Relay::perform(const core::AdvanceCursor& a) {
-  if (stage_.sabotaged(Sabotage::advance_before_delivery)) {
-    return reply(life_, core::Advanced{true});
+void Relay::perform(const core::Settle& a) {
+  const auto& asked = a.settlement;
+  const bool plain = !asked.failed();
+  if (plain && stage_.sabotaged(Sabotage::advance_before_delivery)) {
+    return reply(life_, core::Settled{true});
   }
-  if (stage_.sabotaged(Sabotage::cursor_not_reread)) {
+  if (plain && stage_.sabotaged(Sabotage::cursor_not_reread)) {
     remembered_.emplace();
-    remembered_->position = a.advance.from;
+    remembered_->position = asked.from;
     remembered_->sequence = lane_->status().sequence;
   }
-  auto advance = a.advance.sent ? *std::exchange(backend_->sent, std::nullopt) : a.advance;
-  advance.goes_on = a.advance.goes_on;
-  advance.polls_next = a.advance.polls_next;
-  std::optional<Advance> next;
-  if (a.advance.next && stage_.setup.sends_ahead) next = *a.advance.next;
-  execute([this, epoch = a.epoch, advance = std::move(advance), next](const BackendPtr& b) {
-    const bool ours = server_.cursors().advance(*b, epoch, advance);
+  auto settlement = asked.sent ? *std::exchange(backend_->sent, std::nullopt) : asked;
+  settlement.goes_on = asked.goes_on;
+  settlement.polls_next = asked.polls_next;
+  std::optional<Settlement> next;
+  if (asked.next && stage_.setup.sends_ahead) next = *asked.next;
+  execute([this, epoch = a.epoch, settlement = std::move(settlement), next](const BackendPtr& b) {
+    const bool ours = server_.cursors().settle(*b, epoch, settlement);
     if (b->locked_ahead) b->sent = next;
     if (b->locked_ahead) server_.watch_idle_transaction(b);
-    if (ours && advance.polls_next && !advance.done.empty()) ask_behind(*b, advance.done.back());
-    return core::Advanced{ours};
-  });
-}
-
-void Relay::perform(const core::NoteRetry& a) {
-  execute([this, a](const BackendPtr& b) {
-    return core::Noted{server_.cursors().note_retry(*b, a.epoch, a.failure, a.delay)};
-  });
-}
-
-void Relay::perform(const core::HaltLane& a) {
-  execute([this, a](const BackendPtr& b) {
-    return core::Noted{server_.cursors().halt(*b, a.epoch, a.reason, a.failure)};
-  });
-}
-
-void Relay::perform(const core::ParkRow& a) {
-  execute([this, a](const BackendPtr& b) {
-    return core::SetAside{server_.cursors().park(*b, a.epoch, a.parking)};
+    if (ours && settlement.polls_next && !settlement.done.empty()) {
+      ask_behind(*b, settlement.done.back());
+    }
+    return core::Settled{ours};
   });
 }
 
@@ -330,7 +316,7 @@ void Relay::reply(unsigned life, core::Event event) {
   if (std::holds_alternative<core::SessionEnded>(event)) {
     return later(latency(), [this] { session_ended(); });
   }
-  if (std::holds_alternative<core::Advanced>(event)) remembered_.reset();
+  if (std::holds_alternative<core::Settled>(event)) remembered_.reset();
   const bool claimed = std::holds_alternative<core::Claimed>(event);
   if (claimed && backend_ && !backend_->keys_read) return load_parked(std::move(event));
   later(latency(), [this, event = std::move(event)] { tell(event); });
@@ -373,7 +359,7 @@ bool Relay::send_ahead(const CallInHand& call) {
   if (backend.sent) {
     const auto& [sent, now] = std::tie(*backend.sent, *call.foreseen);
     return sent.from == now.from && sent.done == now.done &&
-           sent.next_started == now.next_started && sent.starts_next == now.starts_next;
+           sent.next_started() == now.next_started() && sent.starts_next == now.starts_next;
   }
   backend_->sent = call.foreseen;
   return true;
@@ -400,9 +386,9 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
 
 /// Sabotage: the rows of the call are called done before they are.
 void Relay::advance_early(const CallPtr& call) {
-  Advance advance{lane_->status().position, {}, {}, true};
+  Settlement advance{.from = lane_->status().position, .fate = Next{}};
   for (const auto& record : call->records) advance.done.push_back(record.position);
-  server_.cursors().advance(*backend_, call->records.front().epoch, advance);
+  server_.cursors().settle(*backend_, call->records.front().epoch, advance);
 }
 
 }  // namespace seriatim::simulation

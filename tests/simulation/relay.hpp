@@ -54,10 +54,7 @@ class Relay {
   void perform(const core::StartBatch&);
   void perform(const core::LockCursor&);
   void perform(const core::CallHandler&);
-  void perform(const core::AdvanceCursor&);
-  void perform(const core::NoteRetry&);
-  void perform(const core::HaltLane&);
-  void perform(const core::ParkRow&);
+  void perform(const core::Settle&);
   void perform(const core::ReleaseLane&);
   void perform(const core::CloseSession&);
   void perform(const core::WaitUntil&);

@@ -266,12 +266,11 @@ class PostgresAuditor final : public AuditorSession {
     const auto locked = lock(lane);
     if (const auto found = judge_locked(lane, locked, identity)) {
       core::ensure(connection_.in_transaction(), "the auditor halts under the lock it compared in");
-      const auto halted =
-          connection_.run(sql::store::halt_lane,
-                          {process_, std::to_string(lane.id.lane), lane.epoch,
-                           found->row_id.empty() ? std::nullopt : std::optional(found->row_id),
-                           storable_text(found->detail, Outcome::reason_bytes_max),
-                           to_string(found->reason), std::nullopt});
+      const auto halted = connection_.run(
+          fill(sql::store::halt, {{"halt", sql::store::halt_where_it_stands}}),
+          {process_, std::to_string(lane.id.lane), lane.epoch,
+           found->row_id.empty() ? std::nullopt : std::optional(found->row_id),
+           storable_text(found->detail, Outcome::reason_bytes_max), to_string(found->reason)});
       if (!halted.empty()) {
         connection_.run(sql::auditor::tell_lane, {process_});
         connection_.commit();

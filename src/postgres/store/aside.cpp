@@ -188,18 +188,9 @@ void Aside::take(const std::vector<std::string>& ids) {
   }
 }
 
-bool Aside::park(std::uint64_t epoch, const Parking& parking, const Position& to,
-                 const std::vector<std::string>& open_ids) {
-  const auto parked = connection_.run(
-      sql::store::park_row,
-      {lane_.process, std::to_string(lane_.lane), std::to_string(epoch), parking.row.id,
-       timestamp_text(parking.row.created_at_us), parking.key, truth(parking.holds_key),
-       timestamp_text(to.created_at_us), to.id, std::to_string(parking.attempts),
-       storable_text(parking.detail, Outcome::reason_bytes_max), array_text(open_ids)});
-  if (parked.empty()) return false;
+void Aside::parked(const Park& park, bool holds_key) {
   any_ = true;
-  if (parked[0]["holds_key"].as<bool>()) keys_.insert(parking.key);
-  return true;
+  if (holds_key) keys_.insert(park.key);
 }
 
 }  // namespace seriatim::postgres

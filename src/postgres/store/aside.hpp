@@ -83,9 +83,9 @@ class Aside {
   void queue(const std::vector<QueuedRow>& rows);
   /// Rows of the round were handed over.
   void take(const std::vector<std::string>& ids);
-  /// A failed row is parked: the cursor moves to `to`.
-  bool park(std::uint64_t epoch, const Parking& parking, const Position& to,
-            const std::vector<std::string>& open_ids);
+
+  /// A failed row was parked.
+  void parked(const Park& park, bool holds_key);
 
  private:
   [[nodiscard]] bool may_have_due() const { return any_ || !none_due_ || !begun_.empty(); }

@@ -47,8 +47,34 @@ std::string stored(const std::string& detail) {
   return storable_text(detail, Outcome::reason_bytes_max);
 }
 
-std::optional<std::string> stored_id(const Failure& failure) {
-  return failure.row_id.empty() ? std::nullopt : std::optional(failure.row_id);
+/// What a settlement writes of the row after those that are done.
+struct Written {
+  std::optional<std::string> attempts;  ///< absent: as counted already
+  std::string state = "running";
+  std::optional<std::string> reason;
+  std::optional<std::string> failed_id;
+  std::optional<std::string> detail;
+  std::optional<std::string> delay;  ///< ms
+};
+
+Written written(const Fate& fate, bool after_others) {
+  Written row;
+  const auto fail = [&](std::string state, const Failure& failure) {
+    row.state = std::move(state);
+    if (after_others) row.attempts = "1";
+    if (!failure.row_id.empty()) row.failed_id = failure.row_id;
+    row.detail = stored(failure.detail);
+  };
+  if (const auto* retry = std::get_if<Retry>(&fate)) {
+    fail("retrying", retry->failure);
+    row.delay = std::to_string(retry->delay.count());
+  } else if (const auto* halt = std::get_if<Halt>(&fate)) {
+    fail("halted", halt->failure);
+    row.reason = to_string(halt->reason);
+  } else {
+    row.attempts = std::holds_alternative<Next>(fate) ? "1" : "0";
+  }
+  return row;
 }
 
 }  // namespace
@@ -96,8 +122,11 @@ CursorRepository::CursorRepository(Connection& connection, const Table& table,
                                          {"position_id", "$5"},
                                          {"began", "$6"}});
   start_due_ = fill(sql::store::start_due, {{"start", start_}});
-  advance_ = sql::store::advance_cursor;
-  advance_sure_ = fill(sql::store::advance_surely, {{"advance", advance_}});
+  settle_ = fill(sql::store::settle, {{"answer", sql::store::no_time_limit}});
+  settle_sure_ = fill(sql::store::settle_surely, {{"settle", settle_}});
+  const auto move = fill(sql::store::settle, {{"answer", "c.*"}});
+  settle_and_halt_ = fill(sql::store::halt, {{"halt", move}});
+  settle_and_park_ = fill(sql::store::settle_and_park, {{"settle", move}});
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -223,6 +252,12 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   return false;
 }
 
+bool CursorRepository::hold(std::uint64_t epoch, const std::optional<Position>& position) {
+  if (connection_.in_transaction() && !connection_.sent_ahead()) return true;
+  locked_.reset();
+  return lock(epoch, position);
+}
+
 /// Nothing beside the cursor row changes, and a prepared statement can do it.
 bool CursorRepository::is_plain(const Move& move) const {
   const bool from_aside = all_aside_ || move.from_aside;
@@ -230,20 +265,35 @@ bool CursorRepository::is_plain(const Move& move) const {
   return !from_aside && mark_rows_.empty() && connection_.direct() && !asks_more;
 }
 
-Params CursorRepository::advance_params(std::uint64_t epoch, const Move& move) const {
+Params CursorRepository::settle_params(std::uint64_t epoch, const Move& move) const {
   const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(move.from));
-  return lane_and({expected(epoch), at(move.from), id(move.from), at(move.to), id(move.to),
-                   std::to_string(move.ids.size()), move.next_started ? "1" : "0", lease_text(),
-                   array_text(noted.listed), std::to_string(move.queued),
-                   std::to_string(move.next_rows), noted.ranges,
+  const auto row = written(move.fate, !move.delivered.empty());
+  return lane_and({expected(epoch),
+                   at(move.from),
+                   id(move.from),
+                   at(move.to),
+                   id(move.to),
+                   std::to_string(move.ids.size()),
+                   row.attempts,
+                   lease_text(),
+                   array_text(noted.listed),
+                   std::to_string(move.queued),
+                   std::to_string(move.next_rows),
+                   noted.ranges,
                    move.newest ? some(timestamp_text(*move.newest)) : std::nullopt,
-                   move.redriven ? std::to_string(move.ids.size()) : "0"});
+                   move.redriven ? std::to_string(move.ids.size()) : "0",
+                   row.state,
+                   row.reason,
+                   row.failed_id,
+                   row.detail,
+                   row.delay,
+                   began_text()});
 }
 
 Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
-  auto params = advance_params(epoch, move);
+  auto params = settle_params(epoch, move);
   if (move.starts_next) params.emplace_back("1");
-  return {{move.starts_next ? advance_sure_ : advance_, std::move(params)},
+  return {{move.starts_next ? settle_sure_ : settle_, std::move(params)},
           {lock_, lock_params(epoch, move.to)}};
 }
 
@@ -271,8 +321,8 @@ void CursorRepository::remember_sent(std::uint64_t epoch, std::optional<Move> mo
 void CursorRepository::prepare_to_take_back() {
   if (std::exchange(may_be_taken_back_, true)) return;
   for (const std::string_view statement :
-       {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(advance_),
-        std::string_view(advance_sure_), sql::store::note_retry, sql::store::halt_lane}) {
+       {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(settle_),
+        std::string_view(settle_sure_), std::string_view(settle_and_halt_)}) {
     connection_.prepare(statement);
   }
 }
@@ -313,7 +363,7 @@ void CursorRepository::take_back() {
 bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
                                Connection::Behind* behind) try {
   if (!connection_.in_transaction() || move.ids.empty()) return false;
-  auto params = advance_params(epoch, move);
+  auto params = settle_params(epoch, move);
   const bool with_lock = move.goes_on && is_plain(move);
   const bool surely = move.starts_next || (with_lock && move.with_others);
   core::ensure(!surely || !(all_aside_ || move.from_aside),
@@ -321,10 +371,9 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
   if (surely) params.emplace_back(move.starts_next ? "1" : "0");
   if (with_lock) {
     if (next && !connection_.sent_ahead()) prepare_to_take_back();
-    return advance_and_lock(surely ? advance_sure_ : advance_, params, epoch, move,
-                            std::move(next));
+    return advance_and_lock(surely ? settle_sure_ : settle_, params, epoch, move, std::move(next));
   }
-  const auto& statement = surely ? advance_sure_ : advance_;
+  const auto& statement = surely ? settle_sure_ : settle_;
   const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
   if (alone && !connection_.sent_ahead()) {
     core::crash_point("updated");
@@ -335,7 +384,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
   const bool moved = connection_.sent_ahead()
                          ? connection_.begin_prepared({statement, params})
                          : !connection_.run_prepared(statement, params).empty();
-  if (moved && !mark_rows_.empty()) connection_.run(mark_rows_, {array_text(move.ids)});
+  if (moved) mark_rows(move.delivered);
   core::crash_point("updated");
   if (!end(moved)) return false;
   core::crash_point("committed");
@@ -345,7 +394,7 @@ bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optio
   return false;
 }
 
-/// What advance_surely.sql fails with, where it was not a trigger of the user's.
+/// What settle_surely.sql fails with, where it was not a trigger of the user's.
 bool CursorRepository::changed_hands(const SourceBroken& refused, std::uint64_t epoch,
                                      const std::optional<Position>& from) {
   if (refused.sqlstate() != "22012") return false;
@@ -385,23 +434,38 @@ bool CursorRepository::end(bool ours) {
   return ours;
 }
 
-/// In the lock's transaction where there is one, else in one of its own.
-bool CursorRepository::change(std::string_view sql, const Params& params) {
-  if (connection_.sent_ahead()) return end(connection_.begin_prepared({sql, params}));
-  const bool ours = !connection_.run(sql, params).empty();
-  return connection_.in_transaction() ? end(ours) : ours;
+std::string_view CursorRepository::failure_statement(const Fate& fate) const {
+  if (std::holds_alternative<Halt>(fate)) return settle_and_halt_;
+  return std::holds_alternative<Park>(fate) ? settle_and_park_ : settle_;
 }
 
-bool CursorRepository::note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay) {
-  return change(sql::store::note_retry,
-                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
-                          std::to_string(delay.count()), lease_text(), began_text()}));
+CursorRepository::Failed CursorRepository::fail(std::uint64_t epoch, const Move& move) {
+  if (!move.ids.empty() && !connection_.in_transaction()) return {};
+  const auto statement = failure_statement(move.fate);
+  auto params = settle_params(epoch, move);
+  const auto* park = std::get_if<Park>(&move.fate);
+  if (park) {
+    params.insert(params.end(), {park->row.id, timestamp_text(park->row.created_at_us), park->key,
+                                 park->holds_key ? "true" : "false", std::to_string(park->attempts),
+                                 stored(park->detail)});
+  }
+  const auto ended = [&](bool ours) {
+    if (ours) mark_rows(move.delivered);
+    if (!move.ids.empty()) core::crash_point("updated");
+    const bool kept = connection_.in_transaction() ? end(ours) : ours;
+    if (kept && !move.ids.empty()) core::crash_point("committed");
+    return kept;
+  };
+  if (connection_.sent_ahead() && !park) {
+    return {ended(connection_.begin_prepared({statement, params}))};
+  }
+  const auto rows = connection_.run(statement, params);
+  return {ended(!rows.empty()), park && !rows.empty() && rows[0]["holds_key"].as<bool>()};
 }
 
-bool CursorRepository::halt(std::uint64_t epoch, HaltReason reason, const Failure& failure) {
-  return change(sql::store::halt_lane,
-                lane_and({expected(epoch), stored_id(failure), stored(failure.detail),
-                          to_string(reason), began_text()}));
+void CursorRepository::mark_rows(const std::vector<std::string>& delivered) {
+  if (!mark_rows_.empty() && !delivered.empty())
+    connection_.run(mark_rows_, {array_text(delivered)});
 }
 
 }  // namespace seriatim::postgres

@@ -45,21 +45,24 @@ class CursorRepository {
   /// Known once a start asked for it: the server tells to where its log is written and flushed.
   [[nodiscard]] bool knows_flushed() const { return knows_flushed_.value_or(false); }
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
+  /// The lock's transaction without what was sent ahead in it, or a new one. False: refused.
+  bool hold(std::uint64_t epoch, const std::optional<Position>& position);
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
     std::optional<Position> from;
-    std::optional<Position> to;         ///< the last row done that was not late
-    std::vector<std::string> ids;       ///< all rows done, in order
-    std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
-    std::optional<Mark> newest;         ///< of these, the newest created_at
-    std::size_t queued = 0;             ///< of these, how many are set aside
-    bool from_aside = false;            ///< they went out from seriatim.aside
-    bool redriven = false;              ///< they were parked, so the ledger has them already
-    bool next_started = false;
-    std::size_t next_rows = 0;  ///< … in a call that may take so many
-    bool goes_on = false;       ///< `lock` comes next
-    bool starts_next = false;   ///< `start` too: of a round that is read already
-    bool with_others = false;   ///< the lock's transaction holds the writes of a handler
+    std::optional<Position> to;          ///< the last row done that was not late
+    std::vector<std::string> ids;        ///< all rows done, in order
+    std::vector<std::string> open_ids;   ///< of these, those that stand in the open bucket
+    std::optional<Mark> newest;          ///< of these, the newest created_at
+    std::size_t queued = 0;              ///< of these, how many are set aside
+    bool from_aside = false;             ///< they went out from seriatim.aside
+    bool redriven = false;               ///< they were parked, so the ledger has them already
+    std::vector<std::string> delivered;  ///< of these, those that a receiver has
+    Fate fate;                           ///< of the row after them
+    std::size_t next_rows = 0;           ///< Next: in a call that may take so many
+    bool goes_on = false;                ///< `lock` comes next
+    bool starts_next = false;            ///< `start` too: of a round that is read already
+    bool with_others = false;            ///< the lock's transaction holds the writes of a handler
 
     void saw(const Position& row) {
       newest = std::max(newest.value_or(mark_min), row.created_at_us);
@@ -76,10 +79,13 @@ class CursorRepository {
   /// `behind`: asked right behind the COMMIT, where the move goes in one message with that.
   bool advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
                Connection::Behind* behind = nullptr);
-  /// Ends the lock's transaction: with its changes, or, where it was refused, without.
-  bool end(bool ours);
-  bool note_retry(std::uint64_t epoch, const Failure& failure, milliseconds delay);
-  bool halt(std::uint64_t epoch, HaltReason reason, const Failure& failure);
+  /// A move whose fate is a failure, in the lock's transaction if there is one; without rows also
+  /// in one of its own. Of a row that was parked: whether it holds its key.
+  struct Failed {
+    bool ours = false;
+    bool holds_key = false;
+  };
+  Failed fail(std::uint64_t epoch, const Move& move);
   void release(std::uint64_t epoch, bool untouched);
   Cursor look();
 
@@ -87,7 +93,11 @@ class CursorRepository {
   [[nodiscard]] std::string lease_text() const;
   [[nodiscard]] std::string expected(std::uint64_t epoch) const;
   Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
-  [[nodiscard]] Params advance_params(std::uint64_t epoch, const Move& move) const;
+  [[nodiscard]] Params settle_params(std::uint64_t epoch, const Move& move) const;
+  void mark_rows(const std::vector<std::string>& delivered);
+  [[nodiscard]] std::string_view failure_statement(const Fate& fate) const;
+  /// Ends the lock's transaction: with its changes, or, where it was refused, without.
+  bool end(bool ours);
   [[nodiscard]] bool is_plain(const Move& move) const;
   [[nodiscard]] bool changed_hands(const SourceBroken& refused, std::uint64_t epoch,
                                    const std::optional<Position>& from);
@@ -107,7 +117,6 @@ class CursorRepository {
   [[nodiscard]] Params lock_params(std::uint64_t epoch,
                                    const std::optional<Position>& position) const;
   bool begin_locked(std::uint64_t epoch, const std::optional<Position>& position);
-  bool change(std::string_view sql, const Params& params);
   /// When the process began, as a timestamp; absent before the first claim.
   [[nodiscard]] std::optional<std::string> began_text() const;
   std::optional<std::string> create();
@@ -129,9 +138,11 @@ class CursorRepository {
   std::string start_unwaited_;  ///< … whose commit is waited for only where rows hang on it
   std::optional<bool> knows_flushed_;  ///< the server tells whether they do
   std::string lock_;
-  std::string advance_;
-  std::string advance_sure_;  ///< … or fails
-  bool all_aside_;            ///< late rows are delivered: every batch goes out from seriatim.aside
+  std::string settle_;
+  std::string settle_sure_;  ///< … or fails
+  std::string settle_and_halt_;
+  std::string settle_and_park_;
+  bool all_aside_;  ///< late rows are delivered: every batch goes out from seriatim.aside
   struct Sent {
     std::uint64_t epoch = 0;
     Move move;

@@ -1,13 +1,8 @@
--- $1 process  $2 lane  $3 epoch  $4 row  $5 what was said  $6 code  $7 when the process began: a row that was
--- made anew is not ours to halt, whatever its epoch
+-- A lane halts. A row that halts it as late is aside until `retry`, `skip` or a rewind.
+-- What halts it is the UPDATE of settle.sql or halt_where_it_stands.sql.
 WITH halted AS (
-    UPDATE seriatim.cursor
-    SET state = 'halted', failed_id = $4, detail = $5, reason = $6, next_attempt_at = NULL
-    WHERE process_name = $1 AND lane = $2::integer AND epoch = $3::bigint
-      AND state IN ('running', 'retrying')
-      AND ($7::timestamptz IS NULL OR created_at = $7::timestamptz)
-    RETURNING *
-), late AS (  -- until `retry`, `skip` or a rewind
+    {halt}
+), late AS (
     INSERT INTO seriatim.aside (process_name, row_id, lane, state)
     SELECT process_name, failed_id, lane, 'late' FROM halted WHERE reason = 'LATE_ROW'
     ON CONFLICT (process_name, row_id) DO NOTHING

@@ -1,0 +1,1 @@
+set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)
