@@ -27,9 +27,14 @@ struct CallContext {
   /// it; else null. It takes back what a handler did there for rows it did not report as done only
   /// where the handler says `undo`.
   Transaction* transaction = nullptr;
+  /// True once the connection to the database is known to be lost: another relay may have the lane,
+  /// so start no further record of the batch. Never waits; empty: never lost.
+  std::function<bool()> is_lost = {};
 
+  /// Start no further record of the batch. Ask before each but the first.
   [[nodiscard]] bool should_yield() const {
-    return stop.stop_requested() || std::chrono::steady_clock::now() >= yield_at;
+    return stop.stop_requested() || std::chrono::steady_clock::now() >= yield_at ||
+           (is_lost && is_lost());
   }
 };
 

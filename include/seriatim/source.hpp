@@ -210,6 +210,9 @@ class LaneSession {
   /// The cursor, without lock or lease; ends an open lock transaction first.
   virtual Cursor look() = 0;
 
+  /// The connection is known to be lost: the server, or the network, has ended it. Never waits.
+  virtual bool is_lost() noexcept { return false; }
+
   /// Sleep until a hint, a wake or the deadline; true when it was not the deadline. A lost
   /// connection is seen here too (SessionLost).
   virtual bool wait_until(std::chrono::steady_clock::time_point deadline) = 0;

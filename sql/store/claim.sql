@@ -1,11 +1,14 @@
 -- Take the lane, or keep it: free, ours already, or held by one whose lease is over or whose backend
 -- is gone. A backend of another role hides its start time; then only the lease decides.
+-- That a lease is over is not for the server's clock alone to say, which may be set forward, or be another one after a
+-- failover: the claimant has also seen the same epoch and lease for the lease's length on its own clock.
 -- A lane that is not free is not even locked: a standby that looks must not stop the holder, whose
 -- own lock skips locked rows.
 -- A crash is counted once for each start: the state then says that the attempt has ended, so a holder
 -- that dies before it starts one of its own counts none.
 -- $1 process  $2 lane  $3 lanes  $4 holder  $5 lease in ms  $6 our backend, NULL behind a pooler  $7 when the
--- process began, where it is known: a row that was made anew since is not taken
+-- process began, where it is known: a row that was made anew since is not taken  $8 epoch and $9 lease that were
+-- seen for so long, NULL: none
 WITH lane AS (
     SELECT c.process_name, c.lane, c.holder,
            c.holder IS DISTINCT FROM $4 AS changes,
@@ -19,7 +22,7 @@ WITH lane AS (
       AND ($7::timestamptz IS NULL OR c.created_at = $7::timestamptz)
       AND (c.holder IS NULL
            OR c.holder = $4
-           OR c.lease_until < clock_timestamp()
+           OR (c.lease_until < clock_timestamp() AND c.epoch = $8::bigint AND c.lease_until = $9::timestamptz)
            OR (c.holder_pid IS NOT NULL AND NOT EXISTS (
                   SELECT FROM pg_stat_activity AS a
                   WHERE a.pid = c.holder_pid

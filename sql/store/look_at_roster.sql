@@ -25,7 +25,7 @@ WITH backend AS MATERIALIZED (
 ), forgotten AS (
     DELETE FROM seriatim.instance AS i USING long_gone AS g WHERE i.ctid = g.ctid
 )
-SELECT NULL::integer AS lane, i.holder, i.lanes, false AS free
+SELECT NULL::integer AS lane, i.holder, i.lanes, false AS free, NULL::text AS epoch, NULL::text AS lease_until
 FROM seriatim.instance AS i LEFT JOIN backend AS b ON b.pid = i.backend_pid
 WHERE i.process_name = $1
   AND i.seen_at > clock_timestamp() - $5::bigint * interval '1 millisecond'
@@ -40,6 +40,7 @@ SELECT c.lane, coalesce(c.holder, ''), c.lanes,
                AND (b.backend_start IS NULL OR b.backend_start = c.holder_started)
                -- A call may outlast the lease: its transaction holds the row meanwhile.
                AND (c.lease_until > clock_timestamp() OR b.xact_start IS NOT NULL)
-       END, false)
+       END, false),
+       c.epoch::text, c.lease_until::text
 FROM seriatim.cursor AS c LEFT JOIN backend AS b ON b.pid = c.holder_pid
 WHERE c.process_name = $1

@@ -20,10 +20,25 @@ std::string crashes_text(unsigned crashes) {
 }  // namespace
 
 Lane::Lane(const ProcessConfig& config, unsigned lane, Options options)
-    : config_(config), options_(options) {
-  status_.process = config.name;
-  status_.lane = lane;
-  status_.state = LaneState::claiming;
+    : config_(config), lane_(lane), options_(options) {}
+
+LaneStatus Lane::status() const {
+  LaneStatus status;
+  status.process = config_.name;
+  status.lane = lane_;
+  status.state = state_;
+  status.position = cursor_.position;
+  status.sequence = cursor_.sequence;
+  status.epoch = cursor_.epoch;
+  status.attempts = cursor_.attempts;
+  status.parked = cursor_.parked;
+  status.detail = detail_;
+  status.blockers = blockers_;
+  status.fenced_for = fenced_for_;
+  if (state_ == LaneState::halted) status.reason = cursor_.reason;
+  if (state_ == LaneState::retrying) status.retry_in = cursor_.retry_in;
+  if (status.reason || state_ == LaneState::retrying) status.row_id = cursor_.row_id;
+  return status;
 }
 
 Action Lane::on(Event event, const Moment& moment) {
@@ -64,7 +79,7 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
 /// Nothing to do, nor anything new in the row: an operator's act raises the epoch or changes the
 /// state.
 bool Lane::is_idle_at(const Cursor& cursor) const {
-  return status_.state == LaneState::idle && cursor.epoch == cursor_.epoch &&
+  return state_ == LaneState::idle && cursor.epoch == cursor_.epoch &&
          cursor.position == cursor_.position && cursor.state == Cursor::State::running;
 }
 
@@ -84,7 +99,8 @@ std::string Lane::held_by(const Claim& claim) const {
 Action Lane::stand_by(const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (!refused_since_) refused_since_ = moment.now;
-  if (options_.drain && moment.now > *refused_since_ + config_.lease) return Finish{};
+  const auto patience = config_.lease + config_.standby_interval;
+  if (options_.drain && moment.now > *refused_since_ + patience) return Finish{};
   wake_at_ = moment.now + config_.standby_interval;
   return rest(moment);
 }
@@ -163,11 +179,11 @@ Action Lane::start(const Moment& moment) {
 Action Lane::nothing_to_do(const Moment& moment) {
   if (const auto& bad = round_.unreadable) return halt(bad->reason, bad->row_id, bad->detail);
   if (options_.drain && !round_.fenced) return leave();
-  status_.blockers = round_.blockers;
   enter(round_.fenced ? LaneState::fenced : LaneState::idle);
   if (round_.fenced) {
     if (!fenced_since_) fenced_since_ = moment.now;
-    status_.fenced_for = std::chrono::duration_cast<milliseconds>(moment.now - *fenced_since_);
+    fenced_for_ = std::chrono::duration_cast<milliseconds>(moment.now - *fenced_since_);
+    blockers_ = round_.blockers;
   }
   idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
   wake_at_ = moment.now + idle_interval_;
@@ -177,7 +193,7 @@ Action Lane::nothing_to_do(const Moment& moment) {
 milliseconds Lane::idle_interval_max() const {
   const auto& most = config_.poll_interval_max;
   if (round_.fenced) {
-    return std::clamp(status_.fenced_for / fenced_share, config_.poll_interval_min, most);
+    return std::clamp(fenced_for_ / fenced_share, config_.poll_interval_min, most);
   }
   return options_.hints ? std::max(hinted_interval, most) : most;
 }
@@ -188,7 +204,6 @@ Action Lane::handle(Started& event, const Moment& moment) {
     return refused(moment);
   }
   cursor_.state = Cursor::State::running;
-  mirror_cursor();
   number_records();
   if (mutant(Mutant::lock_asked_late)) return lock(moment);
   return LockCursor{cursor_.epoch, cursor_.position};
@@ -205,7 +220,7 @@ void Lane::number_records() {
     }
     auto& record = round_.records[i];
     record.process = config_.name;
-    record.lane = status_.lane;
+    record.lane = lane_;
     record.sequence = ++sequence;
     record.set_aside = cursor_.set_aside + queued;
     record.epoch = cursor_.epoch;
@@ -243,7 +258,7 @@ Action Lane::call(const Moment& moment) {
                      std::span(round_.records).subspan(next_, calling_),
                      lock_asked_at_ + call_begin_max,
                      moment.now + config_.handler_deadline,
-                     moment.now + config_.max_hold,
+                     std::min(moment.now + config_.max_hold, lock_asked_at_ + call_begin_max),
                      poll_after(next_ + calling_),
                      foreseen_ ? &*foreseen_ : nullptr};
 }
@@ -330,7 +345,6 @@ Action Lane::handle(Settled& event, const Moment& moment) {
   } else if (failure) {
     suffer(*failure);
   }
-  mirror_cursor();
   return failure && !park ? follow_cursor(moment) : go_on(moment);
 }
 
@@ -381,7 +395,6 @@ Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
   next_queued_ = queued_before(next_);
   failure_ = Halt{reason, {std::move(row_id), std::move(detail)}};
   suffer(*failure_);
-  mirror_cursor();
   Settlement settlement;
   settlement.from = cursor_.position;
   settlement.fate = *failure_;
@@ -408,19 +421,12 @@ void Lane::suffer(const Fate& fate) {
 // --- small parts --------------------------------------------------------------------------------
 
 void Lane::enter(LaneState state, std::string detail) {
-  status_.state = state;
-  status_.detail = std::move(detail);
-  if (state != LaneState::fenced) {
-    status_.blockers.clear();
-    status_.fenced_for = milliseconds{0};
-    fenced_since_.reset();
-  }
-  if (state != LaneState::halted) status_.reason.reset();
-  if (state != LaneState::retrying) status_.retry_in = milliseconds{0};
-  if (state == LaneState::halted) status_.reason = cursor_.reason;
-  if (state == LaneState::retrying) status_.retry_in = cursor_.retry_in;
-  const bool at_a_row = state == LaneState::halted || state == LaneState::retrying;
-  status_.row_id = at_a_row ? cursor_.row_id : std::nullopt;
+  state_ = state;
+  detail_ = std::move(detail);
+  if (state == LaneState::fenced) return;
+  blockers_.clear();
+  fenced_for_ = milliseconds{0};
+  fenced_since_.reset();
 }
 
 /// An attempt counted and not made is still ours to make where nobody acted since: every change of
@@ -430,15 +436,6 @@ void Lane::read_cursor(const Cursor& cursor) {
                          uncalled_ == cursor.sequence + 1;
   if (!untouched) uncalled_.reset();
   cursor_ = cursor;
-  mirror_cursor();
-}
-
-void Lane::mirror_cursor() {
-  status_.position = cursor_.position;
-  status_.sequence = cursor_.sequence;
-  status_.epoch = cursor_.epoch;
-  status_.attempts = cursor_.attempts;
-  status_.parked = cursor_.parked;
 }
 
 bool Lane::renewal_due(const Moment& moment) const {

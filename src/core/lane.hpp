@@ -23,10 +23,11 @@ class Lane {
 
   Action on(Event event, const Moment& moment);
 
-  [[nodiscard]] const LaneStatus& status() const { return status_; }
+  [[nodiscard]] LaneStatus status() const;
   void set_hints(bool hints) { options_.hints = hints; }
 
-  /// A call begins within this time of asking for the lock, or not at all: the server frees the
+  /// A call begins within this time of asking for the lock, or not at all, and so does each further
+  /// row of a batch: the server frees the
   /// lock of a silent holder `handler_deadline` + lock_slack after its last word, so a holder
   /// frozen in between must not begin a call when it is thawed. Counted from the question, because
   /// a frozen holder cannot tell how long the answer lay waiting; so it is above the slowest round
@@ -108,7 +109,6 @@ class Lane {
   Action leave();
   Action stand_aside(const Moment&);
   void enter(LaneState, std::string detail = {});
-  void mirror_cursor();
   void read_cursor(const Cursor&);
   [[nodiscard]] bool uncalled() const { return uncalled_ == cursor_.sequence + 1; }
   void number_records();
@@ -117,8 +117,11 @@ class Lane {
   [[nodiscard]] std::size_t queued_before(std::size_t record) const;
 
   ProcessConfig config_;
+  unsigned lane_;
   Options options_;
-  LaneStatus status_;
+
+  LaneState state_ = LaneState::claiming;
+  std::string detail_;  ///< what holds it, in words
 
   bool session_ = false;          ///< a session is open
   bool holder_ = false;           ///< … and, as far as we know, the lane is ours
@@ -144,6 +147,8 @@ class Lane {
   Time claimed_at_;
   std::optional<Time> refused_since_;  ///< held by another for this long
   std::optional<Time> fenced_since_;   ///< and nothing went out since
+  milliseconds fenced_for_{0};
+  std::vector<Blocker> blockers_;
   Time lock_asked_at_;
   Time locked_alone_at_;     ///< the last time it was asked for by itself
   bool lock_asked_ = false;  ///< … or together with the commit in hand

@@ -34,7 +34,7 @@ Action Lane::handle(Woken& event, const Moment& moment) {
     if (event.early) wake_at_ = moment.now;  // a renewal alone asks for no poll
     return ClaimLane{};
   }
-  if (status_.state == LaneState::idle || status_.state == LaneState::fenced) return poll();
+  if (state_ == LaneState::idle || state_ == LaneState::fenced) return poll();
   return LookAtCursor{};
 }
 
@@ -67,9 +67,8 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   if (holder_ && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): stand still here and try again slowly.
   holder_ = false;
-  status_.reason = event.reason;
+  cursor_.reason = event.reason;
   enter(LaneState::halted, event.detail);
-  status_.reason = event.reason;
   if (going(moment) || options_.drain) return depart(moment);
   wake_at_ = moment.now + operator_interval;
   return rest(moment);
@@ -84,8 +83,8 @@ Action Lane::leave() {
   ending_ = true;
   const bool ours = std::exchange(holder_, false);
   if (!ours || !session_) {
-    if (status_.state != LaneState::halted && status_.state != LaneState::paused) {
-      enter(LaneState::stopped, status_.detail);
+    if (state_ != LaneState::halted && state_ != LaneState::paused) {
+      enter(LaneState::stopped, detail_);
     }
     return Finish{};
   }

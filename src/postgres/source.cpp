@@ -190,6 +190,7 @@ class PostgresSession final : public LaneSession {
     barrier_ = cursor.barrier;
     return cursor;
   }
+  bool is_lost() noexcept override { return connection_.is_lost(); }
   bool wait_until(std::chrono::steady_clock::time_point deadline) override {
     connection_.rollback();
     const auto ripe = std::exchange(ripe_at_, std::nullopt).value_or(deadline);
@@ -463,7 +464,7 @@ class PostgresSource final : public Source {
   }
   std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
                                              const std::string& holder) override {
-    return postgres::open_roster(url_, config, holder);
+    return postgres::open_roster(url_, config, holder, shared_.cursors);
   }
   std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& config,
                                                const std::string& holder, Waker& waker) override {

@@ -13,6 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// During a call: a system call, where a handler may take a microsecond a row.
+constexpr milliseconds loss_asked_every{1};
+
 /// Grows at 1 s, 10 s, 100 s, …: a wait is told again when it has become another kind of wait.
 std::size_t grade(milliseconds age) {
   std::size_t grade = 0;
@@ -144,6 +147,7 @@ core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   const bool sent = send_ahead(action);
   const auto began = Clock::now();
   if (began > action.not_after) return core::CallExpired{};
+  if (session_->is_lost()) throw SessionLost("the connection ended before the call began");
   auto called = call(action);
   const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
   tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
@@ -164,7 +168,13 @@ void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {
 
 /// A handler that throws has failed at a row we cannot know, so none of the batch counts as done.
 core::Called LaneDriver::call(const core::CallHandler& action) {
-  const CallContext context{action.deadline, action.yield_at, stop_, session_->transaction()};
+  const CallContext context{action.deadline, action.yield_at, stop_, session_->transaction(),
+                            [this, asked = Clock::time_point{}]() mutable {
+                              const auto now = Clock::now();
+                              if (now < asked + loss_asked_every) return false;
+                              asked = now;
+                              return session_->is_lost();
+                            }};
   try {
     return {call_checked(*parts_.handler, action.records, context)};
   } catch (const SessionLost&) {  // with the transaction it was lent
@@ -219,10 +229,10 @@ void LaneDriver::tell(const std::function<void(Observer&)>& what) noexcept {
 }
 
 void LaneDriver::tell_changes() {
-  const auto& now = lane_.status();
+  auto now = lane_.status();
   if (same_to_a_person(now, told_)) return;
-  told_ = now;
-  tell([&](Observer& o) { o.lane_changed(now); });
+  told_ = std::move(now);
+  tell([&](Observer& o) { o.lane_changed(told_); });
 }
 
 }  // namespace seriatim::runtime

@@ -42,7 +42,7 @@ class Story {
     return std::chrono::ceil<milliseconds>(expect<WaitUntil>().deadline - now_);
   }
   const Action& action() const { return action_; }
-  const LaneStatus& status() const { return lane_.status(); }
+  LaneStatus status() const { return lane_.status(); }
   Time now() const { return now_; }
 
   void claimed(Cursor cursor) {

@@ -170,6 +170,30 @@ TEST_CASE("a holder whose backend is gone is replaced at once, long before its l
   CHECK(second.cursor.epoch == 2);
 }
 
+TEST_CASE("a lease that has passed by the server's clock alone is no lease") {
+  using namespace std::chrono_literals;
+  Outbox database;
+  TestLane holder(database, {}, "holder");
+  REQUIRE(holder.claim());
+  TestLane other(database, {}, "other");
+  other.config.lease = 1s;
+  other.open();
+  const auto set_forward = [&] {  // as the holder's lease looks when the clock was
+    database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 min'");
+  };
+  set_forward();
+  CHECK_FALSE(other.claim());
+  const auto seen = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < seen + 500ms) REQUIRE_FALSE(other.claim());
+  REQUIRE(holder.claim());  // it lives
+  set_forward();
+  const auto renewed = std::chrono::steady_clock::now();
+  wait_until("the holder is silent for the lease's length", [&] { return other.claim(); });
+  CHECK(std::chrono::steady_clock::now() > renewed + 1s);
+  CHECK(other.cursor.epoch == 2);
+  CHECK_FALSE(holder.claim());
+}
+
 TEST_CASE("a holder that was replaced can change nothing") {
   Outbox database;
   database.append(2);
@@ -181,7 +205,7 @@ TEST_CASE("a holder that was replaced can change nothing") {
   REQUIRE(first.session->start(1));
   (void)first.session->look();  // lets the lock go
   database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 s'");
-  REQUIRE(second.claim());
+  second.claim_in_the_end();
 
   CHECK_FALSE(first.session->start(1));
   CHECK_FALSE(first.session->lock(1, std::nullopt));
@@ -260,7 +284,7 @@ TEST_CASE("a holder that ended during an attempt counts as a crash of the row") 
   first.session.reset();
   TestLane second(database, {}, "second");
   database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp()");
-  REQUIRE(second.claim());
+  second.claim_in_the_end();
   CHECK(second.cursor.crashes == 1);
   CHECK(second.cursor.attempts == 1);
   CHECK(database.value(

@@ -8,6 +8,7 @@
 #include "seriatim/postgres.hpp"
 #include "seriatim/source.hpp"
 #include "support/postgres_fixture.hpp"
+#include "support/process.hpp"
 
 namespace seriatim::testing {
 
@@ -40,6 +41,13 @@ struct TestLane {
     auto answer = session->claim();
     cursor = answer.cursor;
     return answer.granted;
+  }
+
+  /// Claims until the lane is granted; a short lease makes that soon.
+  void claim_in_the_end() {
+    config.lease = milliseconds{50};
+    open();
+    wait_until("the lane is granted", [this] { return claim(); });
   }
 
   Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }

@@ -253,7 +253,7 @@ TEST_CASE("a holder that was replaced leaves alone what its successor has begun"
   REQUIRE(old.deliver().size() == 3);
   desk.database.run("UPDATE seriatim.cursor SET lease_until = now() - interval '1 s'");
   auto next = desk.relay("next");
-  REQUIRE(next.claim());
+  next.claim_in_the_end();
   desk.insert(2);
   REQUIRE(next.deliver() == Ids{"4", "5"});
   desk.database.run(  // late for `next`, ahead of the cursor that `old` knows

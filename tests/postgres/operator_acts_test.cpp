@@ -313,7 +313,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     REQUIRE(session->lock(claim.cursor.epoch, std::nullopt));
     REQUIRE(session->settle(claim.cursor.epoch, {std::nullopt, {first}, {}, Next{}}));
     REQUIRE(session->settle(claim.cursor.epoch,
-                            {std::nullopt, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
+                            {first, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
 
     Admin admin(role.url());
     CHECK(admin.status(desk.target).at(0).lane.state == LaneState::retrying);

@@ -224,13 +224,17 @@ void Judge::check_holders() {
   }
 }
 
-/// A holder whose lock is gone may begin a call within call_begin_max of taking it, not later, and
-/// send no further row of it once max_hold is over.
+/// A holder whose session was ended may begin calls until it knows that; if it was cut off, within
+/// call_begin_max of taking the lock.
 bool Judge::may_come_late(const Attempt& attempt) const {
-  const auto call_until = lock_before(attempt) + micros(core::Lane::call_begin_max);
-  const auto row_until = call_until + micros(setup_.config.max_hold);
-  return session_of_ended(attempt, attempt.begun) &&
-         attempt.begun <= (attempt.place == 0 ? call_until : row_until);
+  const auto lock = lock_before(attempt);
+  return std::any_of(seen_.faults.begin(), seen_.faults.end(), [&](const auto& fault) {
+    const bool ended = fault.session_ended && fault.relay == attempt.relay && fault.at >= lock &&
+                       fault.at <= attempt.begun;
+    const auto until =
+        fault.unheard ? lock + micros(core::Lane::call_begin_max) : fault.at + loss_known_within;
+    return ended && attempt.begun <= until;
+  });
 }
 
 // --- P9: what cannot be seen beforehand halts, and nothing else does -----------------------------

@@ -43,10 +43,13 @@ bool Backend::is_late(const std::string& id) const {
 
 Claim CursorStore::claim(const BackendPtr& by) {
   unlock(*by);
-  if (!is_free_for(*by)) return {false, row(), holder_, false};
+  if (!is_free_for(*by)) {
+    watch(*by->watch);
+    return {false, row(), holder_, false};
+  }
   if (holder_ != by->holder) take_over(by);
   holder_backend_ = by;
-  lease_until_ = stage_.now() + micros(stage_.setup.config.lease);
+  lease_until_ = table_.clock() + micros(stage_.setup.config.lease);
   unwaited_.reset();
   version_ += 1;
   return {true, row(), holder_, !aside_.empty()};
@@ -56,15 +59,29 @@ Claim CursorStore::claim(const BackendPtr& by) {
 bool CursorStore::is_free_for(const Backend& by) const {
   if (locked_by_ != nullptr) return false;
   const auto backend = holder_backend_.lock();
-  const bool gone = !backend || !backend->alive || stage_.now() > lease_until_;
+  const bool gone = !backend || !backend->alive || lease_has_passed(by);
   if (stage_.sabotaged(Sabotage::held_lane_granted)) return true;
   return holder_.empty() || holder_ == by.holder || gone;
+}
+
+/// The claimant has seen the same epoch and lease for the lease's length on its own clock.
+bool CursorStore::lease_has_passed(const Backend& by) const {
+  if (table_.clock() <= lease_until_) return false;
+  if (stage_.sabotaged(Sabotage::server_clock_alone)) return true;
+  const auto& seen = *by.watch;
+  return seen.epoch == cursor_.epoch && seen.lease == lease_until_ &&
+         stage_.now() - seen.since > micros(stage_.setup.config.lease);
+}
+
+void CursorStore::watch(LeaseWatch& seen) const {
+  const bool same = seen.epoch == cursor_.epoch && seen.lease == lease_until_;
+  if (!same) seen = {cursor_.epoch, lease_until_, stage_.now()};
 }
 
 bool CursorStore::looks_free() const {
   const auto backend = holder_backend_.lock();
   const bool alive =
-      backend && backend->alive && (stage_.now() <= lease_until_ || locked_by_ == backend.get());
+      backend && backend->alive && (table_.clock() <= lease_until_ || locked_by_ == backend.get());
   return holder_.empty() || !alive;
 }
 

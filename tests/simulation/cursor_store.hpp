@@ -29,17 +29,28 @@ struct Behind {
   std::uint64_t written = 0;
 };
 
+/// A lane's lease as a process has seen it since then.
+struct LeaseWatch {
+  std::uint64_t epoch = 0;
+  Mark lease = 0;
+  Micros since = 0;
+};
+
 /// A relay's connection as the server sees it.
 struct Backend {
   unsigned relay = 0;
   std::string holder;  ///< the relay's name, unique per run
   bool alive = true;
+  Micros ended_at = 0;                   ///< not alive
+  bool cut_off = false;                  ///< … and its client does not hear of it
   unsigned locks_taken = 0;              ///< tells one lock transaction from the next
   bool locked_ahead = false;             ///< with the last commit or start, for the next call
   std::optional<Settlement> sent;        ///< ahead of its call, not committed
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
   unsigned polled_max = 0;               ///< … and how many rows were asked for
   std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
+
+  std::shared_ptr<LeaseWatch> watch;  ///< of the client's process
 
   // Kept by the client, lives as long as the session:
   std::optional<core::Fence> fence;
@@ -67,6 +78,10 @@ struct Backend {
   std::optional<Mark> looked_at_soon;  ///< … once what it found is put aside
   bool found = false;                  ///< rows that are not put aside yet
 
+  /// Its client knows that it is lost.
+  [[nodiscard]] bool known_lost(Micros now) const {
+    return !alive && !cut_off && now >= ended_at + loss_known_within;
+  }
   [[nodiscard]] bool redriving() const { return batch && batch->redriven; }
   /// A row of the round in hand that does not move the cursor.
   [[nodiscard]] bool is_late(const std::string& id) const;
@@ -101,6 +116,7 @@ class CursorStore {
   // What other instances see.
   [[nodiscard]] const std::string& holder() const { return holder_; }
   [[nodiscard]] bool looks_free() const;
+  void watch(LeaseWatch& watch) const;
 
   // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
   // holder that waits behind it (lock_in_turn of src/postgres/store/lane_rows.cpp).
@@ -150,6 +166,7 @@ class CursorStore {
 
  private:
   [[nodiscard]] bool is_free_for(const Backend& by) const;
+  [[nodiscard]] bool lease_has_passed(const Backend& by) const;
   [[nodiscard]] bool is_ours(const Backend& by, std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
   void unlock(const Backend& by);
@@ -187,7 +204,7 @@ class CursorStore {
   std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
   std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;
-  Micros lease_until_ = 0;
+  Mark lease_until_ = 0;  ///< by the server's clock
   Micros retry_at_ = 0;
   const Backend* locked_by_ = nullptr;
   bool holder_waits_ = false;

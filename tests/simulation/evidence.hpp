@@ -92,6 +92,7 @@ struct Evidence {
     std::optional<unsigned> relay;
     const char* what = "";
     bool session_ended = false;  ///< the server let go of that relay's lock
+    bool unheard = false;        ///< … and the relay does not hear of it
   };
 
   std::vector<Row> rows;          ///< in the order of insertion

@@ -154,6 +154,8 @@ void Fleet::act(Instance& instance, std::size_t number) {
 
 void Fleet::look(Instance& instance) {
   ++looks_;
+  const auto number = static_cast<std::size_t>(&instance - instances_.data());
+  for (auto& lane : lanes_) lane->relay(number).see_lease();
   instance.decided = instance.share->decide(roster_for(instance), time_of(now_));
   if (now_ >= instance.tell_at) {
     instance.told_at = now_;

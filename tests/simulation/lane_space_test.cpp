@@ -97,7 +97,8 @@ constexpr double tried = 0.5;  ///< above 0: every way is gone, whatever the pro
 
 Setup relays_that_die(unsigned troubles) {
   auto setup = three_rows(troubles);
-  setup.killed = setup.vanished = setup.frozen = setup.stopped = tried;
+  setup.killed = setup.vanished = setup.frozen = setup.stopped = setup.ended = setup.cut_off =
+      tried;
   return setup;
 }
 
@@ -147,6 +148,7 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
     must_be_caught(relays_that_die(2), Sabotage::no_epoch_check, "P2 P3 P5");
     must_be_caught(relays_that_die(2), Sabotage::no_lock, "P2 P3 P5");
     must_be_caught(relays_that_die(2), Sabotage::late_call, "P5");
+    must_be_caught(relays_that_die(2), Sabotage::call_on_dead_session, "P5");
     must_be_caught(relays_that_die(1), Sabotage::advance_before_delivery, "P6");
     must_be_caught(answers_that_are_lost(1), Sabotage::cursor_not_reread, "P3 P6");
     must_be_caught(operators_that_act(1), Sabotage::failure_overtaken, "P4");

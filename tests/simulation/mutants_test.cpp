@@ -93,7 +93,8 @@ void starts_undone_often(Setup& setup) {
 void sessions_lost_too(Setup& setup) {
   rows_lost_often(setup);
   setup.config.batch_rows = setup.config.commit_every = 12;
-  setup.answer_lost = 0.05;
+  setup.answer_lost = 0.1;
+  setup.crash_in_call = 0.2;
 }
 
 /// Late rows go out, and keys are parked.
@@ -241,7 +242,7 @@ TEST_SUITE("mutants of the driver and the store") {
                    rows_lost_often);
   }
   TEST_CASE("a batch whose attempt is counted has not started by that") {
-    must_be_caught({.mutant = Mutant::start_passed_over}, Profile::everything, 3'000, "P7",
+    must_be_caught({.mutant = Mutant::start_passed_over}, Profile::everything, 10'000, "P7",
                    sessions_lost_too);
   }
   TEST_CASE("a move foreseen counts for nothing unless all of it was delivered") {
@@ -267,6 +268,9 @@ TEST_SUITE("mutants of the driver and the store") {
   TEST_CASE("a call begun after its time is sent without a lock") {
     must_be_caught({.sabotage = Sabotage::late_call}, Profile::everything, 1'000, "P5");
   }
+  TEST_CASE("a call on a session that is known to be lost comes after the next holder's") {
+    must_be_caught({.sabotage = Sabotage::call_on_dead_session}, Profile::everything, 1'000, "P5");
+  }
   TEST_CASE("a lock that came with a commit is as old as the commit") {
     must_be_caught({.mutant = Mutant::lock_asked_late}, Profile::everything, 3'000, "P5",
                    frozen_often);
@@ -291,6 +295,13 @@ TEST_SUITE("mutants of the sharing of lanes") {
   }
   TEST_CASE("a claim granted though another holds the lane takes it from a healthy holder") {
     must_be_caught({.sabotage = Sabotage::held_lane_granted}, Profile::sharing, 50, "P5");
+  }
+  TEST_CASE("a lease that has passed by the server's clock alone, which was set, is no lease") {
+    must_be_caught({.sabotage = Sabotage::server_clock_alone}, Profile::meddling, 200, "P5",
+                   [](Setup& setup) {
+                     clocks_alone(setup);
+                     setup.operator_act = 0;
+                   });
   }
 }
 

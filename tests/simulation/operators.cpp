@@ -168,7 +168,7 @@ void Operators::rewind(const Cursor& row) {
   if (waiting.empty()) return;
   const auto last = static_cast<std::int64_t>(waiting.size()) - 1;
   auto jump = std::make_shared<Jump>();
-  jump->backend = server_.connect(0, "operator");
+  jump->backend = server_.connect(0, "operator", nullptr);
   jump->to = position_of(waiting[static_cast<std::size_t>(stage_.random.between(0, last))]);
   jump->deadline = stage_.now() + settle_max;
   jump_when_settled(jump);

@@ -31,6 +31,7 @@ void Relay::run(bool drain) {
   stopping_ = waiting_ = cut_off_ = false;
   if (!stage_.setup.fleet) wanted_ = true;
   frozen_until_ = 0;
+  watch_ = std::make_shared<LeaseWatch>();
   remembered_.reset();
   auto config = stage_.setup.config;
   if (stage_.setup.on_poison_changes && life_ % 4 > 1) {
@@ -86,6 +87,7 @@ void Relay::strike() {
   if (stage_.strikes(setup.killed)) return die(true);
   if (stage_.strikes(setup.vanished)) return die(false);
   if (stage_.strikes(setup.stopped)) stopping_ = true;
+  if (stage_.strikes(setup.ended)) server_.end(backend_, "backend terminated");
   if (stage_.strikes(setup.act_at_step)) stage_.operator_act();
   if (stage_.strikes(setup.whims)) wanted_ = !wanted_;
   if (stage_.faults_over && !setup.fleet) wanted_ = true;
@@ -151,7 +153,7 @@ void Relay::count_action() {
 void Relay::perform(const core::OpenSession&) {
   later(latency(), [this] {
     server_.close(backend_);  // where the lane wants another than the one it has
-    backend_ = server_.connect(number_, name_);
+    backend_ = server_.connect(number_, name_, watch_);
     if (cut_off_) server_.end(backend_, "no connection to be had");
     if (!backend_ || !backend_->alive) return session_ended();
     lane_->set_hints(stage_.setup.hints);
@@ -344,11 +346,16 @@ void Relay::begin_call(const CallPtr& call) {
   if (time() > call->not_after && !stage_.sabotaged(Sabotage::late_call)) {
     return tell(core::CallExpired{});
   }
+  if (knows_loss()) return session_ended();
   read_ahead(call->then);
   call->sent = send_ahead(*call);
   if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{{}, false, call->sent});
   call->begun = stage_.now();
   send_row(call);
+}
+
+bool Relay::knows_loss() const {
+  return backend_->known_lost(stage_.now()) && !stage_.sabotaged(Sabotage::call_on_dead_session);
 }
 
 /// As src/runtime/lane_driver.cpp and the session do it.
@@ -378,7 +385,8 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
   if (!answer.outcome.is_done() && !call->answer) call->answer = {place, answer.outcome};
   const bool failed = call->answer && !stage_.sabotaged(Sabotage::failure_overtaken);
   const bool last = call->place == call->records.size();
-  const bool yields = stopping_ || time() >= call->yield_at || stage_.strikes(stage_.setup.partial);
+  const bool late = time() >= call->yield_at && !stage_.sabotaged(Sabotage::late_call);
+  const bool yields = stopping_ || late || knows_loss() || stage_.strikes(stage_.setup.partial);
   if (!failed && !last && !yields) return send_row(call);
   tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt}),
                     call->then && (call->sent || next_read()), call->sent});

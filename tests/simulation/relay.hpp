@@ -22,6 +22,8 @@ class Relay {
   void freeze(Micros time);
   /// What the sharing of lanes says of this one.
   void want(bool wanted);
+  /// What the sharing of lanes sees of the lease.
+  void see_lease() { server_.cursors().watch(*watch_); }
   /// Its lanes get no connection.
   void cut_off(bool on) { cut_off_ = on; }
   [[nodiscard]] const std::string& name() const { return name_; }  ///< of this life
@@ -102,6 +104,7 @@ class Relay {
   void forget_rows();
 
   void begin_call(const CallPtr& call);
+  [[nodiscard]] bool knows_loss() const;
   bool send_ahead(const CallInHand& call);
   void send_row(const CallPtr& call);
   void row_answered(const CallPtr& call, const Receiver::Answer& answer);
@@ -121,6 +124,7 @@ class Relay {
   unsigned life_ = 0;  ///< grows with every start and end of the process
   std::optional<core::Lane> lane_;
   BackendPtr backend_;
+  std::shared_ptr<LeaseWatch> watch_;
   bool stopping_ = false;
   bool wanted_ = true;
   bool cut_off_ = false;

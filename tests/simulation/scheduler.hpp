@@ -12,6 +12,8 @@ namespace seriatim::simulation {
 using Micros = std::int64_t;  ///< microseconds of simulated time
 inline constexpr Micros millisecond = 1'000;
 inline constexpr Micros second = 1'000'000;
+/// A client knows that its connection was ended, unless it was cut off.
+inline constexpr Micros loss_known_within = 300;
 
 /// The only clock there is: steps run one after another, steps of one instant in random order.
 class Scheduler {

@@ -12,12 +12,14 @@ void Server::start() {
   set_clock_wrong_sometimes();
 }
 
-BackendPtr Server::connect(unsigned relay, const std::string& holder) {
+BackendPtr Server::connect(unsigned relay, const std::string& holder,
+                           std::shared_ptr<LeaseWatch> watch) {
   if (!up_) return nullptr;
   std::erase_if(backends_, [](const BackendPtr& b) { return !b->alive; });
   auto backend = std::make_shared<Backend>();
   backend->relay = relay;
   backend->holder = holder;
+  backend->watch = std::move(watch);
   backends_.push_back(backend);
   return backend;
 }
@@ -31,7 +33,9 @@ void Server::close(const BackendPtr& backend) {
 void Server::end(const BackendPtr& backend, const char* why) {
   if (!backend || !backend->alive) return;
   close(backend);
-  stage_.fault(backend->relay, why, true);
+  backend->ended_at = stage_.now();
+  backend->cut_off = stage_.strikes(stage_.setup.cut_off);
+  stage_.fault(backend->relay, why, true, backend->cut_off);
 }
 
 void Server::watch_idle_transaction(const BackendPtr& backend) {

@@ -21,7 +21,7 @@ class Server {
   /// Background trouble and background work.
   void start();
 
-  BackendPtr connect(unsigned relay, const std::string& holder);
+  BackendPtr connect(unsigned relay, const std::string& holder, std::shared_ptr<LeaseWatch> watch);
   /// A client says good-bye.
   void close(const BackendPtr& backend);
   /// The backend goes, with its transaction and lock. Harmless if it has gone already.

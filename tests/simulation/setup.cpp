@@ -59,6 +59,7 @@ void draw_faults(Setup& setup, Random& random) {
   setup.killed = sometimes(random, 0.01);
   setup.vanished = sometimes(random, 0.005);
   setup.frozen = sometimes(random, 0.01);
+  setup.cut_off = 0.3;
   setup.answer_lost = sometimes(random, 0.02);
   setup.backend_terminated = random.chance(0.3) ? random.between(1, 5) * second : 0;
   setup.server_crash = random.chance(0.4) ? random.between(500, 8'000) * millisecond : 0;

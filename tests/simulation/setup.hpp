@@ -38,6 +38,7 @@ enum class Sabotage {
   act_gives_no_way,          ///< an operator's act comes between a move taken back and the next
   sent_not_taken_back,       ///< a move sent ahead stays though not all was delivered
   late_call,                 ///< the driver begins a call after `not_after`
+  call_on_dead_session,      ///< … or though it knows that its connection is lost
   no_lock,                   ///< the cursor row is not locked during a call
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
   failure_overtaken,         ///< the rest of a batch is sent though a row failed
@@ -78,8 +79,9 @@ enum class Sabotage {
   discard_keeps_sequence,      ///< a discarded row that was begun leaves its number to the next
   discard_keeps_epoch,         ///< … and leaves what a holder knows of its key valid
   held_lane_granted,           ///< a claim is granted though another holds the lane and is well
-  instances_unseen,            ///< instances that share lanes do not see each other
-  orphans_left                 ///< … and leave a lane to one that cannot take it
+  server_clock_alone,  ///< … because the server's clock, which was set, says that its lease is over
+  instances_unseen,    ///< instances that share lanes do not see each other
+  orphans_left         ///< … and leave a lane to one that cannot take it
 };
 
 /// Everything a run depends on, drawn from its seed.
@@ -132,7 +134,9 @@ struct Setup {
   double vanished = 0;  ///< … without the server noticing
   double frozen = 0;
   double stopped = 0;
+  double ended = 0;  ///< its backend, by somebody else
   double answer_lost = 0;
+  double cut_off = 0;  ///< per session that the server ends: its relay does not hear of it
 
   double whims = 0;    ///< a lane is wanted no longer, or again
   bool fleet = false;  ///< one of many lanes, whose relays are instances (fleet.hpp)

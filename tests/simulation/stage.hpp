@@ -47,8 +47,9 @@ struct Stage {
     return static_cast<std::int64_t>(choices->pick(static_cast<std::size_t>(options)));
   }
   [[nodiscard]] bool sabotaged(Sabotage sabotage) const { return setup.sabotage == sabotage; }
-  void fault(std::optional<unsigned> relay, const char* what, bool session_ended = false) {
-    evidence.faults.push_back({now(), relay, what, session_ended});
+  void fault(std::optional<unsigned> relay, const char* what, bool session_ended = false,
+             bool unheard = false) {
+    evidence.faults.push_back({now(), relay, what, session_ended, unheard});
     trace(now(), "fault", [&] {
       return std::string(what) + (relay ? " (relay " + std::to_string(*relay) + ")" : "");
     });

@@ -7,6 +7,14 @@
 
 namespace seriatim::postgres {
 
+namespace {
+
+std::optional<std::string> some(std::string text) {
+  return text;
+}
+
+}  // namespace
+
 Claim CursorRepository::claim() {
   connection_.rollback();
   const auto lanes = std::to_string(lane_.lanes);
@@ -15,8 +23,11 @@ Claim CursorRepository::claim() {
                            : std::nullopt;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto began = began_text();
-    const auto taken = connection_.run(sql::store::claim,
-                                       lane_and({lanes, holder_, lease_text(), backend, began}));
+    const auto silent = memory_->unchanged_for(lane_, lease_);
+    const auto taken =
+        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began,
+                                                     silent ? some(silent->epoch) : std::nullopt,
+                                                     silent ? some(silent->until) : std::nullopt}));
     if (!taken.empty()) {
       remember(taken[0]);
       return {true, cursor_from(taken[0]), holder_, taken[0]["has_aside"].as<bool>(), {}};
@@ -26,6 +37,8 @@ Claim CursorRepository::claim() {
     const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
       remember(seen[0]);
+      memory_->saw(
+          lane_, {seen[0]["epoch"].as<std::string>(), seen[0]["lease_until"].as<std::string>("")});
       return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false, {}};
     }
     if (!rows.empty() || began) refuse_gone();

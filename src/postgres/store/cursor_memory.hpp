@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -11,8 +12,9 @@
 
 namespace seriatim::postgres {
 
-/// What a running relay knows of the cursors it has seen, over all of its sessions: a cursor that
-/// disappears, or is made anew, is not taken for that of a new process.
+/// What a running relay knows of the cursors it has seen, over all of its sessions. A cursor that
+/// disappears, or is made anew, is not taken for that of a new process. A lane is taken from a
+/// silent holder only after this program has seen it silent.
 ///
 /// Threads: any; lanes share it.
 class CursorMemory {
@@ -33,10 +35,37 @@ class CursorMemory {
     return starts_.try_emplace({lane.process, lane.lane}, source).first->second;
   }
 
+  /// What says that a holder lives: a renewal changes the lease, another holder the epoch.
+  struct Lease {
+    std::string epoch;
+    std::string until;
+    bool operator==(const Lease&) const = default;
+  };
+  /// To be called when the server has answered.
+  void saw(const LaneId& lane, Lease lease) {
+    const std::scoped_lock lock(mutex_);
+    auto& watched = leases_[{lane.process, lane.lane}];
+    if (watched.lease != lease) watched = {std::move(lease), Clock::now()};
+  }
+  /// The lease that was seen unchanged for longer than `time`, on this program's clock.
+  [[nodiscard]] std::optional<Lease> unchanged_for(const LaneId& lane,
+                                                   std::chrono::milliseconds time) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = leases_.find({lane.process, lane.lane});
+    const bool long_enough = found != leases_.end() && Clock::now() - found->second.since > time;
+    return long_enough ? std::optional(found->second.lease) : std::nullopt;
+  }
+
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched {
+    Lease lease;
+    Clock::time_point since;
+  };
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> began_;
   std::map<std::pair<std::string, unsigned>, StartFinder> starts_;
+  std::map<std::pair<std::string, unsigned>, Watched> leases_;
 };
 
 }  // namespace seriatim::postgres

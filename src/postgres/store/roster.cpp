@@ -13,11 +13,13 @@ constexpr milliseconds silence_max{3'000};
 
 class PostgresRoster final : public RosterSession {
  public:
-  PostgresRoster(const std::string& url, const ProcessConfig& config, std::string holder)
+  PostgresRoster(const std::string& url, const ProcessConfig& config, std::string holder,
+                 std::shared_ptr<CursorMemory> memory)
       : connection_(url, {.application = "seriatim/" + config.name + "/lanes"}),
         process_(config.name),
         holder_(std::move(holder)),
-        lanes_(config.lanes) {}
+        lanes_(config.lanes),
+        memory_(std::move(memory)) {}
 
   Roster look(bool tell) override {
     const auto backend = connection_.direct()
@@ -43,7 +45,10 @@ class PostgresRoster final : public RosterSession {
     } else if (!as_ours) {
       roster.cut_otherwise = true;
     } else {
-      roster.lanes[row["lane"].as<unsigned>()] = {std::move(holder), row["free"].as<bool>()};
+      const auto lane = row["lane"].as<unsigned>();
+      memory_->saw({process_, lane, lanes_},
+                   {row["epoch"].as<std::string>(), row["lease_until"].as<std::string>("")});
+      roster.lanes[lane] = {std::move(holder), row["free"].as<bool>()};
     }
   }
 
@@ -51,13 +56,15 @@ class PostgresRoster final : public RosterSession {
   const std::string process_;
   const std::string holder_;
   const unsigned lanes_;
+  std::shared_ptr<CursorMemory> memory_;
 };
 
 }  // namespace
 
 std::unique_ptr<RosterSession> open_roster(const std::string& url, const ProcessConfig& config,
-                                           const std::string& holder) {
-  return std::make_unique<PostgresRoster>(url, config, holder);
+                                           const std::string& holder,
+                                           std::shared_ptr<CursorMemory> memory) {
+  return std::make_unique<PostgresRoster>(url, config, holder, std::move(memory));
 }
 
 }  // namespace seriatim::postgres

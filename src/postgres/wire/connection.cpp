@@ -316,6 +316,11 @@ std::vector<std::pair<std::string, std::string>> Connection::notifications() {
   });
 }
 
+/// Readable is not lost: a notification may have come, or what was sent ahead be answered.
+bool Connection::is_lost() noexcept {
+  return PQconsumeInput(connection_->raw()) != 1 || PQstatus(connection_->raw()) != CONNECTION_OK;
+}
+
 int Connection::socket() const {
   return connection_->sock();
 }

@@ -172,6 +172,8 @@ class Connection {
   void listen(const std::string& channel);
   /// Payloads of notifications that have come: (channel, payload). Never waits.
   std::vector<std::pair<std::string, std::string>> notifications();
+  /// The server, or the network, has ended it, as far as that can be seen without waiting.
+  [[nodiscard]] bool is_lost() noexcept;
   /// For poll(2): readable when notifications may have come, or the server has gone.
   [[nodiscard]] int socket() const;
 
