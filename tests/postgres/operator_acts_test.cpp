@@ -321,7 +321,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     CHECK(admin.peek(desk.target, 0, 10).rows.size() == 2);
     CHECK(admin.retry(desk.target, alice).size() == 1);
     REQUIRE(session->settle(claim.cursor.epoch,
-                            {std::nullopt, {}, {}, Halt{HaltReason::poison, {"2", "422"}}}));
+                            {first, {}, {}, Halt{HaltReason::poison, {"2", "422"}}}));
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);
     CHECK(admin.pause(desk.target, alice).size() == 1);
     CHECK(admin.resume(desk.target, alice).size() == 1);
