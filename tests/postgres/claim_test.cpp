@@ -194,6 +194,23 @@ TEST_CASE("a lease that has passed by the server's clock alone is no lease") {
   CHECK_FALSE(holder.claim());
 }
 
+TEST_CASE("a free lane whose row somebody has locked for longer than a lease is claimed then") {
+  using namespace std::chrono_literals;
+  Outbox database;
+  TestLane first(database, {}, "first");
+  REQUIRE(first.claim());
+  first.session->release(1, false);
+  auto somebody = database.connect("somebody");
+  somebody.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
+  TestLane second(database, {}, "second");
+  second.config.lease = 50ms;
+  second.open();
+  const auto began = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < began + 200ms) REQUIRE_FALSE(second.claim());
+  somebody.run("COMMIT");
+  CHECK(second.claim());
+}
+
 TEST_CASE("a holder that was replaced can change nothing") {
   Outbox database;
   database.append(2);

@@ -38,7 +38,7 @@ class CursorMemory {
   /// What says that a holder lives: a renewal changes the lease, another holder the epoch.
   struct Lease {
     std::string epoch;
-    std::string until;
+    std::string until;  ///< empty: nobody holds the lane
     bool operator==(const Lease&) const = default;
   };
   /// To be called when the server has answered.
@@ -52,7 +52,8 @@ class CursorMemory {
                                                    std::chrono::milliseconds time) const {
     const std::scoped_lock lock(mutex_);
     const auto found = leases_.find({lane.process, lane.lane});
-    const bool long_enough = found != leases_.end() && Clock::now() - found->second.since > time;
+    const bool long_enough = found != leases_.end() && !found->second.lease.until.empty() &&
+                             Clock::now() - found->second.since > time;
     return long_enough ? std::optional(found->second.lease) : std::nullopt;
   }
 
