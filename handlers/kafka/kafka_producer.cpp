@@ -100,9 +100,15 @@ class KafkaProducer::Impl {
   std::size_t unreported = 0;
   bool failed = false;
 
+  /// The client gives up in one of its own threads, and says why only when it is served next.
   std::string complaint() const {
-    const std::lock_guard lock(complaint_mutex_);
-    return complaint_;
+    {
+      const std::lock_guard lock(complaint_mutex_);
+      if (!complaint_.empty()) return complaint_;
+    }
+    std::array<char, 512> reason{};
+    const auto given_up = rd_kafka_fatal_error(client, reason.data(), reason.size());
+    return given_up == RD_KAFKA_RESP_ERR_NO_ERROR ? std::string() : reason.data();
   }
 
  private:
