@@ -3,22 +3,20 @@
 Measures on a private server (fsync on), with bench_stand as receiver and as a network of a given round trip. Points and
 constants go to build/bench/model.json.
 
-  ms a row of a lane      t = h + s + (w + k r) / c + b r / n
+  ms a row of a lane      t = h + s + (w + r) / c + b r / n
   processor ms a row      u = u_row + u_commit / c
   rows/s of all lanes     lanes that take turns at the processors: about lanes / t while few, about cores / u in the end
 
 h: the receiver's answer; s: all else a row costs; c: commit_every; w: a commit, w' of one that follows a rest; r: the round trip to
 the server; n: batch_rows. Measured are s and w with one lane and no network, how much longer a bare commit takes after a rest, and u (relay, its
-backends and the receiver, which here is on the same machine) with 16 lanes that wait for the receiver. k and b are not: a commit
-is one round trip and takes the next lock along, but once in 50 ms, when an operator gets a turn (core::Lane::lock_ahead_max), the
-lock is a round trip of its own; a batch begins with a poll and a START, unless it is read ahead (c > 1).
+backends and the receiver, which here is on the same machine) with 16 lanes that wait for the receiver. b is not: a commit
+is one round trip and announces the next call; a batch begins with a poll and a START, unless it is read ahead (c > 1).
 
 How the processors are shared: mean value analysis of a closed network, lanes being its customers (Reiser and Lavenberg, "Mean-Value
 Analysis of Closed Multichain Queuing Networks", 1980); several cores as one that is as fast as all and a delay for the rest (Seidmann,
 Schweitzer and Shalev-Oren, "Computerized Closed Queueing Network Models", 1987).
 """
 import json
-import math
 import os
 import statistics
 
@@ -26,7 +24,6 @@ from lane_load import BATCH, LaneLoad, Load, commit_ms, milliseconds, post_ms
 from processes import ROOT, Server, Stand, built, statement
 
 RESULT = ROOT / "build" / "bench" / "model.json"
-TURN_MS = 50  # core::Lane::lock_ahead_max
 REST = 5      # ms between two bare commits, as a lane that waits for a receiver or the network leaves between its own
 
 # The first fit the constants, the others check them.
@@ -105,10 +102,7 @@ class Model:
         """Of one lane that has the processors to itself."""
         rtt, every = self.rtt(load.way), load.every
         rests = load.delay > 0 or load.way > 0
-        handed = every * (self.longer("post", load.delay) + self.s) + self.w + (self.longer("commit", REST) if rests else 0)
-        commit = handed + rtt
-        for _ in range(5):  # how many commits fit into a turn depends on how long they take
-            commit = handed + (1 + 1 / (math.floor(TURN_MS / commit) + 1)) * rtt
+        commit = every * (self.longer("post", load.delay) + self.s) + self.w + (self.longer("commit", REST) if rests else 0) + rtt
         return commit / every + (2 if every == 1 else 0) * rtt / BATCH
 
     def processor(self, load):

@@ -1,7 +1,5 @@
 /* The protocol of a lane as a model for the checker spin.
  *
- * This is the protocol without an open transaction. Today's relay also holds the lock on the cursor row during a call.
- *
  * Two relays, a person who acts, one cursor row. A statement to the server is one atomic step. Between two steps anything may happen:
  * time passes, a relay is frozen and thawed, its backend ends and the relay notices only later, an answer is lost, the server's clock
  * jumps. Time is counted in ticks that are left, and epochs by who has the newest one, so that there are few states.

@@ -33,6 +33,7 @@ struct Cursor {
   std::string detail;
   std::optional<std::string> row_id;  ///< the row that failed
   std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
+  bool held = false;                  ///< a person waits for a turn: no call may be announced
   unsigned parked = 0;  ///< rows of the process that failed and were set aside (`on_poison`)
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
@@ -45,6 +46,10 @@ struct Claim {
   std::string holder;       ///< who does: this relay when granted
   bool has_parked = false;  ///< granted, and rows of the process are set aside
   std::string waits_for;    ///< not granted: there is no cursor yet, and why none can be created
+  /// Granted with a new epoch, and nobody held the lane since this relay did.
+  bool rejoined = false;
+  /// Not granted: the holder was seen to renew its lease, so it lives.
+  bool holder_lives = false;
 };
 
 /// A row whose key is parked: it queues behind the parked row of its key and is not handed over.
@@ -73,8 +78,8 @@ struct Round {
   };
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
-  bool redriven = false;  ///< the record is a parked row, which stays parked where it fails again
-  bool started = false;   ///< with the last settlement (`starts_next`)
+  bool redriven = false;   ///< the record is a parked row, which stays parked where it fails again
+  bool announced = false;  ///< the last settlement announced its first call (`Next::read_ahead`)
 };
 
 /// What a cursor says after a row failed.
@@ -87,8 +92,11 @@ struct Failure {
 
 // What becomes of the row after those that are done.
 
-/// Its call comes next: it counts as attempted once.
+/// Its call comes next, and is announced with this: it counts as attempted once.
 struct Next {
+  std::size_t rows = 1;     ///< that the call may take, with those that queue among them
+  bool read_ahead = false;  ///< it is the first row of the round that was read ahead
+
   friend bool operator==(const Next&, const Next&) = default;
 };
 /// Nothing yet.
@@ -130,20 +138,24 @@ struct Settlement {
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   Fate fate = Rest{};
-  bool starts_next = false;  ///< Next is the first row of the round read ahead: `start` it too
-  bool goes_on = false;      ///< `lock` comes next: it may be taken in the same message already
-  bool polls_next = false;   ///< `poll` does, for the rows behind these: they may be asked for
-  bool sent = false;         ///< it is what `send_ahead` was given, but for what comes next
-  /// What is settled after the call that comes then, if all goes well: `send_ahead` it behind the
-  /// message with the lock. Valid as long as this is.
-  const Settlement* next = nullptr;
 
-  [[nodiscard]] bool next_started() const { return std::holds_alternative<Next>(fate); }
+  [[nodiscard]] bool announces() const { return std::holds_alternative<Next>(fate); }
   /// A row failed, or the lane halts.
   [[nodiscard]] bool failed() const { return fate.index() > 1; }
 };
 
-/// One lane's connection to its database: reads rows, keeps the cursor, holds the lock.
+/// The answer to a statement that may announce a call.
+enum class Grant {
+  ours,  ///< done; a call that it announced may be made
+  held,  ///< a person waits for a turn: nothing is announced. What became of a call is settled
+  lost   ///< refused, and nothing changed: another holds the lane, or an act came first
+};
+
+/// One lane's connection to its database: reads rows, and keeps the cursor.
+///
+/// No transaction is open between two of these functions, unless the handler was lent one. A lane
+/// is protected by what its row says: holder, epoch, lease, and whether a call is announced. Each
+/// write compares the epoch and the position.
 ///
 /// Threads: used by one thread; only `wake` may be called from others.
 /// Errors: every function throws SessionLost (drop this object and open another) or SourceBroken
@@ -157,7 +169,8 @@ class LaneSession {
 
   /// Become (or stay) the holder, or learn who is. Creates the cursor rows of a process that has
   /// none and never had.
-  /// A change of holder raises the epoch and is journalled; also renews the lease.
+  /// A change of holder is journalled and raises the epoch, as the first claim of a new session
+  /// does: a late statement of the old session is refused. Also renews the lease.
   virtual Claim claim() = 0;
 
   /// Rows after `after`, at most `rows_max`, and what holds the rest back. Where late rows are
@@ -167,47 +180,32 @@ class LaneSession {
   virtual Round poll(const std::optional<Position>& after, unsigned rows_max,
                      bool may_redrive = true) = 0;
 
-  /// Begin to read what `poll` will be asked next, while a call is in hand. May do nothing.
+  /// Begin to read what `poll` will be asked next, while a call is in flight. May do nothing.
   virtual void read_ahead(const Position& /*after*/, unsigned /*rows_max*/) {}
-  /// It is read, with rows in it, and nothing else comes first: what settles the row it was asked
-  /// for may start it. Never waits.
-  virtual bool next_read() { return false; }
+  /// So many rows were read for the place after the round in hand, and nothing else comes first:
+  /// the settlement of that round may announce their call. Never waits.
+  virtual std::size_t rows_ahead() { return 0; }
 
-  /// Count a started attempt at the row after the cursor: when this returns true every row the last
-  /// poll saw survives a crash of the server (promise P7). The count itself may not, where no plan
-  /// is kept and no row is parked. False: the lane is not ours at `epoch`, or an operator changed
-  /// it. `again`: the attempt counted last was never made, so this start is it and counts no other.
-  /// `lock` comes next, at the cursor of the last poll: it may be taken in the same message
-  /// already.
-  virtual bool start(std::uint64_t epoch, bool again = false) = 0;
+  /// Counts an attempt at the row after the cursor and announces its call, of `rows` rows at most;
+  /// until it is settled the lease covers it. Once this returns `ours`, every row the last poll saw
+  /// survives a crash of the server (promise P7). The count itself may not, if no plan is kept and
+  /// no row is parked. `again`: the attempt counted last was never made, so no other is counted.
+  virtual Grant start(std::uint64_t epoch, std::size_t rows, bool again = false) = 0;
 
-  /// Open the transaction that holds the cursor row (ending one left open). False (and no
-  /// transaction) when the row is locked by another, or no longer says `epoch`, `expected` and an
-  /// active state.
-  virtual bool lock(std::uint64_t epoch, const std::optional<Position>& expected) = 0;
-
-  /// The transaction that holds the lock, lent to the handler; null where there is none to lend.
-  /// Its first use takes back what `send_ahead` sent.
+  /// For a handler that writes to this database: a transaction that holds the cursor row, begun at
+  /// its first use and committed by `settle`. Null if there is none to lend.
   virtual Transaction* transaction() { return nullptr; }
 
-  /// Begin what is to be settled if the call about to be made is done whole, and do not wait: the
-  /// server works at it meanwhile. `settle` commits it if it says `sent`; whatever else comes next
-  /// takes it back. False: nothing was begun.
-  virtual bool send_ahead(std::uint64_t /*epoch*/, const Settlement& /*settlement*/) {
-    return false;
-  }
+  /// Commits what became of a call: moves to the last row that the poll did not call late (late
+  /// rows count, but move nothing), sets aside those that queue, and notes the fate of the row
+  /// after them.
+  virtual Grant settle(std::uint64_t epoch, const Settlement& settlement) = 0;
 
-  /// Commit what became of a call, and let the lock go (unless it `goes_on`): move to the last row
-  /// that the poll did not call late (late rows count, but move nothing), set aside those that
-  /// queue, and note the fate of the row after them. Rows are settled in the lock's transaction
-  /// alone; a lane may also halt, or try again, without one. False: refused, nothing changed.
-  virtual bool settle(std::uint64_t epoch, const Settlement& settlement) = 0;
-
-  /// Give the lane up so that another may have it at once; ends an open lock transaction first.
+  /// Give the lane up so that another may have it at once; ends an open transaction first.
   /// `untouched`: the last started attempt was never made, so it is taken off the count.
   virtual void release(std::uint64_t epoch, bool untouched) = 0;
 
-  /// The cursor, without lock or lease; ends an open lock transaction first.
+  /// The cursor, without a lease; ends an open transaction first.
   virtual Cursor look() = 0;
 
   /// The connection is known to be lost: the server, or the network, has ended it. Never waits.

@@ -1,6 +1,6 @@
 -- What goes out before the rows after the cursor of lane $2 of $3, at most $4 rows: what was begun, then the
 -- others, in their order; $5 false: it is known that there are none. A parked row goes out in the lane that has its key now (as lane_filter.sql).
-SELECT c.xmin::text AS version, c.sequence, c.handed_to, due.row_id, due.begun, due.redriven, due.late,
+SELECT c.sequence, c.handed_to, due.row_id, due.begun, due.redriven, due.late,
        due.created_at_us
 FROM seriatim.cursor AS c
 LEFT JOIN LATERAL (

@@ -1,10 +1,10 @@
 -- Row $4 was not parked, and does not go out from here: it is gone, `where` leaves it out now, or it was given a new
 -- place and goes out there. A late row is journalled, because nothing else tells of it. A number under which a
--- receiver may have seen it stays unused, so that rows behind it keep theirs. Nothing, unless the cursor's row still
--- is of version $3, and epoch $5.
+-- receiver may have seen it stays unused, so that rows behind it keep theirs. Nothing, unless the cursor's row is of
+-- epoch $3.
 WITH held AS (
     SELECT c.* FROM seriatim.cursor AS c
-    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.xmin = $3::xid AND c.epoch = $5::bigint
+    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
     FOR UPDATE
 ), gone AS (
     DELETE FROM seriatim.aside AS a USING held

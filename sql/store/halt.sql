@@ -13,4 +13,4 @@ WITH halted AS (
            epoch, position_at, position_id, failed_id
     FROM halted
 )
-SELECT 1 FROM halted
+SELECT CASE count(*) WHEN 0 THEN {refused} ELSE 'ours' END AS answer FROM halted

@@ -1,5 +1,6 @@
 SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
-       sequence, set_aside, epoch, state, attempts, crashes, reason, detail, failed_id, holder, lease_until::text,
+       sequence, set_aside, epoch, state, attempts, crashes, reason, detail, failed_id, holder, lease_until::text, lease_ms,
+       coalesce(hold_until > clock_timestamp(), false) AS held,
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
        (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head) AS parked,

@@ -1,12 +1,12 @@
 -- Who runs process $1, and who holds its lanes; the same statement tells the others that we run it. That
 -- need not be durable: after a crash of the server everyone tells again.
--- A backend of another role hides its start time and its transaction; then only pid and lease decide.
+-- A backend of another role hides its start time; then only pid and lease decide.
 -- Joined, not asked for with EXISTS: that compares each lane with each connection of the server (1 000 lanes,
 -- 1 100 connections: 43 ms a look, measured at 6d11fbb).
 -- $1 process  $2 holder  $3 lanes  $4 our backend, NULL behind a pooler  $5 silence in ms after which an
 -- instance counts no longer  $6 tell
 WITH backend AS MATERIALIZED (
-    SELECT a.pid, a.backend_start, a.xact_start FROM pg_stat_activity AS a
+    SELECT a.pid, a.backend_start FROM pg_stat_activity AS a
 ), told AS (
     INSERT INTO seriatim.instance AS i
         (process_name, holder, lanes, backend_pid, backend_started, seen_at)
@@ -25,7 +25,8 @@ WITH backend AS MATERIALIZED (
 ), forgotten AS (
     DELETE FROM seriatim.instance AS i USING long_gone AS g WHERE i.ctid = g.ctid
 )
-SELECT NULL::integer AS lane, i.holder, i.lanes, false AS free, NULL::text AS epoch, NULL::text AS lease_until
+SELECT NULL::integer AS lane, i.holder, i.lanes, false AS free, NULL::text AS epoch, NULL::text AS lease_until,
+       NULL::bigint AS lease_ms
 FROM seriatim.instance AS i LEFT JOIN backend AS b ON b.pid = i.backend_pid
 WHERE i.process_name = $1
   AND i.seen_at > clock_timestamp() - $5::bigint * interval '1 millisecond'
@@ -38,9 +39,8 @@ SELECT c.lane, coalesce(c.holder, ''), c.lanes,
            WHEN c.holder_pid IS NULL THEN c.lease_until > clock_timestamp()
            ELSE b.pid IS NOT NULL
                AND (b.backend_start IS NULL OR b.backend_start = c.holder_started)
-               -- A call may outlast the lease: its transaction holds the row meanwhile.
-               AND (c.lease_until > clock_timestamp() OR b.xact_start IS NOT NULL)
+               AND c.lease_until > clock_timestamp()
        END, false),
-       c.epoch::text, c.lease_until::text
+       c.epoch::text, c.lease_until::text, c.lease_ms
 FROM seriatim.cursor AS c LEFT JOIN backend AS b ON b.pid = c.holder_pid
 WHERE c.process_name = $1

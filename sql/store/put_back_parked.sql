@@ -1,8 +1,8 @@
 -- Row $4 cannot be handed over, for $5: it is parked again, and the rows of its key wait with it. Nothing, unless
--- the cursor's row still is of version $3, and epoch $6. For its number see forget_due.sql.
+-- the cursor's row is of epoch $3. For its number see forget_due.sql.
 WITH held AS (
     SELECT c.* FROM seriatim.cursor AS c
-    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.xmin = $3::xid AND c.epoch = $6::bigint
+    WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
     FOR UPDATE
 ), gone AS (
     SELECT a.key_hash, a.key, a.holds_key, a.begun

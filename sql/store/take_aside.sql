@@ -1,5 +1,5 @@
--- Rows $2 were handed over, so they are aside no longer; the next row of a key is the first now. Answers, for each
--- key that one of them held, whether rows of it are left.
+-- Rows $2 were handed over, so they are aside no longer; the next row of a key is the first now. Answers
+-- the keys that one of them held and of which no row is left.
 WITH gone AS (
     DELETE FROM seriatim.aside WHERE process_name = $1 AND row_id = ANY ($2::text[]) RETURNING *
 ), next AS (
@@ -14,6 +14,6 @@ WITH gone AS (
     FROM next AS n
     WHERE a.process_name = $1 AND a.row_id = n.row_id
 )
-SELECT DISTINCT g.key, EXISTS (SELECT FROM next AS n WHERE n.key IS NOT DISTINCT FROM g.key) AS queue_goes_on
+SELECT DISTINCT g.key
 FROM gone AS g
-WHERE g.holds_key
+WHERE g.holds_key AND NOT EXISTS (SELECT FROM next AS n WHERE n.key IS NOT DISTINCT FROM g.key)

@@ -20,26 +20,18 @@ struct PollSource {      ///< → Polled
   unsigned rows_max = 1;
   bool may_redrive = true;
 };
-struct StartBatch {  ///< → Started: the durability commit
+struct StartBatch {  ///< → Started: announces a call; the durability commit
   std::uint64_t epoch = 0;
+  std::size_t rows = 1;            ///< that the call may take, with those that queue
   bool again = false;              ///< the attempt counted last was never made: count no other
-  std::optional<PollSource> then;  ///< what is polled next where one call is all of it
+  std::optional<PollSource> then;  ///< what is polled next if one call is all of it
 };
-struct LockCursor {  ///< → Locked; ends any transaction left open first
-  std::uint64_t epoch = 0;
-  std::optional<Position> expected;
-};
-struct CallHandler {  ///< → Called, or CallExpired when begun after `not_after`
-  std::uint64_t epoch = 0;
+struct CallHandler {                ///< → Called, or CallExpired when begun after `not_after`
   std::span<const Record> records;  ///< owned by the lane, valid until the next event
-  Time not_after;                   ///< past this the lock may be gone: do not start
+  Time not_after;                   ///< past this another may hold the lane: do not start
   Time deadline;
   Time yield_at;
-  std::optional<PollSource> then;  ///< what is polled next where all goes well
-  /// What `Settle` will say where all is done, what `then` asks for is there, and nothing
-  /// else comes in between; null where that cannot be told. Owned by the lane, valid until the next
-  /// event.
-  const Settlement* foreseen = nullptr;
+  std::optional<PollSource> then;  ///< what is polled next if all goes well
 };
 struct Settle {  ///< → Settled
   std::uint64_t epoch = 0;
@@ -55,13 +47,12 @@ struct WaitUntil {       ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action =
-    std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch, LockCursor,
-                 CallHandler, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
+using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch,
+                            CallHandler, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open", "claim",  "look",    "poll",  "start", "lock",
-    "call", "settle", "release", "close", "wait",  "finish"};
+    "open",   "claim",   "look",  "poll", "start", "call",
+    "settle", "release", "close", "wait", "finish"};
 
 }  // namespace seriatim::core

@@ -32,20 +32,16 @@ struct Polled {
   Round round;
 };
 struct Started {
-  bool ours = true;
-};
-struct Locked {
-  bool ours = true;
+  Grant grant = Grant::ours;
 };
 struct Called {
   BatchOutcome outcome;
-  bool next_read = false;  ///< what CallHandler::then asks for is there
-  bool sent = false;       ///< CallHandler::foreseen was sent ahead
-  std::string breach;      ///< the answer does not fit the call: no row counts as done
+  std::size_t rows_ahead = 0;  ///< of what CallHandler::then asks for
+  std::string breach;          ///< the answer does not fit the call: no row counts as done
 };
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
 struct Settled {
-  bool ours = true;
+  Grant grant = Grant::ours;
 };
 struct Released {};
 struct Closed {};
@@ -60,8 +56,7 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
   std::string detail;
 };
 
-using Event =
-    std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Locked, Called, CallExpired,
-                 Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
+using Event = std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Called, CallExpired,
+                           Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

@@ -64,10 +64,10 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   holder_ = event.claim.granted;
   claimed_at_ = moment.now;
   const bool idle_still = holder_ && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
-  read_cursor(event.claim.cursor);
+  read_cursor(event.claim.cursor, event.claim.rejoined);
   if (!holder_) {
     enter(LaneState::standby, held_by(event.claim));
-    return stand_by(moment);
+    return stand_by(event.claim.holder_lives, moment);
   }
   refused_since_.reset();
   held_epoch_ = cursor_.epoch;
@@ -94,12 +94,13 @@ std::string Lane::held_by(const Claim& claim) const {
          std::to_string(epoch) + ")";
 }
 
-/// Draining too, for as long as a holder that died may still be named; one that lives keeps the
-/// lane, and then it was not drained.
-Action Lane::stand_by(const Moment& moment) {
+/// Draining too, for as long as a holder that died may still be named: in a call, if it is not seen
+/// to live. One that lives keeps the lane, and then it was not drained.
+Action Lane::stand_by(bool holder_lives, const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (!refused_since_) refused_since_ = moment.now;
-  const auto patience = config_.lease + config_.standby_interval;
+  const auto lease = holder_lives ? config_.lease : call_lease(config_);
+  const auto patience = lease + config_.standby_interval;
   if (options_.drain && moment.now > *refused_since_ + patience) return Finish{};
   wake_at_ = moment.now + config_.standby_interval;
   return rest(moment);
@@ -115,6 +116,7 @@ Action Lane::handle(Looked& event, const Moment& moment) {
 /// Do what the cursor row says: an operator may have changed it.
 Action Lane::follow_cursor(const Moment& moment) {
   if (going(moment)) return depart(moment);
+  if (cursor_.held) return wait_for_turn(moment);
   switch (cursor_.state) {
     case Cursor::State::halted:
     case Cursor::State::paused:
@@ -155,25 +157,25 @@ Action Lane::handle(Polled& event, const Moment& moment) {
   idle_interval_ = milliseconds{0};
   if (round_.records.empty()) {  // nothing is handed over, so no attempt is counted
     enter(LaneState::running);
-    return lock(moment);
+    return settle(0, 0, moment);
   }
   if (config_.max_crashes > 0 && cursor_.crashes >= config_.max_crashes) {
     return halt(HaltReason::crashes, round_.records.front().id(), crashes_text(cursor_.crashes));
   }
   enter(LaneState::running);
-  const bool is_started = round_.started || mutant(Mutant::start_passed_over);
-  if (!is_started || !uncalled()) return start(moment);
+  const bool announced = round_.announced || mutant(Mutant::start_passed_over);
+  if (!announced || !uncalled()) return start(moment);
   number_records();
-  return lock_as_asked(moment);
+  return call(moment);
 }
 
 Action Lane::start(const Moment& moment) {
   const bool again = uncalled();
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
-  lock_asked_at_ = locked_alone_at_ = moment.now;  // in the same message, where the session can
-  calling_ = rows_to_call(next_);
-  return StartBatch{cursor_.epoch, again, poll_after(next_ + calling_)};
+  announced_at_ = moment.now;
+  return StartBatch{cursor_.epoch, rows_announced(next_, next_queued_), again,
+                    poll_after(next_ + rows_to_call(next_))};
 }
 
 Action Lane::nothing_to_do(const Moment& moment) {
@@ -199,22 +201,23 @@ milliseconds Lane::idle_interval_max() const {
 }
 
 Action Lane::handle(Started& event, const Moment& moment) {
-  if (!event.ours) {
-    uncalled_.reset();  // nothing was counted
-    return refused(moment);
-  }
+  if (event.grant != Grant::ours) uncalled_.reset();  // as the cursor's row says, once it is read
+  if (event.grant == Grant::lost) return refused(moment);
+  if (going(moment)) return depart(moment);
+  if (event.grant == Grant::held) return wait_for_turn(moment);
   cursor_.state = Cursor::State::running;
+  if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
   number_records();
-  if (mutant(Mutant::lock_asked_late)) return lock(moment);
-  return LockCursor{cursor_.epoch, cursor_.position};
+  return call(moment);
 }
 
-/// A row set aside has its number too, so that those after it keep theirs.
+/// Those that are still to be called. A row set aside has its number too, so that those after it
+/// keep theirs.
 void Lane::number_records() {
   auto previous = cursor_.position ? std::optional(cursor_.position->id) : std::nullopt;
   auto sequence = cursor_.sequence;
-  std::size_t queued = 0;
-  for (std::size_t i = 0; i < round_.records.size(); ++i) {
+  auto queued = next_queued_;
+  for (auto i = next_; i < round_.records.size(); ++i) {
     for (const auto end = queued_before(i); queued < end; ++queued, ++sequence) {
       if (!round_.queued[queued].late) previous = round_.queued[queued].position.id;
     }
@@ -222,7 +225,7 @@ void Lane::number_records() {
     record.process = config_.name;
     record.lane = lane_;
     record.sequence = ++sequence;
-    record.set_aside = cursor_.set_aside + queued;
+    record.set_aside = cursor_.set_aside + queued - next_queued_;
     record.epoch = cursor_.epoch;
     record.previous_id = previous;
     if (!record.late) previous = record.id();
@@ -231,36 +234,15 @@ void Lane::number_records() {
 
 // --- one call, one commit -----------------------------------------------------------------------
 
-Action Lane::lock(const Moment& moment) {
-  lock_asked_at_ = locked_alone_at_ = moment.now;
-  return LockCursor{cursor_.epoch, cursor_.position};
-}
-
-/// Together with the commit before, where it was.
-Action Lane::lock_as_asked(const Moment& moment) {
-  if (!lock_asked_ || mutant(Mutant::lock_asked_late)) return lock(moment);
-  return LockCursor{cursor_.epoch, cursor_.position};
-}
-
-Action Lane::handle(Locked& event, const Moment& moment) {
-  if (!event.ours) return refused(moment);
-  if (going(moment)) return depart(moment);
-  return call(moment);
-}
-
 Action Lane::call(const Moment& moment) {
-  if (!more_rows()) return settle(0, moment);  // rows that queue, and nothing else
   ensure(!failure_, "nothing overtakes a failure");
   calling_ = rows_to_call(next_);
   round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
-  foreseen_ = worth_sending() ? foresee(next_, cursor_.position, moment) : std::nullopt;
-  return CallHandler{cursor_.epoch,
-                     std::span(round_.records).subspan(next_, calling_),
-                     lock_asked_at_ + call_begin_max,
+  const auto not_after = announced_at_ + call_begin_max;
+  return CallHandler{std::span(round_.records).subspan(next_, calling_), not_after,
                      moment.now + config_.handler_deadline,
-                     std::min(moment.now + config_.max_hold, lock_asked_at_ + call_begin_max),
-                     poll_after(next_ + calling_),
-                     foreseen_ ? &*foreseen_ : nullptr};
+                     std::min(moment.now + config_.max_hold, not_after),
+                     poll_after(next_ + calling_)};
 }
 
 std::size_t Lane::rows_to_call(std::size_t first) const {
@@ -268,7 +250,12 @@ std::size_t Lane::rows_to_call(std::size_t first) const {
   return std::min<std::size_t>(config_.commit_every, round_.records.size() - first);
 }
 
-/// Known where the call is the last one of a full batch: more rows are waiting then.
+/// The numbers that a receiver may see: those of rows that queue, from that one on, lie among them.
+std::size_t Lane::rows_announced(std::size_t first, std::size_t first_queued) const {
+  return rows_to_call(first) + round_.queued.size() - first_queued;
+}
+
+/// Known if the call is the last one of a full batch: more rows are waiting then.
 std::optional<PollSource> Lane::poll_after(std::size_t end) const {
   const auto& [records, queued] = std::tie(round_.records, round_.queued);
   const bool last = end == records.size();
@@ -282,18 +269,16 @@ std::optional<PollSource> Lane::poll_after(std::size_t end) const {
 }
 
 Action Lane::handle(CallExpired&, const Moment& moment) {
+  if (going(moment)) return depart(moment);
   enter(LaneState::running,
-        "no call was begun: the lock on the cursor took longer than " +
-            std::to_string(call_begin_max.count()) +
-            " ms; the database answers too slowly, or this program stood still");
-  return lock(moment);
+        "no call was begun: it took longer than " + std::to_string(call_begin_max.count()) +
+            " ms to announce it; the database answers too slowly, or this program stood still");
+  return start(moment);
 }
 
 Action Lane::handle(Called& event, const Moment& moment) {
   auto& [done, next] = event.outcome;
   uncalled_.reset();
-  next_read_ = event.next_read;
-  sent_ = event.sent;
   const bool breached = !event.breach.empty();
   ensure(breached || (done <= calling_ && (done < calling_ || !next)),
          "the driver checked the handler's answer");
@@ -309,11 +294,33 @@ Action Lane::handle(Called& event, const Moment& moment) {
     failure_ = fate_of(round_.records[next_ + done], *next, attempts, moment);
   }
   const bool nothing = done == 0 && !failure_ && queued_before(next_) == next_queued_;
-  return nothing ? go_on(moment) : settle(done, moment);
+  return nothing ? go_on(moment) : settle(done, event.rows_ahead, moment);
 }
 
 Action Lane::handle(Settled& event, const Moment& moment) {
-  if (!event.ours) return refused(moment);
+  if (event.grant == Grant::lost) return refused(moment);
+  if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
+  move_over_settled();
+  const auto failure = std::exchange(failure_, std::nullopt);
+  const auto* park = failure ? std::get_if<Park>(&*failure) : nullptr;
+  if (failure && !park) {
+    suffer(*failure);
+    return follow_cursor(moment);
+  }
+  if (park) {  // the rest of the batch is read again: rows of that key queue now
+    cursor_.attempts = 0;
+    cursor_.detail.clear();
+    cursor_.row_id.reset();
+    if (!round_.redriven) cursor_.parked += 1;
+  }
+  if (event.grant == Grant::ours) return go_on(moment);
+  cursor_.attempts = 0;
+  uncalled_.reset();
+  return going(moment) ? depart(moment) : wait_for_turn(moment);
+}
+
+/// The rows that are done, those that queue up to the next one, and one that is set aside.
+void Lane::move_over_settled() {
   const auto move_over = [this](const Position& position, bool late) {
     if (!late) cursor_.position = position;
     cursor_.sequence += 1;
@@ -333,26 +340,17 @@ Action Lane::handle(Settled& event, const Moment& moment) {
     move_over(round_.records[next_].position, round_.records[next_].late);
   }
   queue_up_to(next_);
-  const auto failure = std::exchange(failure_, std::nullopt);
-  const auto* park = failure ? std::get_if<Park>(&*failure) : nullptr;
-  if (park) {  // the rest of the batch is read again: rows of that key queue now
+  if (const auto* park = failure_ ? std::get_if<Park>(&*failure_) : nullptr) {
     move_over(park->row, park->late);
     cursor_.set_aside += 1;
-    cursor_.attempts = 0;
-    cursor_.detail.clear();
-    cursor_.row_id.reset();
-    if (!round_.redriven) cursor_.parked += 1;
-  } else if (failure) {
-    suffer(*failure);
   }
-  return failure && !park ? follow_cursor(moment) : go_on(moment);
 }
 
 /// After what was done is committed: the next row, or the next round; before that the lease, which
 /// a batch of slow rows must not outlast.
 Action Lane::go_on(const Moment& moment) {
   if (going(moment)) return depart(moment);
-  if (uncalled()) return more_rows() ? lock_as_asked(moment) : poll();
+  if (uncalled()) return more_rows() ? call(moment) : poll();
   if (renewal_due(moment)) return ClaimLane{};
   if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
   return poll();
@@ -429,10 +427,11 @@ void Lane::enter(LaneState state, std::string detail) {
   fenced_since_.reset();
 }
 
-/// An attempt counted and not made is still ours to make where nobody acted since: every change of
-/// holder and every move of the cursor shows.
-void Lane::read_cursor(const Cursor& cursor) {
-  const bool untouched = cursor.epoch == cursor_.epoch && cursor.attempts == cursor_.attempts &&
+/// An attempt counted and not made is still ours to make if nobody acted since: every change of
+/// holder and every move of the cursor shows. A session opened anew has an epoch of its own.
+void Lane::read_cursor(const Cursor& cursor, bool rejoined) {
+  const auto same_epoch = cursor_.epoch + (rejoined ? 1 : 0);
+  const bool untouched = cursor.epoch == same_epoch && cursor.attempts == cursor_.attempts &&
                          uncalled_ == cursor.sequence + 1;
   if (!untouched) uncalled_.reset();
   cursor_ = cursor;

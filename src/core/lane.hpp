@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "core/action.hpp"
 #include "core/event.hpp"
 #include "seriatim/config.hpp"
@@ -26,19 +28,18 @@ class Lane {
   [[nodiscard]] LaneStatus status() const;
   void set_hints(bool hints) { options_.hints = hints; }
 
-  /// A call begins within this time of asking for the lock, or not at all, and so does each further
-  /// row of a batch: the server frees the
-  /// lock of a silent holder `handler_deadline` + lock_slack after its last word, so a holder
-  /// frozen in between must not begin a call when it is thawed. Counted from the question, because
-  /// a frozen holder cannot tell how long the answer lay waiting; so it is above the slowest round
-  /// trip to a database that rows shall still pass, and enough below lock_slack for the call to
-  /// end.
+  /// A call begins within this time of sending the statement that announced it, or not at all, and
+  /// so does each further row of a batch: a holder that was frozen must not begin a call once the
+  /// lease may have passed. Counted from the question, because a frozen holder cannot tell how long
+  /// the answer lay waiting. It is above the slowest round trip to a database with which rows are
+  /// still to be delivered.
   static constexpr milliseconds call_begin_max{3'000};
+  /// What a call may take beyond its deadline before another relay takes the lane.
   static constexpr milliseconds lock_slack{5'000};
-  /// The lock of the next call is asked for together with the commit of the last, in one message,
-  /// for no longer than this: in between two messages whoever else waits for the row (an operator's
-  /// act) gets it, within one it does not.
-  static constexpr milliseconds lock_ahead_max{50};
+  /// The lease of a holder with an announced call: it covers the call to its end.
+  [[nodiscard]] static milliseconds call_lease(const ProcessConfig& config) {
+    return std::max(config.lease, call_begin_max + config.handler_deadline + lock_slack);
+  }
   /// Idle polling where hints come: only a lost hint waits this long.
   static constexpr milliseconds hinted_interval{2'500};
   /// A transaction that held rows up may end without a hint (rolled back; none are sent): what it
@@ -55,7 +56,6 @@ class Lane {
   Action handle(Looked&, const Moment&);
   Action handle(Polled&, const Moment&);
   Action handle(Started&, const Moment&);
-  Action handle(Locked&, const Moment&);
   Action handle(Called&, const Moment&);
   Action handle(CallExpired&, const Moment&);
   Action handle(Settled&, const Moment&);
@@ -65,51 +65,35 @@ class Lane {
   Action handle(SessionEnded&, const Moment&);
   Action handle(SourceFailed&, const Moment&);
 
-  Action stand_by(const Moment&);
+  Action stand_by(bool holder_lives, const Moment&);
   [[nodiscard]] std::string held_by(const Claim&) const;
   [[nodiscard]] bool is_idle_at(const Cursor&) const;
   Action follow_cursor(const Moment&);
   Action poll();
-  Action lock(const Moment&);
   Action nothing_to_do(const Moment&);
   [[nodiscard]] milliseconds idle_interval_max() const;
   Action call(const Moment&);
   Action start(const Moment&);
-  Action lock_as_asked(const Moment&);
   [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
+  [[nodiscard]] std::size_t rows_announced(std::size_t first, std::size_t first_queued) const;
   [[nodiscard]] std::optional<PollSource> poll_after(std::size_t end) const;
   Action go_on(const Moment&);
-  Action settle(std::size_t done, const Moment&);
-  /// What comes after a move: another call in hand, and whether it is of the next round.
-  struct Onward {
-    bool go_on = false;   ///< to a row that counts as attempted
-    bool starts = false;  ///< the first of the next round
-    bool polls = false;
-  };
-  struct Span {  ///< of round_.records
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
-  [[nodiscard]] Onward onward(const Span& call, bool next_read, const Moment&) const;
-  [[nodiscard]] Settlement move_over(const Span& done, const std::optional<Position>& from,
-                                     const Onward&) const;
-  [[nodiscard]] std::optional<Settlement> foresee(std::size_t first,
-                                                  const std::optional<Position>& from,
-                                                  const Moment&) const;
-  bool foresee_unread(std::size_t first, const Position& from, const Moment&);
-  [[nodiscard]] bool worth_sending() const;
+  Action settle(std::size_t done, std::size_t rows_ahead, const Moment&);
+  [[nodiscard]] Fate fate_after(std::size_t end, std::size_t rows_ahead, const Moment&) const;
+  void move_over_settled();
   [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&) const;
   [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
   Action halt(HaltReason, std::string row_id, std::string detail);
   void suffer(const Fate&);
   Action refused(const Moment&);
+  Action wait_for_turn(const Moment&);
   Action rest(const Moment&);
   [[nodiscard]] static bool going(const Moment&);
   Action depart(const Moment&);
   Action leave();
   Action stand_aside(const Moment&);
   void enter(LaneState, std::string detail = {});
-  void read_cursor(const Cursor&);
+  void read_cursor(const Cursor&, bool rejoined = false);
   [[nodiscard]] bool uncalled() const { return uncalled_ == cursor_.sequence + 1; }
   void number_records();
   [[nodiscard]] bool renewal_due(const Moment&) const;
@@ -131,14 +115,10 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
-  std::size_t next_ = 0;                ///< first record of round_ not yet delivered
-  std::size_t next_queued_ = 0;         ///< first row of round_.queued not yet set aside
-  std::size_t calling_ = 0;             ///< records in the call or settlement in hand
-  bool next_read_ = false;              ///< the round after this one, at the end of the last call
-  std::optional<Settlement> foreseen_;  ///< after the call in hand, where nothing fails
-  bool sent_ = false;                   ///< … and it was sent ahead
-  bool next_sent_ = false;              ///< … with the settlement before
-  /// Sequence of the row whose call `attempts` counts already, though it was not made yet.
+  std::size_t next_ = 0;         ///< first record of round_ not yet delivered
+  std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
+  std::size_t calling_ = 0;      ///< records in the call or settlement in flight
+  /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
   std::optional<Fate> failure_;  ///< of the record after those of `calling_`, until it is settled
   unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
@@ -149,9 +129,7 @@ class Lane {
   std::optional<Time> fenced_since_;   ///< and nothing went out since
   milliseconds fenced_for_{0};
   std::vector<Blocker> blockers_;
-  Time lock_asked_at_;
-  Time locked_alone_at_;     ///< the last time it was asked for by itself
-  bool lock_asked_ = false;  ///< … or together with the commit in hand
+  Time announced_at_;  ///< the statement that announced the call was sent
   Time wake_at_;
 };
 

@@ -49,6 +49,13 @@ Action Lane::refused(const Moment& moment) {
   return rest(moment);
 }
 
+/// A person acts on the lane, and says so when that is done.
+Action Lane::wait_for_turn(const Moment& moment) {
+  enter(LaneState::running, "a person's act on this lane comes first");
+  wake_at_ = moment.now + config_.standby_interval;
+  return rest(moment);
+}
+
 Action Lane::handle(SessionEnded& event, const Moment& moment) {
   session_ = holder_ = false;
   failure_.reset();

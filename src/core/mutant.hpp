@@ -16,8 +16,7 @@ enum class Mutant {
   given_up_mid_batch,  ///< a lane is left to others before what it delivered is committed
   never_given_up,      ///< … or never
   start_passed_over,   ///< a batch whose attempt is counted is taken for one that was started
-  foreseen_blindly,    ///< a move foreseen is made though not all of its rows were delivered
-  lock_asked_late,     ///< a lock counts as younger than the start or commit it came with
+  announced_late,      ///< an announced call counts from the answer, not from the question
   no_durability        ///< a batch is begun without the commit that makes its rows durable
 };
 

@@ -29,7 +29,7 @@ class HandlersSession final : public DatabaseSession {
 
  private:
   Connection connection_;
-  LentTransaction lent_{connection_};
+  LentTransaction lent_{connection_, [] {}};  // begun already
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "postgres/wire/lent_transaction.hpp"
 #include "seriatim/postgres.hpp"
 #include "sql/source.hpp"
+#include "sql/store.hpp"
 
 namespace seriatim {
 
@@ -81,8 +82,8 @@ class PostgresSession final : public LaneSession {
         order_(source.order_by),
         guard_(source.guard),
         insert_latency_(order_ == OrderBy::id ? milliseconds{0} : source.insert_latency),
-        commit_every_(config.commit_every),
-        cursor_(connection_, table_, source, lane, holder, config.lease, std::move(shared.cursors)),
+        cursor_(connection_, table_, source, lane, holder,
+                {config.lease, core::Lane::call_lease(config)}, std::move(shared.cursors)),
         identity_(connection_, table_, source, lane),
         setup_(connection_, table_, {config, source}, std::move(shared.sound),
                shared.timing.recheck_interval),
@@ -117,14 +118,14 @@ class PostgresSession final : public LaneSession {
     return answer;
   }
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
-    polled_after_ = after;
+    position_ = after;
     rows_max_ = rows_max;
     if (late_look_) late_look_->begin();
     read_on_ = false;
     written_.reset();
-    if (std::exchange(next_starts_, false)) {
+    if (std::exchange(announced_, false)) {
       if (auto round = read_ahead_->take(after, rows_max)) {
-        round->started = true;
+        round->announced = true;
         aside_.choose(*round, false);
         return in_hand(std::move(*round));
       }
@@ -141,47 +142,47 @@ class PostgresSession final : public LaneSession {
     read_ahead_->begin(after, rows_max);
     read_on_ = true;
   }
-  bool next_read() override {
+  std::size_t rows_ahead() override {
     const bool plain = !aside_.any() && !barrier_ && !setup_.due();
-    return plain && read_ahead_ && hand_end_ && read_ahead_->ready(*hand_end_) > 0;
+    return plain && read_ahead_ && hand_end_ ? read_ahead_->ready(*hand_end_) : 0;
   }
-  bool start(std::uint64_t epoch, bool again) override {
+  Grant start(std::uint64_t epoch, std::size_t rows, bool again) override {
+    connection_.rollback();
+    call_epoch_ = epoch;
+    CursorRepository::Start start{
+        .from = position_, .again = again, .rows = rows, .written = written_};
     if (const auto& batch = aside_.batch()) {
       const bool looks = late_look_ && !batch->redriven;
-      const auto looked_at =
-          looks ? std::optional(late_look_->looked_at().value_or(mark_min)) : std::nullopt;
-      const bool ours = cursor_.start_due(epoch, again, next_rows(), *batch, looked_at);
-      if (ours && looks) late_look_->started();
-      return ours;
+      const auto grant = cursor_.start_due(epoch, start, *batch,
+                                           looks ? std::optional(looked_at(*batch)) : std::nullopt);
+      if (grant == Grant::ours && looks) late_look_->started();
+      return grant;
     }
     // A due row that asks for the next number must know how many a receiver may have seen; and of a
     // lookalike nobody knows what it means by flushed.
-    const bool may_be_lost = !aside_.any() && guard_ == Guard::fence;
-    return cursor_.start_and_lock(epoch,
-                                  {again, next_rows(), polled_after_, may_be_lost, written_});
+    start.may_be_lost = !aside_.any() && guard_ == Guard::fence;
+    return cursor_.start(epoch, start);
   }
-  bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
-    lent_.begin();
-    return cursor_.lock(epoch, expected);
-  }
-  Transaction* transaction() override { return connection_.in_transaction() ? &lent_ : nullptr; }
-  bool send_ahead(std::uint64_t epoch, const Settlement& settlement) override {
-    auto move = plain_move(settlement, records_after(settlement));
-    return move && cursor_.send_ahead(epoch, *std::move(move));
-  }
-  bool settle(std::uint64_t epoch, const Settlement& settlement) override {
-    if (settlement.failed()) return settle_failure(epoch, settlement);
-    const bool sent = settlement.sent && connection_.sent_ahead();
-    pass(settlement);
-    auto next = settlement.next ? plain_move(*settlement.next, records_after(*settlement.next))
-                                : std::nullopt;
+  Transaction* transaction() override { return &lent_; }
+  Grant settle(std::uint64_t epoch, const Settlement& settlement) override {
+    if (forgets_writes(settlement)) connection_.rollback();
+    const auto* park = std::get_if<Park>(&settlement.fate);
+    const auto ids = ids_of(settlement.done);
+    const auto taken = aside_.take(ids);
+    auto move = move_of(settlement);
+    if (taken) move.with.push_back(*taken);
+    if (auto queued = aside_.queue(settlement.queued)) move.with.push_back(*std::move(queued));
     auto polled = polled_behind(settlement);
-    auto* const behind = polled ? &*polled : nullptr;
-    const bool moved = sent ? cursor_.advance_sent(settlement.goes_on, std::move(next), behind)
-                            : send_and_wait(epoch, settlement, std::move(next), behind);
-    if (moved && polled) poll_.keep(settlement.done.back(), rows_max_, *std::move(polled));
-    next_starts_ = moved && settlement.starts_next;
-    return moved;
+    const auto settled = cursor_.settle(epoch, move, polled ? &*polled : nullptr);
+    lent_.forget();
+    if (settled.grant == Grant::lost) return settled.grant;
+    if (taken) aside_.taken(ids, settled.answers.front());
+    if (park) aside_.parked(*park, settled.holds_key);
+    if (polled) poll_.keep(settlement.done.back(), rows_max_, *std::move(polled));
+    const auto* next = std::get_if<Next>(&settlement.fate);
+    announced_ = next && next->read_ahead && settled.grant == Grant::ours;
+    position_ = move.to;
+    return settled.grant;
   }
   void release(std::uint64_t epoch, bool untouched) override { cursor_.release(epoch, untouched); }
   Cursor look() override {
@@ -205,9 +206,7 @@ class PostgresSession final : public LaneSession {
     if (round.fenced && nothing_in(round) && news_ && insert_latency_ > milliseconds{0}) {
       ripe_at_ = std::chrono::steady_clock::now() + insert_latency_;
     }
-    records_left_ = round.records.size();
     hand_end_ = round.records.empty() ? std::nullopt : std::optional(round.records.back().position);
-    queued_left_ = round.queued.size();
     return round;
   }
   /// An operator may have corrected them.
@@ -254,65 +253,31 @@ class PostgresSession final : public LaneSession {
     }
     return up_to_barrier(std::move(round));
   }
-  /// Where nothing but the cursor row changes with it.
-  [[nodiscard]] std::optional<CursorRepository::Move> plain_move(const Settlement& settlement,
-                                                                 std::size_t records_left) const {
-    if (late_look_ || aside_.batch() || lent_.ever_used()) return std::nullopt;
-    CursorRepository::Move move{.from = settlement.from,
-                                .to = settlement.done.back(),
-                                .ids = ids_of(settlement.done),
-                                .open_ids = {},
-                                .fate = settlement.fate,
-                                .starts_next = settlement.starts_next};
-    for (const auto& position : settlement.done) move.saw(position);
-    move.open_ids = move.delivered = move.ids;
-    if (settlement.next_started()) move.next_rows = rows_of_call(records_left);
-    return move;
+  /// The cursor at the last complete look; of the first batch, where that begins.
+  [[nodiscard]] Mark looked_at(const DueBatch& batch) const {
+    if (!position_ && !batch.rows.empty()) return batch.rows.front().position.created_at_us;
+    return late_look_->looked_at().value_or(mark_min);
   }
-  void pass(const Settlement& settlement) {
-    records_left_ = records_after(settlement);
-    queued_left_ -= std::min(queued_left_, settlement.queued.size());
-  }
-  bool send_and_wait(std::uint64_t epoch, const Settlement& settlement,
-                     std::optional<CursorRepository::Move> next, Connection::Behind* behind) {
-    if (!connection_.in_transaction()) return false;
-    auto move = move_of(settlement);
-    if (settlement.next_started()) move.next_rows = next_rows();
-    move.goes_on = settlement.goes_on && !has_late(settlement) && settlement.queued.empty();
-    move.starts_next = settlement.starts_next;
-    move.with_others = lent_.used();
-    return cursor_.advance(epoch, move, std::move(next), behind);
-  }
-  bool settle_failure(std::uint64_t epoch, const Settlement& settlement) {
+  /// Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
+  [[nodiscard]] bool forgets_writes(const Settlement& settlement) const {
     const auto* halt = std::get_if<Halt>(&settlement.fate);
-    // Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
-    if (halt && halt->reason == HaltReason::unknown_outcome && settlement.done.empty() &&
-        lent_.used()) {
-      connection_.rollback();
-    }
-    const auto* park = std::get_if<Park>(&settlement.fate);
-    const bool has_rows = park || !settlement.done.empty() || !settlement.queued.empty();
-    if (has_rows && !cursor_.hold(epoch, settlement.from)) return false;
-    pass(settlement);
-    const auto [ours, holds_key] = cursor_.fail(epoch, move_of(settlement));
-    if (ours && park) aside_.parked(*park, holds_key);
-    return ours;
+    return lent_.used() && halt && halt->reason == HaltReason::unknown_outcome &&
+           settlement.done.empty();
   }
-  /// In the lock's transaction, if rows were done: it also takes them out of seriatim.aside, or
-  /// puts them there.
+  void begin_lent() {
+    if (cursor_.lock(call_epoch_, position_)) return;
+    throw SessionLost("the lane was taken, or changed, before its handler began to write");
+  }
   CursorRepository::Move move_of(const Settlement& settlement) {
     CursorRepository::Move move{.from = settlement.from,
                                 .to = settlement.from,
-                                .ids = {},
-                                .open_ids = {},
-                                .queued = settlement.queued.size(),
-                                .from_aside = aside_.batch().has_value(),
+                                .set_aside = settlement.queued.size(),
                                 .redriven = aside_.redriving(),
                                 .delivered = ids_of(settlement.done),
                                 .fate = settlement.fate};
     std::vector<Position> late;
     const auto pass = [&](const Position& position, bool is_late) {
-      move.ids.push_back(position.id);
+      move.rows += 1;
       if (is_late) return late.push_back(position);
       move.to = position;
       move.open_ids.push_back(position.id);
@@ -329,44 +294,32 @@ class PostgresSession final : public LaneSession {
     }
     if (const auto* park = std::get_if<Park>(&settlement.fate)) {
       pass(park->row, park->late);
-      move.queued += 1;
+      move.set_aside += 1;
     }
-    aside_.take(ids_of(settlement.done));
-    if (!move.redriven && !late.empty()) {
-      for (auto& id : late_rows_.note(late)) {
-        for (const auto& row : late) {
-          if (row.id == id) move.saw(row);
-        }
-        move.open_ids.push_back(std::move(id));
-      }
-    }
-    aside_.queue(settlement.queued);
+    if (!move.redriven && !late.empty()) note_late(late, move);
     return move;
   }
-  [[nodiscard]] bool has_late(const Settlement& settlement) const {
-    return std::any_of(settlement.done.begin(), settlement.done.end(),
-                       [&](const Position& row) { return aside_.is_late(row.id); });
+  /// Late rows count in the bucket of the ledger in which they stand: in the same transaction.
+  void note_late(const std::vector<Position>& late, CursorRepository::Move& move) {
+    if (!connection_.in_transaction()) connection_.begin(sql::store::no_time_limit);
+    for (auto& id : late_rows_.note(late)) {
+      for (const auto& row : late) {
+        if (row.id == id) move.saw(row);
+      }
+      move.open_ids.push_back(std::move(id));
+    }
   }
   /// What is polled after the last move of a round, where that is the rows themselves.
   std::optional<Connection::Behind> polled_behind(const Settlement& settlement) {
     const bool rows_come_first = !read_on_ && !late_look_ && !aside_.any();
-    if (!settlement.polls_next || !rows_come_first || settlement.done.empty() || rows_max_ == 0) {
+    const bool rests = std::holds_alternative<Rest>(settlement.fate);
+    if (!rests || !rows_come_first || settlement.done.empty() || rows_max_ == 0) {
       return std::nullopt;
     }
     if (cursor_.knows_flushed()) poll_.tell_written();
     auto statement = poll_.begins_with(settlement.done.back(), rows_max_);
     if (!statement) return std::nullopt;
     return Connection::Behind{.statement = *std::move(statement), .answer = {}, .refusal = {}};
-  }
-  /// Of the round in hand, or of the next one where that is started with this.
-  [[nodiscard]] std::size_t records_after(const Settlement& settlement) const {
-    if (settlement.starts_next) return read_ahead_->ready(*hand_end_);
-    return records_left_ - std::min(records_left_, settlement.done.size());
-  }
-  /// How many rows of the round in hand the next call may take, with those that queue among them.
-  [[nodiscard]] std::size_t next_rows() const { return rows_of_call(records_left_); }
-  [[nodiscard]] std::size_t rows_of_call(std::size_t records_left) const {
-    return std::min<std::size_t>(commit_every_, records_left) + queued_left_;
   }
   Round settled_rows(const std::optional<Position>& after, unsigned rows_max) {
     if (read_ahead_) {
@@ -418,17 +371,14 @@ class PostgresSession final : public LaneSession {
   }
 
   Connection connection_;
-  LentTransaction lent_{connection_, [this] { cursor_.take_back(); }};
+  LentTransaction lent_{connection_, [this] { begin_lent(); }};
   Table table_;
   OrderBy order_;
   Guard guard_;
-  milliseconds insert_latency_;  ///< none in id order
-  unsigned commit_every_;
-  unsigned rows_max_ = 0;         ///< of the last poll
-  bool read_on_ = false;          ///< what comes after it is read ahead
-  std::size_t records_left_ = 0;  ///< of the round in hand
-  std::size_t queued_left_ = 0;
-  std::optional<Position> hand_end_;  ///< the last record of that round
+  milliseconds insert_latency_;       ///< none in id order
+  unsigned rows_max_ = 0;             ///< of the last poll
+  bool read_on_ = false;              ///< what comes after it is read ahead
+  std::optional<Position> hand_end_;  ///< the last record of the round in hand
   bool news_ = false;                 ///< a hint came before this poll
   /// Rows that came while the lane is fenced are safe from newcomers once a poll found them older
   /// than insert_latency: one then, or who begins to write until the next hint holds them up too.
@@ -436,8 +386,9 @@ class PostgresSession final : public LaneSession {
   bool quiet_ = false;    ///< the last poll saw nothing
   bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
-  std::uint64_t epoch_ = 0;  ///< at the last claim
-  std::optional<Position> polled_after_;
+  std::uint64_t epoch_ = 0;             ///< at the last claim
+  std::uint64_t call_epoch_ = 0;        ///< of the last start
+  std::optional<Position> position_;    ///< the cursor's, as of the last poll or settlement
   std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;
   IdentityGuard identity_;
@@ -449,7 +400,7 @@ class PostgresSession final : public LaneSession {
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
   std::optional<LateLook> late_look_;          ///< … too
   WakeUp wake_up_;
-  bool next_starts_ = false;               ///< what was read ahead, with the last advance
+  bool announced_ = false;  ///< a call of what was read ahead, by the last settlement
   std::unique_ptr<ReadAhead> read_ahead_;  ///< where asked for, and no pooler in between
 };
 

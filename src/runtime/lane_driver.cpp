@@ -135,31 +135,19 @@ core::Event LaneDriver::carry_out(const core::PollSource& action) {
 
 core::Event LaneDriver::carry_out(const core::StartBatch& action) {
   read_ahead(action.then);
-  return core::Started{session_->start(action.epoch, action.again)};
-}
-
-core::Event LaneDriver::carry_out(const core::LockCursor& action) {
-  return core::Locked{session_->lock(action.epoch, action.expected)};
+  return core::Started{session_->start(action.epoch, action.rows, action.again)};
 }
 
 core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   read_ahead(action.then);
-  const bool sent = send_ahead(action);
   const auto began = Clock::now();
   if (began > action.not_after) return core::CallExpired{};
   if (session_->is_lost()) throw SessionLost("the connection ended before the call began");
   auto called = call(action);
   const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
   tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
-  called.next_read = action.then && (sent || session_->next_read());
-  called.sent = sent;
+  called.rows_ahead = action.then ? session_->rows_ahead() : 0;
   return called;
-}
-
-/// What is read is there until the cursor moves: what holds now holds after the call.
-bool LaneDriver::send_ahead(const core::CallHandler& action) {
-  if (!action.foreseen || (action.then && !session_->next_read())) return false;
-  return session_->send_ahead(action.epoch, *action.foreseen);
 }
 
 void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {
@@ -190,13 +178,14 @@ core::Called LaneDriver::call(const core::CallHandler& action) {
 
 core::Event LaneDriver::carry_out(const core::Settle& action) {
   const auto& settlement = action.settlement;
-  const bool ours = session_->settle(action.epoch, settlement);
+  const auto grant = session_->settle(action.epoch, settlement);
+  const bool ours = grant != Grant::lost;
   const auto rows = settlement.done.size();
   if (ours && rows > 0) tell([&](Observer& o) { o.delivered(lane_.status(), rows); });
   const auto* park = std::get_if<Park>(&settlement.fate);
   if (ours && park)
     tell([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
-  return core::Settled{ours};
+  return core::Settled{grant};
 }
 
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {

@@ -56,7 +56,6 @@ class LaneDriver {
   core::Event carry_out(const core::LookAtCursor&);
   core::Event carry_out(const core::PollSource&);
   core::Event carry_out(const core::StartBatch&);
-  core::Event carry_out(const core::LockCursor&);
   core::Event carry_out(const core::CallHandler&);
   core::Event carry_out(const core::Settle&);
   core::Event carry_out(const core::ReleaseLane&);
@@ -67,7 +66,6 @@ class LaneDriver {
   std::optional<Cursor> looked_behind();
   core::Called call(const core::CallHandler& action);
   void read_ahead(const std::optional<core::PollSource>& then);
-  bool send_ahead(const core::CallHandler& action);
   void tell(const std::function<void(Observer&)>& what) noexcept;
   void tell_changes();
 

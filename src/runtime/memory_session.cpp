@@ -19,7 +19,6 @@ class MemorySession final : public LaneSession {
     state_->wakers.erase(&waker_);
     for (auto& [key, lane] : state_->lanes) {
       if (lane.session == this) lane.session = nullptr;
-      if (lane.locked_by == this) lane.locked_by = nullptr;
     }
   }
 
@@ -27,12 +26,14 @@ class MemorySession final : public LaneSession {
     const auto guard = enter();
     auto& lane = state_->lanes[{id_.process, id_.lane}];
     lane.lanes = id_.lanes;
-    const bool locked = lane.locked_by != nullptr && lane.locked_by != this;
     const bool held = lane.session != nullptr && lane.session != this && lane.holder != holder_;
-    if (locked || held) return {false, current(lane), lane.holder};
+    if (held) return {false, current(lane), lane.holder};
+    const bool joins = lane.holder == holder_ && !claimed_;
     if (lane.holder != holder_) take_over(lane);
+    if (joins) lane.cursor.epoch += 1;
+    claimed_ = true;
     lane.session = this;
-    return {true, current(lane), holder_};
+    return {true, current(lane), holder_, false, {}, joins};
   }
 
   Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) override {
@@ -55,36 +56,24 @@ class MemorySession final : public LaneSession {
     return round;
   }
 
-  bool start(std::uint64_t epoch, bool again) override {
+  Grant start(std::uint64_t epoch, std::size_t /*rows*/, bool again) override {
     const auto guard = enter();
     auto& lane = own();
-    if (!active(lane, epoch) || locked_by_other(lane)) return false;
+    if (!active(lane, epoch)) return Grant::lost;
+    if (lane.cursor.held) return Grant::held;
     if (!again) lane.cursor.attempts += 1;
     lane.redriving = redriving_;
     lane.cursor.state = Cursor::State::running;
-    return true;
+    return Grant::ours;
   }
 
-  bool lock(std::uint64_t epoch, const std::optional<Position>& expected) override {
-    const auto guard = enter();
-    auto& lane = own();
-    unlock(lane);
-    if (locked_by_other(lane) || !active(lane, epoch) || lane.cursor.position != expected)
-      return false;
-    lane.locked_by = this;
-    return true;
-  }
-
-  bool settle(std::uint64_t epoch, const Settlement& settlement) override {
+  Grant settle(std::uint64_t epoch, const Settlement& settlement) override {
     const auto guard = enter();
     auto& lane = own();
     const auto* park = std::get_if<Park>(&settlement.fate);
     const auto rows = settlement.done.size() + settlement.queued.size();
-    const bool locked = lane.locked_by == this || (settlement.failed() && rows == 0);
-    const bool ours = locked && active(lane, epoch) && !locked_by_other(lane) &&
-                      lane.cursor.position == settlement.from && (settlement.failed() || rows > 0);
-    unlock(lane);
-    if (!ours) return false;
+    const bool ours = active(lane, epoch) && lane.cursor.position == settlement.from;
+    if (!ours) return Grant::lost;
     if (park || rows > 0) move(lane, settlement, park);
     if (const auto* retry = std::get_if<Retry>(&settlement.fate)) {
       note(lane, retry->failure, Cursor::State::retrying, std::nullopt);
@@ -93,13 +82,12 @@ class MemorySession final : public LaneSession {
     if (const auto* halt = std::get_if<Halt>(&settlement.fate)) {
       note(lane, halt->failure, Cursor::State::halted, halt->reason);
     }
-    return true;
+    return settlement.announces() && lane.cursor.held ? Grant::held : Grant::ours;
   }
 
   void release(std::uint64_t epoch, bool untouched) override {
     const auto guard = enter();
     auto& lane = own();
-    unlock(lane);
     if (lane.cursor.epoch != epoch) return;
     if (untouched && lane.cursor.attempts > 0) lane.cursor.attempts -= 1;
     lane.session = nullptr;
@@ -109,7 +97,6 @@ class MemorySession final : public LaneSession {
 
   Cursor look() override {
     const auto guard = enter();
-    unlock(own());
     return current(own());
   }
 
@@ -135,13 +122,6 @@ class MemorySession final : public LaneSession {
     return lane.cursor.epoch == epoch &&
            (state == Cursor::State::running || state == Cursor::State::retrying);
   }
-  bool locked_by_other(const Lane& lane) const {
-    return lane.locked_by != nullptr && lane.locked_by != this;
-  }
-  void unlock(Lane& lane) const {
-    if (lane.locked_by == this) lane.locked_by = nullptr;
-  }
-
   void take_over(Lane& lane) {
     const bool in_hand = lane.cursor.state == Cursor::State::running && lane.cursor.attempts > 0;
     if (in_hand && !lane.released) {  // one crash a start: the attempt has ended
@@ -159,7 +139,9 @@ class MemorySession final : public LaneSession {
     auto moved = moved_by(lane, rows);
     moved.set_aside += settlement.queued.size() + (park ? 1 : 0);
     moved.attempts = settlement.done.empty() ? lane.cursor.attempts : 1;
-    if (!settlement.failed() || park) moved.attempts = settlement.next_started() ? 1 : 0;
+    if (!settlement.failed() || park) {
+      moved.attempts = settlement.announces() && !lane.cursor.held ? 1 : 0;
+    }
     for (const auto& position : settlement.done) pass(moved, position);
     if (redriving_ && !settlement.done.empty())
       std::erase_if(parked(), [&](const Parked& p) { return p.record.id() == *redriving_; });
@@ -212,6 +194,7 @@ class MemorySession final : public LaneSession {
     moved.sequence = lane.cursor.sequence + rows;
     moved.set_aside = lane.cursor.set_aside;
     moved.epoch = lane.cursor.epoch;
+    moved.held = lane.cursor.held;
     return moved;
   }
 
@@ -260,6 +243,7 @@ class MemorySession final : public LaneSession {
   std::string holder_;
   Waker& waker_;
   unsigned generation_ = 0;
+  bool claimed_ = false;
   std::optional<std::string> redriving_;  ///< in the last round
   std::optional<core::Fence> fence_;
 };

@@ -66,6 +66,12 @@ void MemorySource::resume(const LaneId& lane) {
   state_->hint();
 }
 
+void MemorySource::hold(const LaneId& lane, bool on) {
+  const std::scoped_lock guard(state_->mutex);
+  state_->lane(lane).cursor.held = on;
+  state_->hint();
+}
+
 void MemorySource::retry(const LaneId& lane) {
   const std::scoped_lock guard(state_->mutex);
   auto& cursor = state_->lane(lane).cursor;
@@ -117,7 +123,7 @@ Cursor MemorySource::cursor(const LaneId& lane) const {
 void MemorySource::drop_sessions() {
   const std::scoped_lock guard(state_->mutex);
   state_->generation += 1;
-  for (auto& [key, lane] : state_->lanes) lane.session = lane.locked_by = nullptr;
+  for (auto& [key, lane] : state_->lanes) lane.session = nullptr;
   state_->hint();
 }
 

@@ -27,7 +27,6 @@ struct Lane {
   unsigned lanes = 1;
   std::string holder;
   const void* session = nullptr;  ///< of the holder; null once it is gone
-  const void* locked_by = nullptr;
   bool released = true;
   std::chrono::steady_clock::time_point retry_at;
   std::optional<std::string> redriving;  ///< the parked row whose call was started

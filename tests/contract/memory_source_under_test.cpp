@@ -28,6 +28,7 @@ class MemoryUnderTest final : public SourceUnderTest {
   std::unique_ptr<Transaction> begin() override { return std::make_unique<Open>(memory_.begin()); }
   void pause(const LaneId& lane) override { memory_.pause(lane); }
   void resume(const LaneId& lane) override { memory_.resume(lane); }
+  void hold(const LaneId& lane, bool on) override { memory_.hold(lane, on); }
   void retry(const LaneId& lane) override { memory_.retry(lane); }
   void skip(const LaneId& lane, const std::string& id) override { memory_.skip(lane, id); }
   void drop_sessions() override { memory_.drop_sessions(); }

@@ -38,6 +38,9 @@ class PostgresUnderTest final : public SourceUnderTest {
 
   // An operator's acts as the schema defines them, told in plain SQL.
   void pause(const LaneId& lane) override { set(lane, "state = 'paused'", "true"); }
+  void hold(const LaneId& lane, bool on) override {
+    set(lane, on ? "hold_until = now() + interval '1 hour'" : "hold_until = NULL", "true");
+  }
   void resume(const LaneId& lane) override { set(lane, "state = 'running'", "state = 'paused'"); }
   void retry(const LaneId& lane) override {
     set(lane, "state = 'running', next_attempt_at = NULL, crashes = 0, reason = NULL",

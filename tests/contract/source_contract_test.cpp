@@ -39,11 +39,14 @@ struct Relay {
   bool deliver_one() {
     const auto round = poll(1);
     REQUIRE(round.records.size() == 1);
-    return session->start(cursor.epoch) && session->lock(cursor.epoch, cursor.position) &&
-           move_to(round.records[0].position);
+    return start() && move_to(round.records[0].position);
+  }
+  bool start(bool again = false) { return session->start(cursor.epoch, 1, again) == Grant::ours; }
+  bool settle(const Settlement& settlement) {
+    return session->settle(cursor.epoch, settlement) == Grant::ours;
   }
   bool move_to(const Position& position) {
-    if (!session->settle(cursor.epoch, {cursor.position, {position}, {}, Rest{}})) return false;
+    if (!settle({cursor.position, {position}, {}, Rest{}})) return false;
     cursor = session->look();
     return true;
   }
@@ -91,27 +94,19 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
   Relay relay(source, "relay");
   REQUIRE(relay.claim());
   REQUIRE(relay.waiting() == rows);
-  REQUIRE(relay.session->start(1));  // the first row fails
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->settle(
-      1, {relay.cursor.position, {}, {}, Retry{{rows[0], "HTTP 503"}, milliseconds{0}}}));
+  REQUIRE(relay.start());  // the first row fails
+  REQUIRE(
+      relay.settle({relay.cursor.position, {}, {}, Retry{{rows[0], "HTTP 503"}, milliseconds{0}}}));
   CHECK(relay.waiting() == rows);
 
-  const auto first_two = relay.poll().records;
-  REQUIRE(relay.session->lock(1, std::nullopt));  // two are delivered, the third halts the lane
-  REQUIRE(relay.session->settle(1, {std::nullopt,
-                                    {first_two[0].position, first_two[1].position},
-                                    {},
-                                    Halt{HaltReason::poison, {rows[2], "HTTP 422"}}}));
+  const auto first_two = relay.poll().records;  // two are delivered, the third halts the lane
+  REQUIRE(relay.settle({std::nullopt,
+                        {first_two[0].position, first_two[1].position},
+                        {},
+                        Halt{HaltReason::poison, {rows[2], "HTTP 422"}}}));
   relay.cursor = relay.session->look();
   CHECK(relay.waiting() == from(2));
   source.retry(lane_id);
-  CHECK(relay.waiting() == from(2));
-
-  const auto third = relay.poll().records.at(0).position;
-  REQUIRE(relay.session->lock(1, relay.cursor.position));  // the lock is lost during the call
-  CHECK(relay.session->look().position == relay.cursor.position);
-  CHECK_FALSE(relay.session->settle(1, {relay.cursor.position, {third}, {}, Rest{}}));
   CHECK(relay.waiting() == from(2));
 
   REQUIRE(relay.deliver_one());
@@ -175,42 +170,49 @@ void a_replaced_holder_moves_nothing(SourceUnderTest& source) {
   first.session->release(first.cursor.epoch, false);
   Relay second(source, "second");
   REQUIRE(second.claim());
-  CHECK_FALSE(first.session->start(1));
-  CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->settle(1, {std::nullopt, {position}, {}, Rest{}}));
-  CHECK_FALSE(first.session->settle(
-      1, {first.cursor.position, {}, {}, Retry{{"1", "x"}, milliseconds{1}}}));
-  CHECK_FALSE(first.session->settle(
-      1, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
+  CHECK_FALSE(first.start());
+  CHECK_FALSE(first.settle({std::nullopt, {position}, {}, Rest{}}));
+  CHECK_FALSE(first.settle({first.cursor.position, {}, {}, Retry{{"1", "x"}, milliseconds{1}}}));
+  CHECK_FALSE(first.settle({first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   first.session->release(1, true);
   CHECK_FALSE(first.claim());
   CHECK(second.session->look() == second.cursor);
 }
 
-void no_advance_without_lock_or_from_elsewhere(SourceUnderTest& source) {
+void no_settlement_from_elsewhere(SourceUnderTest& source) {
   source.append("a");
   source.append("b");
   Relay relay(source, "relay");
   relay.claim();
   const auto rows = relay.poll().records;
-  CHECK_FALSE(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Rest{}}));
-  CHECK_FALSE(relay.session->lock(1, rows[0].position));
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->settle(1, {rows[0].position, {rows[1].position}, {}, Rest{}}));
-  CHECK_FALSE(
-      relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Rest{}}));  // lock is gone
+  REQUIRE(relay.start());
+  CHECK_FALSE(relay.settle({rows[0].position, {rows[1].position}, {}, Rest{}}));
   CHECK_FALSE(relay.session->look().position.has_value());
+  REQUIRE(relay.settle({std::nullopt, {rows[0].position}, {}, Rest{}}));
+  CHECK_FALSE(relay.settle({std::nullopt, {rows[0].position}, {}, Rest{}}));  // settled already
+  CHECK(relay.session->look().sequence == 1);
 }
 
-void a_locked_lane_is_not_claimed(SourceUnderTest& source) {
+/// A person who asks for a turn gets it after the call in flight.
+void a_held_lane_announces_no_call(SourceUnderTest& source) {
   source.append("a");
-  Relay first(source, "first");
-  Relay second(source, "second");
-  first.claim();
-  const auto position = first.poll().records.at(0).position;
-  REQUIRE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(second.claim());
-  CHECK(first.move_to(position));
+  source.append("b");
+  Relay relay(source, "relay");
+  relay.claim();
+  const auto rows = relay.poll().records;
+  REQUIRE(relay.start());
+  source.hold(lane_id, true);
+  CHECK(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Next{}}) == Grant::held);
+  relay.cursor = relay.session->look();
+  CHECK(relay.cursor.sequence == 1);
+  CHECK(relay.cursor.attempts == 0);
+  CHECK(relay.cursor.held);
+  CHECK(relay.session->start(1, 1) == Grant::held);
+  CHECK(relay.session->look().attempts == 0);
+  source.hold(lane_id, false);
+  CHECK_FALSE(relay.session->look().held);
+  REQUIRE(relay.start());
+  CHECK(relay.move_to(rows[1].position));
 }
 
 void attempts_are_counted(SourceUnderTest& source) {
@@ -218,13 +220,12 @@ void attempts_are_counted(SourceUnderTest& source) {
   source.append("b");
   Relay relay(source, "relay");
   relay.claim();
-  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.start());
   CHECK(relay.session->look().attempts == 1);
-  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.start());
   CHECK(relay.session->look().attempts == 2);
   const auto position = relay.poll().records.at(0).position;
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->settle(1, {std::nullopt, {position}, {}, Next{}}));
+  REQUIRE(relay.settle({std::nullopt, {position}, {}, Next{}}));
   CHECK(relay.session->look().attempts == 1);
   relay.session->release(1, true);
   CHECK(relay.session->look().attempts == 0);
@@ -234,24 +235,20 @@ void an_attempt_not_made_is_not_counted_again(SourceUnderTest& source) {
   source.append("a");
   Relay relay(source, "relay");
   relay.claim();
-  REQUIRE(relay.session->start(1));
-  REQUIRE(relay.session->start(1, true));
+  REQUIRE(relay.start());
+  REQUIRE(relay.start(true));
   CHECK(relay.session->look().attempts == 1);
-  source.pause(lane_id);
-  CHECK_FALSE(relay.session->start(1, true));
-  source.resume(lane_id);
-  CHECK(relay.session->look().attempts == 1);
-  CHECK(relay.session->look().state == Cursor::State::running);
+  relay.session->release(1, true);
+  CHECK(relay.session->look().attempts == 0);
 }
 
 void a_retry_is_kept(SourceUnderTest& source) {
   const auto id = source.append("a");
   Relay relay(source, "relay");
   relay.claim();
-  REQUIRE(relay.session->start(1));
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->settle(
-      1, {relay.cursor.position, {}, {}, Retry{{id, "HTTP 503"}, milliseconds{60'000}}}));
+  REQUIRE(relay.start());
+  REQUIRE(
+      relay.settle({relay.cursor.position, {}, {}, Retry{{id, "HTTP 503"}, milliseconds{60'000}}}));
   auto cursor = relay.session->look();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.row_id == id);
@@ -262,7 +259,7 @@ void a_retry_is_kept(SourceUnderTest& source) {
   cursor = relay.session->look();
   CHECK(cursor.state == Cursor::State::running);
   CHECK(cursor.retry_in == milliseconds{0});
-  CHECK(relay.session->start(1));
+  CHECK(relay.start());
 }
 
 /// Rows done and what becomes of the row after them are one commit.
@@ -274,11 +271,10 @@ void a_call_is_settled_at_once(SourceUnderTest& source) {
   const auto rows = relay.poll().records;
   const auto settle = [&](std::size_t first, std::size_t done, Fate fate) {
     const auto from = first > 0 ? std::optional(rows[first - 1].position) : std::nullopt;
-    REQUIRE(relay.session->start(1));
-    REQUIRE(relay.session->lock(1, from));
+    REQUIRE(relay.start());
     Settlement settlement{from, {}, {}, std::move(fate)};
     for (auto i = first; i < first + done; ++i) settlement.done.push_back(rows[i].position);
-    REQUIRE(relay.session->settle(1, settlement));
+    REQUIRE(relay.settle(settlement));
     return relay.session->look();
   };
   auto cursor = settle(0, 1, Retry{{ids[1], "HTTP 503"}, milliseconds{60'000}});
@@ -315,16 +311,14 @@ void a_halt_stays_until_an_operator_acts(SourceUnderTest& source) {
   const auto good = source.append("good");
   Relay relay(source, "relay");
   relay.claim();
-  REQUIRE(relay.session->start(1));
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  REQUIRE(relay.session->settle(
-      1, {relay.cursor.position, {}, {}, Halt{HaltReason::poison, {bad, "HTTP 422"}}}));
+  REQUIRE(relay.start());
+  REQUIRE(
+      relay.settle({relay.cursor.position, {}, {}, Halt{HaltReason::poison, {bad, "HTTP 422"}}}));
   const auto cursor = relay.session->look();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
   CHECK(cursor.row_id == bad);
-  CHECK_FALSE(relay.session->start(1));
-  CHECK_FALSE(relay.session->lock(1, std::nullopt));
+  CHECK_FALSE(relay.start());
   source.skip(lane_id, bad);
   relay.cursor = relay.session->look();
   CHECK(relay.cursor.state == Cursor::State::running);
@@ -340,10 +334,8 @@ void a_pause_stops_the_lane(SourceUnderTest& source) {
   relay.claim();
   source.pause(lane_id);
   CHECK(relay.session->look().state == Cursor::State::paused);
-  CHECK_FALSE(relay.session->start(1));
-  CHECK_FALSE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->settle(
-      1, {relay.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
+  CHECK_FALSE(relay.start());
+  CHECK_FALSE(relay.settle({relay.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   source.resume(lane_id);
   CHECK(relay.deliver_one());
 }
@@ -352,8 +344,7 @@ void a_lost_session_frees_the_lane(SourceUnderTest& source) {
   source.append("a");
   Relay first(source, "first");
   first.claim();
-  REQUIRE(first.session->start(1));
-  REQUIRE(first.session->lock(1, std::nullopt));
+  REQUIRE(first.start());
   source.drop_sessions();
   CHECK_THROWS_AS(first.session->look(), SessionLost);
   Relay second(source, "second");
@@ -369,7 +360,7 @@ void a_death_before_a_start_is_no_crash(SourceUnderTest& source) {
   source.append("a");
   Relay first(source, "first");
   first.claim();
-  REQUIRE(first.session->start(1));
+  REQUIRE(first.start());
   source.drop_sessions();
   Relay second(source, "second");
   REQUIRE(second.claim());
@@ -380,7 +371,7 @@ void a_death_before_a_start_is_no_crash(SourceUnderTest& source) {
   Relay third(source, "third");
   REQUIRE(third.claim());
   CHECK(third.cursor.crashes == 1);
-  REQUIRE(third.session->start(3));
+  REQUIRE(third.start());
   source.drop_sessions();
   Relay fourth(source, "fourth");
   REQUIRE(fourth.claim());
@@ -392,12 +383,12 @@ void a_relay_that_lost_its_session_goes_on(SourceUnderTest& source) {
   source.append("a");
   Relay relay(source, "relay");
   relay.claim();
-  REQUIRE(relay.session->start(1));
+  REQUIRE(relay.start());
   source.drop_sessions();
   CHECK_THROWS_AS(relay.poll(), SessionLost);
   relay.open();
   REQUIRE(relay.claim());
-  CHECK(relay.cursor.epoch == 1);
+  CHECK(relay.cursor.epoch == 2);  // so that no late statement of the lost session counts
   CHECK(relay.cursor.crashes == 0);
   CHECK(relay.cursor.attempts == 1);
 }
@@ -426,8 +417,8 @@ const std::vector<Promise> promises{
     {"a rolled back row is a hole, waited for once", a_rolled_back_row_is_a_hole},
     {"one holder at a time, and release hands over", one_holder_at_a_time},
     {"a replaced holder moves nothing", a_replaced_holder_moves_nothing},
-    {"no advance without the lock, or from elsewhere", no_advance_without_lock_or_from_elsewhere},
-    {"a locked lane is not claimed", a_locked_lane_is_not_claimed},
+    {"no settlement from elsewhere", no_settlement_from_elsewhere},
+    {"a held lane announces no call", a_held_lane_announces_no_call},
     {"attempts are counted", attempts_are_counted},
     {"an attempt that was not made is not counted again", an_attempt_not_made_is_not_counted_again},
     {"a retry is kept until it is due or an operator acts", a_retry_is_kept},

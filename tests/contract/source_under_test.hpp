@@ -27,6 +27,8 @@ class SourceUnderTest {
 
   virtual void pause(const LaneId& lane) = 0;
   virtual void resume(const LaneId& lane) = 0;
+  /// A person asks for a turn, or no longer.
+  virtual void hold(const LaneId& lane, bool on) = 0;
   virtual void retry(const LaneId& lane) = 0;
   virtual void skip(const LaneId& lane, const std::string& id) = 0;
 

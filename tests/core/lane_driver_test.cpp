@@ -39,9 +39,8 @@ class Fenced final : public Source {
       return round;
     }
     Claim claim() override { return inner_->claim(); }
-    bool start(std::uint64_t, bool) override { return false; }
-    bool lock(std::uint64_t, const std::optional<Position>&) override { return false; }
-    bool settle(std::uint64_t, const Settlement&) override { return false; }
+    Grant start(std::uint64_t, std::size_t, bool) override { return Grant::lost; }
+    Grant settle(std::uint64_t, const Settlement&) override { return Grant::lost; }
     void release(std::uint64_t epoch, bool untouched) override {
       inner_->release(epoch, untouched);
     }

@@ -27,7 +27,7 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.calling({"7"}, Cursor{.epoch = 7});
     story.tell(done(1));
-    story.tell(Settled{false});
+    story.tell(Settled{Grant::lost});
     story.tell(Woken{});
     story.expect<ClaimLane>();
     story.tell(Claimed{{false, {.epoch = 8}, "other"}});
@@ -43,22 +43,17 @@ TEST_SUITE("lane: holders") {
     CHECK(story.status().detail == "held by us, said the row");
   }
 
-  TEST_CASE("nothing is called when the durable start, the lock or the epoch is refused") {
+  TEST_CASE("nothing is called when the durable start or the settlement is refused") {
     Story story;
     story.claimed({});
     story.tell(Polled{Story::round({"7"})});
     SUBCASE("start refused") {
-      story.tell(Started{false});
-    }
-    SUBCASE("lock refused") {
-      story.tell(Started{});
-      story.tell(Locked{false});
+      story.tell(Started{Grant::lost});
     }
     SUBCASE("advance refused: another may have called since") {
       story.tell(Started{});
-      story.tell(Locked{});
       story.tell(done(1));
-      story.tell(Settled{false});
+      story.tell(Settled{Grant::lost});
     }
     CHECK(story.wait() == Lane::refused_pause);
     story.pass(5ms);
@@ -73,41 +68,25 @@ TEST_SUITE("lane: holders") {
     story.tell(Polled{Story::round({"7", "8"})});
     CHECK_FALSE(story.expect<StartBatch>().again);
     Cursor now{.epoch = 1, .attempts = 1};
-    SUBCASE("the lock was refused") {
-      story.tell(Started{});
-      story.tell(Locked{false});
-    }
     SUBCASE("the session was lost before the call") {
       story.tell(Started{});
-      story.tell(SessionEnded{"no answer to the lock"});
+      story.tell(SessionEnded{"the connection ended before the call began"});
     }
     SUBCASE("the answer to the start was lost, and the start was not") {
       story.tell(SessionEnded{"no answer to COMMIT"});
     }
     SUBCASE("the answer to an advance was lost, and the next row counted by it") {
       story.tell(Started{});
-      story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<Settle>().settlement.next_started());
+      CHECK(story.expect<Settle>().settlement.announces());
       story.tell(SessionEnded{"no answer to COMMIT"});
       now.position = Position{1'000, "7"};
       now.sequence = 1;
     }
-    SUBCASE("and a pause came between") {
-      story.tell(Started{});
-      story.tell(Locked{false});
-      story.claimed_again({.epoch = 1, .state = Cursor::State::paused, .attempts = 1});
-      CHECK(story.status().state == LaneState::paused);
-      story.pass(1s);
-      story.tell(Woken{});
-      story.expect<LookAtCursor>();
-      story.tell(Looked{now});
-    }
-    if (!std::holds_alternative<PollSource>(story.action())) story.claimed_again(now);
+    story.claimed_again(now);
     story.tell(Polled{Story::round({"8"})});
     CHECK(story.expect<StartBatch>().again);
     story.tell(Started{});
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].attempt == 1);
     story.tell(failed(Outcome::retry_later("HTTP 503")));
     story.tell(Settled{});
@@ -115,6 +94,7 @@ TEST_SUITE("lane: holders") {
     story.pass(1h);
     story.tell(Woken{});
     story.expect<ClaimLane>();
+    now.epoch = 2;
     now.state = Cursor::State::retrying;
     story.tell(Claimed{{true, now, "us"}});
     story.tell(Polled{Story::round({"8"})});
@@ -127,24 +107,22 @@ TEST_SUITE("lane: holders") {
     story.tell(Polled{Story::round({"7", "8"})});
     story.tell(Started{});
     SUBCASE("another held the lane since") {
-      story.tell(Locked{false});
+      story.tell(SessionEnded{"the connection ended before the call began"});
       story.claimed_again({.epoch = 3, .attempts = 1});
     }
     SUBCASE("a start since did not count it") {
-      story.tell(Locked{false});
+      story.tell(SessionEnded{"the connection ended before the call began"});
       story.claimed_again({.epoch = 1, .attempts = 2});
     }
     SUBCASE("the call was made and its advance lost") {
-      story.tell(Locked{});
       story.tell(done(1));
-      CHECK(story.expect<Settle>().settlement.next_started());
+      CHECK(story.expect<Settle>().settlement.announces());
       story.tell(SessionEnded{"no answer to COMMIT"});
       story.claimed_again({.epoch = 1, .attempts = 1});
     }
     SUBCASE("the call was made and its advance refused") {
-      story.tell(Locked{});
       story.tell(done(1));
-      story.tell(Settled{false});
+      story.tell(Settled{Grant::lost});
       story.claimed_again({.epoch = 1, .attempts = 1});
     }
     story.tell(Polled{Story::round({"7"})});
@@ -155,37 +133,81 @@ TEST_SUITE("lane: holders") {
     Story story;
     story.claimed({});
     story.tell(Polled{Story::round({"7"})});
-    story.tell(Started{false});
+    story.tell(Started{Grant::lost});
     story.claimed_again({.epoch = 1, .attempts = 1});  // as before our start
     story.tell(Polled{Story::round({"7"})});
     CHECK_FALSE(story.expect<StartBatch>().again);
   }
 
-  TEST_CASE("a call not begun in time is not begun: the lock is taken anew") {
+  TEST_CASE("a call not begun in time is not begun, but announced anew and not counted again") {
     Story story;
     story.calling({"7"});
     CHECK(story.expect<CallHandler>().not_after == story.now() + Lane::call_begin_max);
     story.pass(1h);
     story.tell(CallExpired{});
-    story.expect<LockCursor>();
+    CHECK(story.expect<StartBatch>().again);
     CHECK(story.status().detail.find("no call was begun") == 0);  // it may be so for long
   }
 
-  TEST_CASE("the time to begin a call runs from asking for the lock, not from hearing of it") {
+  TEST_CASE("the time to begin a call runs from sending its announcement, not from the answer") {
     Story story;
     story.claimed({});
-    story.tell(Polled{Story::round({"7"})});
+    story.tell(Polled{Story::round({"7", "8"})});
+    const auto sent = story.now();
+    story.pass(2s);  // frozen, the answer waiting: the lease runs from the server's own clock
     story.tell(Started{});
-    story.expect<LockCursor>();
-    const auto asked = story.now();
-    story.pass(2s);  // frozen, the answer waiting: the server counts from its own last word
-    story.tell(Locked{});
-    CHECK(story.expect<CallHandler>().not_after == asked + Lane::call_begin_max);
-    story.tell(CallExpired{});  // each lock has a time of its own
-    story.expect<LockCursor>();
-    const auto asked_again = story.now();
-    story.tell(Locked{});
-    CHECK(story.expect<CallHandler>().not_after == asked_again + Lane::call_begin_max);
+    CHECK(story.expect<CallHandler>().not_after == sent + Lane::call_begin_max);
+    story.tell(CallExpired{});  // each announcement has a time of its own
+    const auto sent_again = story.now();
+    story.pass(1s);
+    story.tell(Started{});
+    CHECK(story.expect<CallHandler>().not_after == sent_again + Lane::call_begin_max);
+    story.tell(done(1));
+    const auto settled = story.now();
+    story.pass(1s);
+    story.tell(Settled{});
+    CHECK(story.expect<CallHandler>().not_after == settled + Lane::call_begin_max);
+  }
+
+  TEST_CASE("rows that are announced anew in the midst of a batch keep their numbers") {
+    Story story;
+    story.calling({"7", "8"});
+    story.tell(done(1));
+    story.tell(Settled{});
+    CHECK(story.expect<CallHandler>().records[0].sequence == 2);
+    story.tell(CallExpired{});
+    story.tell(Started{});
+    CHECK(story.expect<CallHandler>().records[0].sequence == 2);
+    CHECK(story.expect<CallHandler>().records[0].previous_id == "7");
+  }
+
+  TEST_CASE("while a person asks for a turn no call is announced") {
+    Story story;
+    SUBCASE("at a start") {
+      story.claimed({});
+      story.tell(Polled{Story::round({"7"})});
+      story.tell(Started{Grant::held});
+    }
+    SUBCASE("at a settlement, which counts") {
+      story.calling({"7", "8"});
+      story.tell(done(1));
+      CHECK(story.expect<Settle>().settlement.announces());
+      story.tell(Settled{Grant::held});
+      CHECK(story.status().sequence == 1);
+      CHECK(story.status().attempts == 0);
+    }
+    SUBCASE("at a claim") {
+      story.claimed({.held = true});
+    }
+    CHECK(story.wait() == ProcessConfig{}.standby_interval);
+    CHECK(story.status().detail == "a person's act on this lane comes first");
+    story.tell(Woken{true});
+    story.expect<LookAtCursor>();
+    story.tell(Looked{{.epoch = 1, .held = true}});
+    CHECK(story.wait() == ProcessConfig{}.standby_interval);
+    story.tell(Woken{true});
+    story.tell(Looked{{.epoch = 1}});
+    story.expect<PollSource>();
   }
 
   TEST_CASE("after a lost session the cursor is read again before anything is called") {
@@ -229,7 +251,7 @@ TEST_SUITE("lane: holders") {
     story.calling({"7", "8", "9"});
     story.pass(ProcessConfig{}.lease / 3);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    CHECK_FALSE(story.expect<Settle>().settlement.announces());
     story.tell(Settled{});
     story.expect<ClaimLane>();
     story.tell(
@@ -237,16 +259,13 @@ TEST_SUITE("lane: holders") {
     CHECK(story.expect<PollSource>().after->id == "7");
     story.tell(Polled{Story::round({"8", "9"})});
     story.tell(Started{});
-    story.tell(Locked{});
     const auto& second = story.expect<CallHandler>().records;
     CHECK(second[0].id() == "8");
     CHECK(second[0].sequence == 2);
     CHECK(second[0].attempt == 1);
     story.tell(done(1));  // the lease is fresh: on to the next row without asking
-    CHECK(story.expect<Settle>().settlement.next_started());
+    CHECK(story.expect<Settle>().settlement.announces());
     story.tell(Settled{});
-    story.expect<LockCursor>();
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].attempt == 1);
   }
 
@@ -306,7 +325,6 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(waits.back() == 200ms);
     story.tell(Polled{Story::round({"7"})});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(done(1));
     story.tell(Settled{});
     story.tell(Polled{});
@@ -359,7 +377,6 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(story.status().state == LaneState::running);
     CHECK(story.status().fenced_for == 0ms);
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(done(1));
     story.tell(Settled{});
     story.pass(1s);
@@ -372,7 +389,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.calling({"7", "8"});
     story.ask_to_stop();
     story.tell(done(1));
-    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    CHECK_FALSE(story.expect<Settle>().settlement.announces());
     story.tell(Settled{});
     CHECK_FALSE(story.expect<ReleaseLane>().untouched);
     story.tell(Released{});
@@ -384,22 +401,9 @@ TEST_SUITE("lane: waiting and leaving") {
     Story story;
     story.claimed({});
     story.tell(Polled{Story::round({"7"})});
-    story.tell(Started{});
     story.ask_to_stop();
-    story.tell(Locked{});
-    CHECK(story.expect<ReleaseLane>().untouched);
-  }
-
-  TEST_CASE("a stop at a refused lock takes the started attempt back, and lets the lane go") {
-    Story story;
-    story.claimed({});
-    story.tell(Polled{Story::round({"7"})});
     story.tell(Started{});
-    story.ask_to_stop();
-    story.tell(Locked{false});
     CHECK(story.expect<ReleaseLane>().untouched);
-    story.tell(Released{});
-    story.expect<Finish>();
   }
 
   TEST_CASE("a stop at a refused advance takes nothing back: the call was made") {
@@ -407,7 +411,7 @@ TEST_SUITE("lane: waiting and leaving") {
     story.calling({"7", "8"});
     story.tell(done(1));
     story.ask_to_stop();
-    story.tell(Settled{false});
+    story.tell(Settled{Grant::lost});
     CHECK_FALSE(story.expect<ReleaseLane>().untouched);
   }
 
@@ -425,11 +429,14 @@ TEST_SUITE("lane: waiting and leaving") {
     story.expect<Finish>();
   }
 
-  TEST_CASE("draining waits a lease for a lane held by another, then says it was not drained") {
+  TEST_CASE(
+      "draining waits the lease of a call for a lane held by another, then says it was not "
+      "drained") {
     Story story(Story::quick(), {.drain = true});
     story.tell(Begin{});
     story.tell(Opened{});
-    const auto refused = [&] { story.tell(Claimed{{false, {.epoch = 1}, "another"}}); };
+    Claim claim{.cursor = {.epoch = 1}, .holder = "another"};
+    const auto refused = [&] { story.tell(Claimed{claim}); };
     refused();
     SUBCASE("which may have been left by a relay that died") {
       story.expect<WaitUntil>();
@@ -439,8 +446,18 @@ TEST_SUITE("lane: waiting and leaving") {
       story.tell(Claimed{{true, {.epoch = 2}, "us"}});
       story.expect<PollSource>();
     }
-    SUBCASE("whose holder lives") {
-      story.pass(ProcessConfig{}.lease);
+    SUBCASE("whose holder lives, or may be in a call") {
+      SUBCASE("") {
+        claim.holder_lives = true;
+        story.pass(ProcessConfig{}.lease);
+      }
+      SUBCASE("") {
+        story.pass(ProcessConfig{}.lease + 2s);
+        story.tell(Woken{});
+        refused();
+        story.expect<WaitUntil>();
+        story.pass(Lane::call_lease(ProcessConfig{}) - ProcessConfig{}.lease - 2s);
+      }
       story.tell(Woken{});
       refused();
       story.expect<WaitUntil>();

@@ -54,7 +54,6 @@ void calling(Story& story, Round round) {
   story.tell(Polled{std::move(round)});
   story.expect<StartBatch>();
   story.tell(Started{});
-  story.tell(Locked{});
   story.expect<CallHandler>();
 }
 
@@ -112,7 +111,6 @@ TEST_SUITE("lane, parked rows") {
     story.claimed({.parked = 2});
     story.tell(Polled{keyed({"7 a"})});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
     const auto& halt = story.settled<Halt>();
     CHECK(halt.reason == HaltReason::poison);
@@ -128,7 +126,6 @@ TEST_SUITE("lane, parked rows") {
     round.records[0].late = round.redriven = true;
     story.tell(Polled{std::move(round)});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
     story.settled<Park>();
     story.tell(Settled{});
@@ -143,7 +140,6 @@ TEST_SUITE("lane, parked rows") {
     round.records[0].late = round.redriven = true;
     story.tell(Polled{std::move(round)});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(done(1));
     story.tell(Settled{});
     story.expect<LookAtCursor>();
@@ -170,12 +166,11 @@ TEST_SUITE("lane, parked rows") {
       CHECK(ids(advance.queued) == Ids{"7", "9", "10"});
       CHECK(advance.queued[0].before == 0);
       CHECK(advance.queued[1].before == 1);
-      CHECK(advance.next_started());
+      CHECK(advance.announces());
     }
     story.tell(Settled{});
     CHECK(story.status().sequence == 4);
     CHECK(story.status().position->id == "10");
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].sequence == 5);
     story.tell(done(1));
     {
@@ -183,7 +178,7 @@ TEST_SUITE("lane, parked rows") {
       CHECK(advance.from->id == "10");
       CHECK(ids(advance.queued) == Ids{"12"});
       CHECK(advance.queued[0].before == 1);
-      CHECK_FALSE(advance.next_started());
+      CHECK_FALSE(advance.announces());
     }
     story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "12");
@@ -194,12 +189,10 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking());
     story.claimed({});
     story.tell(Polled{queued({"a"}, {"7 a", "8 a"})});
-    story.expect<LockCursor>();
-    story.tell(Locked{});
     const auto& advance = story.expect<Settle>().settlement;
     CHECK(advance.done.empty());
     CHECK(ids(advance.queued) == Ids{"7", "8"});
-    CHECK_FALSE(advance.next_started());
+    CHECK_FALSE(advance.announces());
     story.tell(Settled{});
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().position->id == "8");
@@ -229,7 +222,6 @@ TEST_SUITE("lane, parked rows") {
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20});
     story.tell(Polled{std::move(round)});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(failed(Outcome::poison("HTTP 422")));
     CHECK(story.settled<Park>().late);
     story.tell(Settled{});
@@ -253,7 +245,7 @@ TEST_SUITE("lane, parked rows") {
     Story story(parking());
     calling(story, keyed({"7 a"}));
     story.tell(failed(Outcome::poison("HTTP 422")));
-    story.tell(Settled{false});
+    story.tell(Settled{Grant::lost});
     CHECK(story.status().sequence == 0);
     CHECK(story.status().state == LaneState::claiming);
   }
@@ -269,7 +261,7 @@ ProcessConfig reading_ahead() {
 }
 
 Called done_and_read(std::size_t rows) {
-  return {{rows, std::nullopt}, true};
+  return {{rows, std::nullopt}, 2};
 }
 
 }  // namespace
@@ -285,7 +277,6 @@ TEST_SUITE("lane, reading ahead") {
     CHECK_FALSE(story.expect<CallHandler>().then);
     story.tell(done(1));
     story.tell(Settled{});
-    story.tell(Locked{});
     const auto then = story.expect<CallHandler>().then;
     REQUIRE(then);
     CHECK(then->after->id == "8");
@@ -296,7 +287,6 @@ TEST_SUITE("lane, reading ahead") {
 
     story.tell(Polled{keyed({"9"})});
     story.tell(Started{});
-    story.tell(Locked{});
     CHECK_FALSE(story.expect<CallHandler>().then);  // nothing else was waiting
   }
 
@@ -305,17 +295,13 @@ TEST_SUITE("lane, reading ahead") {
     calling(story, keyed({"7", "8"}));
     story.tell(done_and_read(2));
     const auto& advance = story.expect<Settle>().settlement;
-    CHECK(advance.starts_next);
-    CHECK(advance.next_started());
-    CHECK(advance.goes_on);
+    CHECK(std::get<Next>(advance.fate) == Next{2, true});
     story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "8");
     CHECK_FALSE(story.expect<PollSource>().may_redrive);
     auto next = keyed({"9", "10"});
-    next.started = true;
+    next.announced = true;
     story.tell(Polled{std::move(next)});
-    story.expect<LockCursor>();
-    story.tell(Locked{});
     const auto& first = story.expect<CallHandler>().records.front();
     CHECK(first.sequence == 3);
     CHECK(first.attempt == 1);
@@ -330,27 +316,25 @@ TEST_SUITE("lane, reading ahead") {
     story.tell(Polled{keyed({"9", "10"})});
     CHECK(story.expect<StartBatch>().again);  // counted with the advance
     story.tell(Started{});
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records.front().attempt == 1);
   }
 
   TEST_CASE("a failure, a rest of the batch, a stop: nothing starts with the commit") {
     Story failing(reading_ahead());
     calling(failing, keyed({"7", "8"}));
-    failing.tell(Called{{1, Outcome::retry_later("HTTP 503")}, true});
-    CHECK_FALSE(failing.expect<Settle>().settlement.starts_next);
+    failing.tell(Called{{1, Outcome::retry_later("HTTP 503")}, 2});
+    CHECK_FALSE(failing.expect<Settle>().settlement.announces());
 
     Story yielding(reading_ahead());
     calling(yielding, keyed({"7", "8"}));
     yielding.tell(done_and_read(1));
-    CHECK_FALSE(yielding.expect<Settle>().settlement.starts_next);
+    CHECK_FALSE(yielding.settled<Next>().read_ahead);
 
     Story stopping(reading_ahead());
     calling(stopping, keyed({"7", "8"}));
     stopping.ask_to_stop();
     stopping.tell(done_and_read(2));
-    CHECK_FALSE(stopping.expect<Settle>().settlement.starts_next);
-    CHECK_FALSE(stopping.expect<Settle>().settlement.next_started());
+    CHECK_FALSE(stopping.expect<Settle>().settlement.announces());
   }
 
   TEST_CASE("asked to stop before the round it started, a lane takes the attempt off the count") {

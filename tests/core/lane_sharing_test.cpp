@@ -44,7 +44,7 @@ TEST_SUITE("lane: left to other instances") {
     story.calling({"1", "2", "3"});
     story.want(false);
     story.tell(done(1));
-    CHECK_FALSE(story.expect<Settle>().settlement.next_started());
+    CHECK_FALSE(story.expect<Settle>().settlement.announces());
     story.tell(Settled{});
     given_up(story, false);
   }
@@ -53,9 +53,8 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.claimed({});
     story.tell(Polled{Story::round({"1"})});
-    story.tell(Started{});
     story.want(false);
-    story.tell(Locked{});
+    story.tell(Started{});
     given_up(story, true);
   }
 

@@ -53,23 +53,25 @@ class Story {
     if (cursor.epoch == 0) cursor.epoch = 1;
     tell(Claimed{{true, cursor, "us"}});
   }
-  /// The wait is over, and the lane, opened anew where it must be, reads this in its row.
-  void claimed_again(const Cursor& cursor) {
+  /// The wait is over, and the lane reads this in its row; opened anew, it has the next epoch.
+  void claimed_again(Cursor cursor) {
     pass(wait());
     tell(Woken{});
-    if (std::holds_alternative<OpenSession>(action_)) tell(Opened{});
+    const bool anew = std::holds_alternative<OpenSession>(action_);
+    if (anew) {
+      tell(Opened{});
+      cursor.epoch += 1;
+    }
     expect<ClaimLane>();
-    tell(Claimed{{true, cursor, "us"}});
+    tell(Claimed{{true, std::move(cursor), "us", false, {}, anew}});
   }
-  /// Claimed, polled and locked: the first call of `rows` is the action in hand.
+  /// Claimed, polled and started: the first call of `rows` is the action in hand.
   void calling(const std::vector<std::string>& rows, Cursor cursor = {}) {
     claimed(std::move(cursor));
     expect<PollSource>();
     tell(Polled{round(rows)});
     expect<StartBatch>();
     tell(Started{});
-    expect<LockCursor>();
-    tell(Locked{});
     expect<CallHandler>();
   }
 

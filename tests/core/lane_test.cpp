@@ -7,7 +7,7 @@ using namespace seriatim::core::testing;
 using namespace std::chrono_literals;
 
 TEST_SUITE("lane: the way of a row") {
-  TEST_CASE("a row is started durably, locked, called, and only then is the cursor moved") {
+  TEST_CASE("a row is started durably, called, and only then is the cursor moved") {
     Story story;
     story.calling({"7"});
 
@@ -23,21 +23,19 @@ TEST_SUITE("lane: the way of a row") {
     const auto& advance = story.expect<Settle>().settlement;
     CHECK_FALSE(advance.from);
     CHECK(advance.done.back().id == "7");
-    CHECK_FALSE(advance.next_started());
+    CHECK_FALSE(advance.announces());
 
     story.tell(Settled{});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.status().sequence == 1);
   }
 
-  TEST_CASE("with commit_every = 1 every row has its own lock and its own commit") {
+  TEST_CASE("with commit_every = 1 every row has its own commit, which announces the next call") {
     Story story;
     story.calling({"7", "8"});
     story.tell(done(1));
-    CHECK(story.expect<Settle>().settlement.next_started());
+    CHECK(story.expect<Settle>().settlement.announces());
     story.tell(Settled{});
-    CHECK(story.expect<LockCursor>().expected->id == "7");
-    story.tell(Locked{});
     const auto& second = story.expect<CallHandler>().records;
     CHECK(second[0].sequence == 2);
     CHECK(second[0].previous_id == "7");
@@ -52,7 +50,6 @@ TEST_SUITE("lane: the way of a row") {
     story.tell(done(2));  // the handler yielded after two
     CHECK(story.expect<Settle>().settlement.done.size() == 2);
     story.tell(Settled{});
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records.size() == 2);
     CHECK(story.expect<CallHandler>().records[0].id() == "3");
   }
@@ -69,7 +66,6 @@ TEST_SUITE("lane: the way of a row") {
     round.records[0].late = round.records[1].late = true;
     story.tell(Polled{round});
     story.tell(Started{});
-    story.tell(Locked{});
     const auto& late = story.expect<CallHandler>().records;
     CHECK(late[0].previous_id == "7");
     CHECK(late[1].previous_id == "7");
@@ -78,8 +74,6 @@ TEST_SUITE("lane: the way of a row") {
     story.tell(Settled{});
     CHECK(story.status().position->id == "7");
     CHECK(story.status().sequence == 9);
-    CHECK(story.expect<LockCursor>().expected->id == "7");
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].previous_id == "7");
     CHECK(story.expect<CallHandler>().records[0].sequence == 10);
     story.tell(done(1));
@@ -115,7 +109,6 @@ TEST_SUITE("lane: failures") {
     story.expect<PollSource>();
     story.tell(Polled{Story::round({"7", "8"})});
     story.tell(Started{});
-    story.tell(Locked{});
     CHECK(story.expect<CallHandler>().records[0].id() == "7");
     CHECK(story.expect<CallHandler>().records[0].sequence == 1);
     CHECK(story.expect<CallHandler>().records[0].attempt == 2);
@@ -210,7 +203,6 @@ TEST_SUITE("lane: failures") {
     CHECK(story.expect<PollSource>().rows_max == 1);
     story.tell(Polled{Story::round({"8"})});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(done(1));
     story.tell(Settled{});
     CHECK(story.expect<PollSource>().rows_max == 2);
@@ -223,7 +215,6 @@ TEST_SUITE("lane: failures") {
     round.unreadable = Round::Unreadable{"8", HaltReason::bad_payload, "too large"};
     story.tell(Polled{round});
     story.tell(Started{});
-    story.tell(Locked{});
     story.tell(done(1));
     story.tell(Settled{});
     story.expect<PollSource>();

@@ -84,13 +84,13 @@ struct Stage {
 TEST_SUITE("a receiver that takes each event once") {
   TEST_CASE("relays are killed and frozen, the receiver too: each event takes effect once") {
     Stage stage(40);
-    for (const char* at : {"after call:5", "updated:5", "before call:5"}) {
+    for (const char* at : {"after call:5", "before settle:5", "before call:5"}) {
       const auto killed = stage.relay("killed", {{"SERIATIM_CRASH_AT", at}});
       CHECK(killed->wait().code == 128 + SIGKILL);
       stage.kill_receiver();
       stage.start_receiver();
     }
-    const auto frozen = stage.relay("frozen", {{"SERIATIM_STOP_AT", "before lock:5"}});
+    const auto frozen = stage.relay("frozen", {{"SERIATIM_STOP_AT", "before call:5"}});
     REQUIRE(stage.cursor_reaches(16));
     const auto successor = stage.relay("successor");
     REQUIRE(stage.cursor_reaches(30));

@@ -47,12 +47,10 @@ TEST_SUITE("crash points") {
                   {"after poll", 0, 0},
                   {"before start", 0, 0},
                   {"after start", 0, 0},
-                  {"after lock", 0, 0},
                   {"before call:3", 2, 2},
                   {"after call:3", 3, 2},
                   {"before settle:3", 3, 2},
-                  {"updated:3", 3, 2},
-                  {"committed:3", 3, 3},
+                  {"after settle:3", 3, 3},
                   {"after settle:5", 5, 5}},
                  "", 5);
   }
@@ -60,8 +58,8 @@ TEST_SUITE("crash points") {
   TEST_CASE("killed with ten rows a commit: the rows since the last one are called again") {
     check_deaths({{"before call:2", 10, 10},
                   {"after call:2", 20, 10},
-                  {"updated:2", 20, 10},
-                  {"committed:2", 20, 20}},
+                  {"before settle:2", 20, 10},
+                  {"after settle:2", 20, 20}},
                  "commit_every = 10\n", 30);
   }
 

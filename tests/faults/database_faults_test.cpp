@@ -13,6 +13,7 @@
 
 using namespace seriatim;
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using testing::DeliveryLog;
 using testing::InProcessRelay;
 using testing::TestDatabase;
@@ -181,7 +182,9 @@ TEST_SUITE("faults of the database") {
       InProcessRelay relay(outbox.source(), config, into(log));
       CHECK(outbox.cursor_reaches(5));
       relay.stop();
-      CHECK(repeats_of_ordered(log.records()) == 4);
+      // A time limit that was over is lifted, and the same tried again before the row is.
+      const bool limit = sqlstate == "57014"s || sqlstate == "55P03"s;
+      CHECK(repeats_of_ordered(log.records()) == (limit ? 2 : 4));
     }
   }
 

@@ -297,9 +297,10 @@ TEST_SUITE("PgBouncer") {
     Outbox outbox({.pool_mode = "transaction", .pool_size = 5, .settings = ""});
     HttpService receiver;
     TemporaryFolder folder;
-    const auto config = testing::database_section(outbox.url()) +
-                        testing::http_process("p", "public.t", "created_at", receiver.url(),
-                                              "lease = \"1s\"\n", "listen = false\n");
+    const auto config =
+        testing::database_section(outbox.url()) +
+        testing::http_process("p", "public.t", "created_at", receiver.url(),
+                              "lease = \"1s\"\nhandler_deadline = \"1s\"\n", "listen = false\n");
     const auto holder_is = [&](pid_t pid) {
       return outbox.database.becomes_true("SELECT split_part(holder, ':', 2) = '" +
                                           std::to_string(pid) + "' FROM seriatim.cursor");

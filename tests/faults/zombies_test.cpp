@@ -142,19 +142,16 @@ struct StandingRow {
 }  // namespace
 
 TEST_SUITE("zombies") {
-  TEST_CASE("frozen without the lock until its lease is over: it thaws into a standby") {
+  TEST_CASE("frozen without a call until its lease is over: it thaws into a standby") {
     check_zombies(frozen_at({{"after claim", 0, 0}, {"after poll", 0, 0}}));
   }
 
-  TEST_CASE("frozen with the lock until the server takes it away: it thaws into a standby") {
-    check_zombies(frozen_at({{"after start", 0, 0},  // with the lock for the first call
-                             {"before lock:1", 0, 0},
+  TEST_CASE("frozen in a call until the lease that covers it is over: it thaws into a standby") {
+    check_zombies(frozen_at({{"after start", 0, 0},
                              {"before call:3", 2, 2},
                              {"after call:3", 3, 2},
                              {"before settle:3", 3, 2},
-                             {"updated:3", 3, 2},
-                             {"committed:3", 3, 3},  // with the lock for the next call
-                             {"before lock:3", 2, 2},
+                             {"after settle:3", 3, 3},  // the next call is announced
                              {in_the_call, 3, 2}}));
   }
 

@@ -117,7 +117,7 @@ TEST_CASE("the act waits for the call in flight, and then halts the lane") {
   REQUIRE(found);
   CHECK(found->row_id == "50");
   CHECK(halts_in_journal(desk.database) == "relay|50");
-  CHECK_FALSE(desk.lane.session->start(desk.lane.cursor.epoch));
+  CHECK_FALSE(desk.lane.start());
 }
 
 TEST_CASE("what is found and gone, or delivered, before the row is locked halts nothing") {

@@ -32,10 +32,8 @@ struct Falling : Desk {
     const auto round = relay.poll();
     REQUIRE(round.records.size() == 5);
     REQUIRE(round.records[2].id() == "30");
-    REQUIRE(relay.session->start(relay.cursor.epoch));
-    REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-    REQUIRE(relay.session->settle(
-        relay.cursor.epoch,
+    REQUIRE(relay.start());
+    REQUIRE(relay.settle(
         {relay.cursor.position, {round.records[0].position, round.records[1].position}, {}}));
     relay.cursor = relay.session->claim().cursor;
     if (halts) halt_at_next(relay);

@@ -5,9 +5,7 @@
 #include <thread>
 
 #include "postgres/lane_fixture.hpp"
-#include "postgres/wire/connection.hpp"
 #include "seriatim/error.hpp"
-#include "sql/store.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -57,8 +55,7 @@ TEST_CASE("a former holder writes nothing to a cursor that was made anew") {
   database.run("DELETE FROM seriatim.cursor; DELETE FROM seriatim.journal");
   TestLane second(database, {}, "second");
   REQUIRE(second.claim());
-  const auto epoch = first.cursor.epoch;
-  REQUIRE(second.cursor.epoch == epoch);
+  REQUIRE(second.cursor.epoch == first.cursor.epoch);
   const auto as_it_was = database.value("SELECT c::text FROM seriatim.cursor AS c");
   const auto refused = [](auto&& act) {
     try {
@@ -67,19 +64,15 @@ TEST_CASE("a former holder writes nothing to a cursor that was made anew") {
       return broken.reason() == HaltReason::source_changed;
     }
   };
-  CHECK(refused([&] { return first.session->start(epoch); }));
-  CHECK(refused([&] { return first.session->lock(epoch, std::nullopt); }));
+  CHECK(refused([&] { return first.start(); }));
   CHECK(refused([&] {
-    return first.session->settle(
-        epoch, {first.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{5}}});
+    return first.settle({first.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{5}}});
   }));
   CHECK(refused([&] {
-    return first.session->settle(
-        epoch, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "bad"}}});
+    return first.settle({first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "bad"}}});
   }));
   CHECK(database.value("SELECT c::text FROM seriatim.cursor AS c") == as_it_was);
-  CHECK(second.session->start(epoch));
-  CHECK(second.session->lock(epoch, std::nullopt));
+  CHECK(second.start());
 }
 
 TEST_CASE("the row of one lane that was inserted by hand is refused by its former holder") {
@@ -145,13 +138,9 @@ TEST_CASE("every write of the holder renews its lease") {
               "SELECT lease_until > clock_timestamp() + interval '5s' FROM seriatim.cursor") ==
           "t");
   };
-  renewed_by("start", [&] {
-    CHECK(lane.session->start(lane.cursor.epoch));
-    (void)lane.session->look();  // lets the lock go
-  });
+  renewed_by("start", [&] { CHECK(lane.start()); });
   renewed_by("note_retry", [&] {
-    CHECK(lane.session->settle(
-        lane.cursor.epoch, {lane.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{1}}}));
+    CHECK(lane.settle({lane.cursor.position, {}, {}, Retry{{"1", "busy"}, milliseconds{1}}}));
   });
   renewed_by("advance", [&] { CHECK(lane.deliver(1).size() == 1); });
 }
@@ -219,60 +208,42 @@ TEST_CASE("a holder that was replaced can change nothing") {
   first.claim();
   const auto round = first.poll();
   REQUIRE(round.records.size() == 2);
-  REQUIRE(first.session->start(1));
-  (void)first.session->look();  // lets the lock go
-  database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 s'");
+  REQUIRE(first.start());
+  database.run(
+      "UPDATE seriatim.cursor SET lease_ms = 50, lease_until = clock_timestamp() - interval '1 s'");
   second.claim_in_the_end();
 
-  CHECK_FALSE(first.session->start(1));
-  CHECK_FALSE(first.session->lock(1, std::nullopt));
-  CHECK_FALSE(first.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
-  CHECK_FALSE(first.session->settle(
-      1, {first.cursor.position, {}, {}, Retry{{"1", "later"}, milliseconds{5}}}));
-  CHECK_FALSE(first.session->settle(
-      1, {first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "never"}}}));
+  CHECK_FALSE(first.start());
+  CHECK_FALSE(first.settle({std::nullopt, {round.records[0].position}, {}, Rest{}}));
+  CHECK_FALSE(
+      first.settle({first.cursor.position, {}, {}, Retry{{"1", "later"}, milliseconds{5}}}));
+  CHECK_FALSE(
+      first.settle({first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "never"}}}));
   first.session->release(1, false);
   CHECK_FALSE(first.claim());
   CHECK(database.value("SELECT concat(holder, sequence, state, failed_id) FROM seriatim.cursor") ==
         "second0retrying");
 }
 
-TEST_CASE("an advance is refused inside the lock when the epoch has changed") {
+TEST_CASE("a settlement is refused when the epoch has changed") {
   Outbox database;
   database.append();
   TestLane lane(database, {});
   lane.claim();
   const auto round = lane.poll();
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
+  CHECK(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}) ==
+        Grant::lost);
   CHECK_FALSE(lane.session->look().position.has_value());
 }
 
-TEST_CASE("an advance is refused from a position that is not the cursor's") {
+TEST_CASE("a settlement is refused from a position that is not the cursor's") {
   Outbox database;
   database.append(2);
   TestLane lane(database, {});
   lane.claim();
   const auto round = lane.poll();
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->settle(
-      1, {round.records[0].position, {round.records[1].position}, {}, Rest{}}));
-  CHECK_FALSE(lane.session->lock(1, round.records[0].position));
+  CHECK_FALSE(lane.settle({round.records[0].position, {round.records[1].position}, {}, Rest{}}));
   CHECK_FALSE(lane.session->look().position.has_value());
-}
-
-TEST_CASE("a lane locked by a delivery cannot be claimed even after its lease") {
-  Outbox database;
-  database.append();
-  TestLane first(database, {}, "first");
-  TestLane second(database, {}, "second");
-  first.claim();
-  const auto round = first.poll();
-  REQUIRE(first.session->lock(1, std::nullopt));
-  auto expired = database.connect();
-  CHECK_FALSE(second.claim());
-  CHECK(first.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}}));
-  CHECK(first.session->look().sequence == 1);
 }
 
 TEST_CASE("a released lane is free at once, without a crash counted") {
@@ -281,7 +252,7 @@ TEST_CASE("a released lane is free at once, without a crash counted") {
   TestLane first(database, {}, "first");
   TestLane second(database, {}, "second");
   first.claim();
-  REQUIRE(first.session->start(1));
+  REQUIRE(first.start());
   first.session->release(1, true);
   CHECK(second.claim());
   CHECK(second.cursor.epoch == 2);
@@ -297,7 +268,7 @@ TEST_CASE("a holder that ended during an attempt counts as a crash of the row") 
   database.append();
   TestLane first(database, {}, "first");
   first.claim();
-  REQUIRE(first.session->start(1));
+  REQUIRE(first.start());
   first.session.reset();
   TestLane second(database, {}, "second");
   database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp()");
@@ -318,8 +289,7 @@ TEST_CASE("an advance clears the crashes and counts the next row as attempted wh
   TestLane lane(database, {});
   lane.claim();
   const auto round = lane.poll();
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  REQUIRE(lane.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Next{}}));
+  REQUIRE(lane.settle({std::nullopt, {round.records[0].position}, {}, Next{}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.crashes == 0);
   CHECK(cursor.attempts == 1);
@@ -346,10 +316,9 @@ TEST_CASE("a retry is noted with its delay by the server's clock") {
   database.append();
   TestLane lane(database, {});
   lane.claim();
-  REQUIRE(lane.session->start(1));
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->settle(
-      1, {lane.cursor.position, {}, {}, Retry{{"1", "HTTP 503"}, milliseconds{60'000}}}));
+  REQUIRE(lane.start());
+  CHECK(
+      lane.settle({lane.cursor.position, {}, {}, Retry{{"1", "HTTP 503"}, milliseconds{60'000}}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.attempts == 1);
@@ -364,15 +333,12 @@ TEST_CASE("a halt is kept with reason and row, and journalled") {
   database.append();
   TestLane lane(database, {});
   lane.claim();
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->settle(
-      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "HTTP 422"}}}));
+  CHECK(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "HTTP 422"}}}));
   const auto cursor = lane.session->look();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
   CHECK(cursor.row_id == "1");
-  CHECK_FALSE(lane.session->start(1));
-  CHECK_FALSE(lane.session->lock(1, std::nullopt));
+  CHECK_FALSE(lane.start());
   CHECK(database.value("SELECT row_id || ' ' || why FROM seriatim.journal WHERE act = 'halt'") ==
         "1 POISON: HTTP 422");
 }
@@ -382,8 +348,7 @@ TEST_CASE("what a receiver said is cut at a character and made storable") {
   TestLane lane(database, {});
   lane.claim();
   const std::string nasty = std::string("a\0b\xff", 4) + std::string(498, 'x') + "\xc3\xa9";
-  CHECK(lane.session->settle(
-      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"", nasty}}}));
+  CHECK(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"", nasty}}}));
   CHECK(lane.session->look().detail == "ab?" + std::string(497, 'x'));
   CHECK_FALSE(lane.session->look().row_id.has_value());
 }
@@ -393,14 +358,12 @@ TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
   TestLane lane(database, {});
   lane.claim();
   database.run("UPDATE seriatim.cursor SET state = 'paused'");
-  CHECK_FALSE(lane.session->start(1));
-  CHECK_FALSE(lane.session->settle(
-      1, {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
+  CHECK_FALSE(lane.start());
+  CHECK_FALSE(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   CHECK(lane.session->look().state == Cursor::State::paused);
 }
 
-TEST_CASE(
-    "a backend ended between UPDATE and COMMIT is a lost session, and a look shows the truth") {
+TEST_CASE("a backend ended while it commits is a lost session, and a look shows the truth") {
   Outbox database;
   database.append();
   // The commit itself waits here, so that the backend can be ended in the middle of it.
@@ -414,18 +377,16 @@ TEST_CASE(
   TestLane lane(database, {});
   lane.claim();
   const auto round = lane.poll();
-  REQUIRE(lane.session->lock(1, std::nullopt));
   bool lost = false;
   std::thread committing([&] {
     try {
-      lane.session->settle(1, {std::nullopt, {round.records[0].position}, {}, Rest{}});
+      lane.settle({std::nullopt, {round.records[0].position}, {}, Rest{}});
     } catch (const SessionLost&) {
       lost = true;
     }
   });
   const bool waits = database.becomes_true(
-      "SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = "
-      "'advisory'");
+      "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'advisory'");
   database.run("SELECT pg_terminate_backend(" + database.backend_of("process") + ")");
   committing.join();
   CHECK(waits);
@@ -448,32 +409,6 @@ TEST_CASE("a started attempt makes earlier asynchronous commits durable") {
   const auto durable = "SELECT pg_current_wal_flush_lsn() >= '" + committed + "'";
   REQUIRE(lane.poll().records.size() == 1);
   REQUIRE(database.value(durable) == "f");
-  REQUIRE(lane.session->start(1));
+  REQUIRE(lane.start());
   CHECK(database.value(durable) == "t");
-}
-
-TEST_CASE("an act on one lane gives no way to the holder of another, which is at work") {
-  Outbox database;
-  for (unsigned lane = 0; lane < 2; ++lane) {
-    CHECK(TestLane(database, {}, "relay", {"process", lane, 2}).claim());
-  }
-  auto other = database.connect("other");
-  database.run("UPDATE seriatim.cursor SET holder_pid = CASE lane WHEN 1 THEN " +
-               std::to_string(other.pid()) + " END");
-  database.run("SELECT pg_advisory_lock(7)");
-  std::jthread works([&] { other.run("SELECT pg_advisory_lock(7)"); });
-  CHECK(
-      database.becomes_true("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND "
-                            "NOT granted"));
-  postgres::Connection act(database.url(), {});
-  const auto busy = [&](const std::optional<std::string>& lane) {
-    return act.run(sql::store::holders_that_wait, {"process", lane})[0]["busy"].as<bool>();
-  };
-  const auto versions = [&](const std::optional<std::string>& lane) {
-    return act.run(sql::store::cursor_versions, {"process", lane})[0][0].as<std::string>();
-  };
-  CHECK(busy(std::nullopt));
-  CHECK_FALSE(busy("0"));
-  CHECK(versions(std::nullopt) == versions("0") + "," + versions("1"));
-  database.run("SELECT pg_advisory_unlock(7)");
 }

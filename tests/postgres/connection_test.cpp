@@ -169,8 +169,7 @@ TEST_CASE(
     CAPTURE(name);
     CHECK(setting(name) == "off");
   }
-  connection.begin("");
-  LentTransaction transaction(connection);
+  LentTransaction transaction(connection, [&] { connection.begin(""); });
   transaction.mark(std::chrono::seconds(5));
   const auto plan = transaction.run("EXPLAIN SELECT * FROM t ORDER BY n", {});
   CHECK(plan.rows.at(0).at(0).value().rfind("Sort", 0) == 0);
@@ -182,8 +181,7 @@ TEST_CASE(
 TEST_CASE("columns of many rows arrive as they are, in their order") {
   TestDatabase database;
   Connection connection(database.url(), {});
-  connection.begin("");
-  LentTransaction transaction(connection);
+  LentTransaction transaction(connection, [&] { connection.begin(""); });
   const std::string long_text(100'000, 'x');
   const std::vector<std::optional<std::string_view>> texts{
       "plain", "", std::nullopt, R"({"a": "\\ \" , {}"})", "NULL", "žluťoučký ✓", long_text};

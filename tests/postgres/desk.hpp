@@ -86,11 +86,8 @@ struct Desk {
 /// A lane halted at the row after the cursor, as a relay does it.
 inline void halt_at_next(TestLane& lane, HaltReason reason = HaltReason::poison) {
   const auto next = lane.poll(1).records.at(0).id();
-  REQUIRE(lane.session->start(lane.cursor.epoch));
-  REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-  REQUIRE(lane.session->settle(
-      lane.cursor.epoch,
-      {lane.cursor.position, {}, {}, Halt{reason, {next, "receiver said 422"}}}));
+  REQUIRE(lane.start());
+  REQUIRE(lane.settle({lane.cursor.position, {}, {}, Halt{reason, {next, "receiver said 422"}}}));
 }
 
 }  // namespace seriatim::testing

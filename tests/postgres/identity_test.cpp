@@ -30,9 +30,8 @@ std::optional<SourceBroken> visit(Desk& desk, const std::string& holder = "relay
   REQUIRE(lane.claim());
   auto broken = lane.cursor.state == Cursor::State::running ? refusal(lane) : std::nullopt;
   if (broken)
-    REQUIRE(lane.session->settle(
-        lane.cursor.epoch,
-        {lane.cursor.position, {}, {}, Halt{broken->reason(), {"", broken->what()}}}));
+    REQUIRE(
+        lane.settle({lane.cursor.position, {}, {}, Halt{broken->reason(), {"", broken->what()}}}));
   lane.session->release(lane.cursor.epoch, true);
   return broken;
 }

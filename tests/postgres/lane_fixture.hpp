@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct TestLane {
   std::shared_ptr<Source> source;
   std::unique_ptr<LaneSession> session;
   Cursor cursor;
+  std::size_t rows_of_call = 1;  ///< of the last poll
 
   TestLane(const TestDatabase& database, const SourceConfig& table,
            std::string holder_name = "relay", LaneId lane = {"process", 0, 1})
@@ -50,7 +52,12 @@ struct TestLane {
     wait_until("the lane is granted", [this] { return claim(); });
   }
 
-  Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
+  Round poll(unsigned rows_max = 100) {
+    auto round = session->poll(cursor.position, rows_max);
+    rows_of_call =
+        std::min<std::size_t>(config.commit_every, round.records.size()) + round.queued.size();
+    return round;
+  }
 
   /// Delivers what is settled; the ids. Nothing where the lane was refused.
   std::vector<std::string> deliver(unsigned rows_max = 100) {
@@ -61,13 +68,20 @@ struct TestLane {
     return ids;
   }
 
-  /// Start, lock, advance over all the round brought; false where the lane was refused.
+  /// Announces a call: it was granted. `again`: the attempt counted last was not made.
+  bool start(bool again = false) {
+    return session->start(cursor.epoch, rows_of_call, again) == Grant::ours;
+  }
+  /// What became of it is settled.
+  bool settle(const Settlement& settlement) {
+    return session->settle(cursor.epoch, settlement) == Grant::ours;
+  }
+
+  /// Starts, and settles all that the round brought; false if the lane was refused.
   bool advance(const Round& round) {
     std::vector<Position> done;
     for (const auto& record : round.records) done.push_back(record.position);
-    const bool moved = session->start(cursor.epoch) &&
-                       session->lock(cursor.epoch, cursor.position) &&
-                       session->settle(cursor.epoch, {cursor.position, done, {}, Rest{}});
+    const bool moved = start() && settle({cursor.position, done, {}, Rest{}});
     if (moved) cursor = session->look();
     return moved;
   }

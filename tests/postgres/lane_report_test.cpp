@@ -113,20 +113,21 @@ TEST_CASE("a writer that began after the waiting row was stamped is not said to 
   CHECK(desk.admin.status(desk.target).at(0).lane.state == LaneState::running);
 }
 
-TEST_CASE("a holder in a call longer than its lease is shown as the holder") {
+TEST_CASE("a holder in a call longer than `lease` is shown as the holder") {
   Desk desk;
   auto relay = desk.relay();
   relay.config.lease = milliseconds{50};
   relay.open();
   REQUIRE(relay.claim());
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(
-      desk.database.becomes_true("SELECT lease_until < clock_timestamp() FROM seriatim.cursor"));
+  REQUIRE(relay.start());
+  REQUIRE(desk.database.becomes_true(
+      "SELECT clock_timestamp() > calling_since + interval '100 ms' FROM seriatim.cursor"));
   const auto report = desk.admin.status(desk.target).at(0);
   CHECK(report.lane.state == LaneState::running);
   CHECK(report.holder == "relay");
-  (void)relay.session->look();  // lets the lock go: now it is a holder that fell silent
+  REQUIRE(relay.settle({relay.cursor.position, {}, {}, Rest{}}));
+  REQUIRE(
+      desk.database.becomes_true("SELECT lease_until < clock_timestamp() FROM seriatim.cursor"));
   CHECK(desk.admin.status(desk.target).at(0).lane.state == LaneState::standby);
 }
 

@@ -60,10 +60,8 @@ TEST_CASE("a row that goes out late, and is tried again, is not late for the aud
   REQUIRE(relay.deliver() == Ids{"4"});
   desk.insert_at(50, "10 min 30 s");
   REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
-  REQUIRE(relay.session->start(relay.cursor.epoch));  // the last look is at the cursor now
-  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(relay.session->settle(
-      relay.cursor.epoch, {relay.cursor.position, {}, {}, Retry{{"50", "receiver said 503"}, 0s}}));
+  REQUIRE(relay.start());  // the last look is at the cursor now
+  REQUIRE(relay.settle({relay.cursor.position, {}, {}, Retry{{"50", "receiver said 503"}, 0s}}));
   CHECK_FALSE(looked_through(desk.database, desk.target.source));
 
   desk.insert_at(51, "10 min 30 s");  // one that nobody knows is still found
@@ -176,7 +174,7 @@ TEST_CASE("status, peek and why tell the late rows that wait, as those that go o
 
   desk.database.run("DELETE FROM bookings WHERE id = 60");
   REQUIRE(ids_of(relay.poll(1)) == Ids{"50"});  // started, it stays first, whatever turns up
-  REQUIRE(relay.session->start(relay.cursor.epoch));
+  REQUIRE(relay.start());
   desk.insert_at(51, "6 min");
   CHECK(report().next_id == "50");
   CHECK(report().late_records == 3);
@@ -193,7 +191,7 @@ TEST_CASE("a row that was attempted comes first again, although an older late on
   REQUIRE(relay.claim());
   REQUIRE(relay.deliver(1) == Ids{"1"});
   REQUIRE(ids_of(relay.poll(2)) == Ids{"2", "3"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
+  REQUIRE(relay.start());
   CHECK(desk.planned() == "2,3");
   desk.insert_at(50, "5 min");
   desk.insert(1);
@@ -224,7 +222,7 @@ TEST_CASE("a batch that was begun goes out once, though late rows are not delive
     REQUIRE(relay.deliver().size() == 3);
     desk.insert_at(50, "1 min");
     REQUIRE(ids_of(relay.poll()) == Ids{"50"});
-    REQUIRE(relay.session->start(relay.cursor.epoch));
+    REQUIRE(relay.start());
   }
   SUBCASE("a plan that an older version left behind") {
     rows = "2";
@@ -261,7 +259,7 @@ TEST_CASE("a holder that was replaced leaves alone what its successor has begun"
       "created_at "
       "- interval '1 us', '{}' FROM bookings WHERE id = 4");
   REQUIRE(ids_of(next.poll()) == Ids{"50"});
-  REQUIRE(next.session->start(next.cursor.epoch));
+  REQUIRE(next.start());
   (void)old.poll();
   CHECK(desk.planned() == "50");
 }
@@ -318,14 +316,12 @@ TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the ho
   CHECK(relay.poll().records.empty());
   desk.insert_at(11, "0 s");
   REQUIRE(ids_of(relay.poll()) == Ids{"11"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
+  REQUIRE(relay.start());
   desk.insert_at(12, "3630 s");  // … and these are within the lookback of it, as rows go
   desk.insert_at(13, "3625 s");
   const auto eleven = desk.database.value(
       "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM bookings WHERE id = 11");
-  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-  REQUIRE(relay.session->settle(relay.cursor.epoch,
-                                {relay.cursor.position, {{std::stoll(eleven), "11"}}, {}, Rest{}}));
+  REQUIRE(relay.settle({relay.cursor.position, {{std::stoll(eleven), "11"}}, {}, Rest{}}));
   relay.session.reset();
   REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
   auto next = desk.relay("next");
@@ -388,7 +384,7 @@ TEST_CASE("the first batch of all is finished first too, once it was started") {
   auto relay = desk.relay();
   REQUIRE(relay.claim());
   REQUIRE(ids_of(relay.poll()) == Ids{"1", "2", "3"});
-  REQUIRE(relay.session->start(relay.cursor.epoch));
+  REQUIRE(relay.start());
   desk.insert_at(50, "5 min");  // an older one, while nothing was delivered yet
   CHECK(ids_and_late(relay.poll()) == Seen{{"1", false}, {"2", false}, {"3", false}});
   CHECK(relay.deliver() == Ids{"1", "2", "3"});
@@ -400,18 +396,18 @@ TEST_CASE("a batch started by a session given up, rows of which went out since, 
   auto given_up = desk.relay();
   REQUIRE(given_up.claim());
   REQUIRE(ids_of(given_up.poll()) == Ids{"1", "2", "3"});
-  auto relay = desk.relay();  // the same holder, in another session: the epoch stays
+  auto relay = desk.relay();  // the same holder, in another session
   REQUIRE(relay.claim());
-  REQUIRE(relay.cursor.epoch == given_up.cursor.epoch);
+  REQUIRE(relay.cursor.epoch > given_up.cursor.epoch);
   SUBCASE("all of them") {
     REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
   }
   SUBCASE("or are in hand") {
     desk.insert_at(50, "5 min");
     REQUIRE(ids_of(relay.poll(1)) == Ids{"50"});
-    REQUIRE(relay.session->start(relay.cursor.epoch));
+    REQUIRE(relay.start());
   }
   const auto planned = desk.planned();
-  CHECK_FALSE(given_up.session->start(given_up.cursor.epoch));
+  CHECK_FALSE(given_up.start());
   CHECK(desk.planned() == planned);
 }

@@ -352,9 +352,8 @@ TEST_CASE("a late row that is set aside in a sealed bucket leaves it sealed") {
       "UPDATE seriatim.ledger SET hash = seriatim.ledger_hash(ids, ranges), ids = NULL, ranges = "
       "NULL");
   desk.database.run(behind + std::string("VALUES (-7, '2020-01-01Z', '{}')"));
-  REQUIRE(relay.session->settle(
-      relay.cursor.epoch,
-      {relay.cursor.position, {}, {}, Halt{HaltReason::late_row, {"-7", "late"}}}));
+  REQUIRE(
+      relay.settle({relay.cursor.position, {}, {}, Halt{HaltReason::late_row, {"-7", "late"}}}));
   desk.admin.skip(desk.target, "-7", alice);
   CHECK(desk.database.value("SELECT bool_and(ids IS NULL AND ranges IS NULL) FROM "
                             "seriatim.ledger") == "t");

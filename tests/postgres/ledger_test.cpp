@@ -35,8 +35,7 @@ TEST_CASE("the open bucket holds the ids delivered since it began, and no others
   CHECK(desk.open_bucket().empty());
   REQUIRE(relay.deliver(2) == Ids{"1", "2"});
   CHECK(desk.open_bucket() == "1,2");
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(relay.start());
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger") == "0");
   relay.session.reset();  // before the advance: nothing was delivered
   CHECK(desk.open_bucket() == "1,2");
@@ -87,11 +86,9 @@ TEST_CASE("a refused advance notes nothing") {
   std::vector<Position> done;
   for (const auto& record : relay.poll().records) done.push_back(record.position);
   REQUIRE(done.size() == 100);
-  REQUIRE(relay.session->start(1));
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->settle(9, {std::nullopt, done, {}, Rest{}}));
-  REQUIRE(relay.session->lock(1, std::nullopt));
-  CHECK_FALSE(relay.session->settle(1, {done.front(), done, {}, Rest{}}));
+  REQUIRE(relay.start());
+  CHECK(relay.session->settle(9, {std::nullopt, done, {}, Rest{}}) == Grant::lost);
+  CHECK_FALSE(relay.settle({done.front(), done, {}, Rest{}}));
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger") == "0");
   CHECK(desk.open_bucket().empty());
 }

@@ -130,7 +130,7 @@ TEST_CASE("an upgrade takes rows that were pruned out of the ledger") {
   SqlSession database(url);
   database.run(
       "CREATE ROLE pruner; GRANT SELECT, UPDATE ON seriatim.ledger TO pruner;"
-      "SET seriatim.knows_schema = '16';"
+      "SET seriatim.knows_schema = '17';"
       "INSERT INTO seriatim.cursor (process_name, lane, lanes, sequence, ledger_start) VALUES "
       "('p', 0, 2, 30, 5), ('p', 1, 2, 4, 0);"
       "INSERT INTO seriatim.ledger (process_name, lane, lanes, number, to_at, to_id, rows, ids, "
@@ -150,9 +150,13 @@ TEST_CASE("an upgrade takes rows that were pruned out of the ledger") {
                        "seriatim.horizon") == "0 10 0");  // not what was there before the ledger
   CHECK(database.value("SELECT has_table_privilege('pruner', 'seriatim.horizon', 'UPDATE')") ==
         "t");
-  CHECK_THROWS_WITH(database.run("SET seriatim.knows_schema = '15'; UPDATE seriatim.cursor SET "
-                                 "sequence = 31 WHERE lane = 0"),
-                    doctest::Contains("older than the database"));
+  // Also if it says that it keeps the rules of the row by itself.
+  for (const char* more : {"", ", updated_at = clock_timestamp()"}) {
+    CHECK_THROWS_WITH(database.run("SET seriatim.knows_schema = '16'; UPDATE seriatim.cursor SET "
+                                   "sequence = 31" +
+                                   std::string(more) + " WHERE lane = 0"),
+                      doctest::Contains("older than the database"));
+  }
 }
 
 TEST_CASE("an upgrade gives the rights on a new table to the owner of the old one too") {

@@ -78,7 +78,7 @@ TEST_CASE("a halted lane tries its row again with the next attempt number") {
   CHECK(desk.journal("act, who, row_id, position_id, detail->>'reason'") ==
         "retry|alice@desk|2|1|CRASHES");
   REQUIRE(relay.claim());
-  CHECK(relay.session->start(relay.cursor.epoch));
+  CHECK(relay.start());
   CHECK(relay.session->look().attempts == 2);
 }
 
@@ -86,10 +86,9 @@ TEST_CASE("a retrying lane tries again at once") {
   Desk desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->settle(
-      relay.cursor.epoch,
-      {relay.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{3'600'000}}}));
+  REQUIRE(relay.start());
+  REQUIRE(
+      relay.settle({relay.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{3'600'000}}}));
   const auto report = desk.admin.status(desk.target).at(0);
   CHECK(report.lane.state == LaneState::retrying);
   CHECK(report.lane.retry_in > milliseconds{3'000'000});
@@ -147,9 +146,9 @@ TEST_CASE("what a holder had in mind for a skipped row is refused") {
   REQUIRE(relay.claim());
   const auto first = relay.poll(1).records.at(0).position;
   desk.admin.skip(desk.target, "1", alice);
-  CHECK_FALSE(relay.session->start(relay.cursor.epoch));
-  CHECK_FALSE(relay.session->lock(relay.cursor.epoch, std::nullopt));
-  CHECK_FALSE(relay.session->settle(relay.cursor.epoch, {std::nullopt, {first}, {}, Rest{}}));
+  CHECK_FALSE(relay.start());
+  CHECK_FALSE(relay.start());
+  CHECK_FALSE(relay.settle({std::nullopt, {first}, {}, Rest{}}));
   CHECK(desk.cursor("position_id, sequence") == "1|1");
 }
 
@@ -216,42 +215,38 @@ TEST_CASE("an act waits for the call in hand, and gives up with nothing changed 
   auto relay = desk.relay();
   REQUIRE(relay.claim());
   const auto record = relay.poll(1).records.at(0);
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->lock(relay.cursor.epoch, std::nullopt));
-  CHECK_THROWS_WITH_AS(desk.admin.pause(desk.target, alice), doctest::Contains("is in hand"),
+  REQUIRE(relay.start());
+  CHECK_THROWS_WITH_AS(desk.admin.pause(desk.target, alice), doctest::Contains("has been calling"),
                        Error);
 
   desk.target.process.handler_deadline = milliseconds{20'000};
   auto pausing =
       std::async(std::launch::async, [&] { return desk.admin.pause(desk.target, alice); });
-  REQUIRE(desk.database.becomes_true(
-      "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
-      "wait_event_type = 'Lock'"));
-  REQUIRE(relay.session->settle(relay.cursor.epoch, {std::nullopt, {record.position}, {}, Rest{}}));
+  REQUIRE(desk.database.becomes_true("SELECT hold_until > clock_timestamp() FROM seriatim.cursor"));
+  REQUIRE(relay.settle({std::nullopt, {record.position}, {}, Rest{}}));
   CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
 }
 
-TEST_CASE("an act that got the lock while a holder begins anew gives way to what was delivered") {
+TEST_CASE("an act gets its turn among calls that follow one another at once") {
   Desk desk;
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 2000)");
   auto relay = desk.relay();
   REQUIRE(relay.claim());
-  desk.target.process.handler_deadline = milliseconds{20'000};
-  auto holder = desk.database.connect("holder");
-  holder.run("DO $$ BEGIN END $$");  // the language is loaded by then
-  holder.run("UPDATE seriatim.cursor SET holder_pid = pg_backend_pid()");
-  holder.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
+  const auto records = relay.poll(2'000).records;
+  REQUIRE(relay.start());
   auto pausing =
       std::async(std::launch::async, [&] { return desk.admin.pause(desk.target, alice); });
-  // So long that it knows it waited.
-  REQUIRE(desk.database.becomes_true(
-      "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/operator' AND "
-      "wait_event_type = 'Lock' AND clock_timestamp() > query_start + interval '10 ms'"));
-  // One message, with time enough for the act in its midst.
-  holder.run(
-      "ROLLBACK; DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP END LOOP; "
-      "END $$; UPDATE seriatim.cursor SET sequence = 1, position_id = '1', position_at = "
-      "(SELECT created_at FROM bookings WHERE id = 1)");
-  CHECK(pausing.get().at(0) == "lane 0: paused after row 1");
+  std::size_t done = 0;
+  std::optional<Position> from;
+  auto grant = Grant::ours;
+  for (; grant == Grant::ours && done < records.size(); ++done) {
+    const auto next = records[done].position;
+    grant = relay.session->settle(relay.cursor.epoch, {from, {next}, {}, Next{1}});
+    from = next;
+  }
+  CHECK(grant == Grant::held);
+  CHECK(pausing.get().at(0) == "lane 0: paused after row " + records[done - 1].id());
+  CHECK_FALSE(relay.start());
 }
 
 TEST_CASE("an act wakes the relay by a notification") {
@@ -309,19 +304,19 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     const auto claim = session->claim();
     REQUIRE(claim.granted);
     const auto first = session->poll(std::nullopt, 1).records.at(0).position;
-    REQUIRE(session->start(claim.cursor.epoch));
-    REQUIRE(session->lock(claim.cursor.epoch, std::nullopt));
-    REQUIRE(session->settle(claim.cursor.epoch, {std::nullopt, {first}, {}, Next{}}));
-    REQUIRE(session->settle(claim.cursor.epoch,
-                            {first, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
+    const auto settle = [&](const Settlement& settlement) {
+      return session->settle(claim.cursor.epoch, settlement) == Grant::ours;
+    };
+    REQUIRE(session->start(claim.cursor.epoch, 1) == Grant::ours);
+    REQUIRE(settle({std::nullopt, {first}, {}, Next{}}));
+    REQUIRE(settle({first, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
 
     Admin admin(role.url());
     CHECK(admin.status(desk.target).at(0).lane.state == LaneState::retrying);
     CHECK(admin.status(desk.target).at(0).holder_alive);
     CHECK(admin.peek(desk.target, 0, 10).rows.size() == 2);
     CHECK(admin.retry(desk.target, alice).size() == 1);
-    REQUIRE(session->settle(claim.cursor.epoch,
-                            {first, {}, {}, Halt{HaltReason::poison, {"2", "422"}}}));
+    REQUIRE(settle({first, {}, {}, Halt{HaltReason::poison, {"2", "422"}}}));
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);
     CHECK(admin.pause(desk.target, alice).size() == 1);
     CHECK(admin.resume(desk.target, alice).size() == 1);

@@ -199,11 +199,9 @@ TEST_SUITE("parked rows") {
     REQUIRE(first.claim());
     const auto three = first.poll();
     REQUIRE(three.records.size() == 3);
-    REQUIRE(first.session->start(first.cursor.epoch));
-    REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
+    REQUIRE(first.start());
     // All three were sent; the first was seen to be done, the process ends.
-    REQUIRE(first.session->settle(
-        first.cursor.epoch, {first.cursor.position, {three.records[0].position}, {}, Rest{}}));
+    REQUIRE(first.settle({first.cursor.position, {three.records[0].position}, {}, Rest{}}));
     first.session.reset();
     REQUIRE(shop.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
     shop.admin.redrive(shop.target, {}, bob);
@@ -226,8 +224,9 @@ TEST_SUITE("parked rows") {
     auto lane = shop.relay();
     REQUIRE(lane.claim());
     CHECK(ids_of(lane.poll()) == Ids{"1"});
-    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.start());
     CHECK(shop.cursor("sequence, attempts") == "1|1");
+    lane.session.reset();
     shop.admin.discard(shop.target, {}, bob);
     CHECK(shop.cursor("sequence, attempts, set_aside") == "2|0|2");
     CHECK(shop.audit_is_sound());
@@ -273,7 +272,7 @@ TEST_SUITE("parked rows") {
     CHECK(before.records.empty());
     REQUIRE(before.queued.size() == 1);
     shop.admin.discard(shop.target, {}, bob);
-    CHECK_FALSE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
+    CHECK_FALSE(lane.start());
     REQUIRE(lane.claim());
     CHECK(ids_of(lane.poll()) == Ids{"3"});
   }

@@ -23,12 +23,13 @@ const char* const found = "SELECT 1 WHERE $1::int = 1";
 struct Line {
   Line() { database.run("CREATE TABLE t (n int)"); }
 
-  /// "LOST 57014", "BROKEN 22012" …
+  /// Of the last statement; "LOST 57014", "BROKEN 22012" …
   std::string commit(const std::string& statement, const Params& params,
-                     const std::string& next = found, const Params& next_params = {"1"}) {
+                     const std::string& last = found, const Params& last_params = {"1"}) {
     try {
-      return connection.commit_with({{statement, params}, {next, next_params}}) ? "found"
-                                                                                : "not found";
+      const auto answers = connection.commit_with({{statement, params}, {last, last_params}});
+      CHECK(answers.size() == 2);
+      return answers.back().empty() ? "not found" : "found";
     } catch (const SessionLost& lost) {
       return "LOST " + lost.sqlstate();
     } catch (const SourceBroken& broken) {
@@ -38,7 +39,7 @@ struct Line {
   [[nodiscard]] bool usable() {
     return !connection.in_transaction() &&
            connection.run("SELECT txid_current_if_assigned() IS NULL")[0][0].as<bool>() &&
-           commit(insert, {"10"}) == "found" && connection.in_transaction();
+           commit(insert, {"10"}) == "found" && !connection.in_transaction();
   }
   std::string rows() { return database.value("SELECT count(*) FROM t"); }
 
@@ -69,7 +70,7 @@ TEST_SUITE("statements in one round trip") {
     CHECK(answers[2].empty());
   }
 
-  TEST_CASE("what is asked behind a COMMIT sees what that did, and costs it nothing") {
+  TEST_CASE("what is asked behind a statement sees what that did, and costs it nothing") {
     const char* const count = "SELECT count(*)::text AS n FROM t WHERE $1::int > 0";
     const char* const inserted = "INSERT INTO t SELECT 10 / $1::int RETURNING n";
     const char* const division = "SELECT 1 / $1::int";
@@ -78,16 +79,15 @@ TEST_SUITE("statements in one round trip") {
     connection.run_prepared(count, {"1"});
     connection.run_prepared(division, {"1"});
     Connection::Behind behind{{count, {"1"}}, {}, {}};
-    connection.begin("SELECT 1");
     SUBCASE("answered") {
-      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
+      CHECK(connection.run_then({inserted, {"1"}}, &behind).size() == 1);
       REQUIRE(behind.answer);
       CHECK(behind.answer->value(0, "n") == "1");
       CHECK(line.rows() == "1");
     }
     SUBCASE("refused") {
       behind.statement = {division, {"0"}};
-      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
+      CHECK(connection.run_then({inserted, {"1"}}, &behind).size() == 1);
       CHECK_FALSE(behind.answer);
       REQUIRE(behind.refusal);
       CHECK_THROWS_AS(std::rethrow_exception(behind.refusal), SourceBroken);
@@ -96,9 +96,8 @@ TEST_SUITE("statements in one round trip") {
     SUBCASE("cut off with the connection") {
       const char* const end = "SELECT pg_terminate_backend(pg_backend_pid()) WHERE $1::int > 0";
       connection.run_prepared(end, {"0"});
-      connection.begin("SELECT 1");
       behind.statement = {end, {"1"}};
-      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
+      CHECK(connection.run_then({inserted, {"1"}}, &behind).size() == 1);
       REQUIRE(behind.refusal);
       CHECK_THROWS_AS(std::rethrow_exception(behind.refusal), SessionLost);
       CHECK(line.rows() == "1");
@@ -106,58 +105,38 @@ TEST_SUITE("statements in one round trip") {
     }
     SUBCASE("not asked where the server would have to be told the statement first") {
       behind.statement = {"SELECT n FROM no_such_table WHERE n = $1::int", {"1"}};
-      CHECK(connection.commit_after({inserted, {"1"}}, &behind));
+      CHECK(connection.run_then({inserted, {"1"}}, &behind).size() == 1);
       CHECK_FALSE(behind.answer);
       CHECK_FALSE(behind.refusal);
       CHECK(line.rows() == "1");
     }
-    SUBCASE("behind one that was sent ahead") {
-      connection.send_ahead({{inserted, {"1"}}, {found, {"1"}}});
-      CHECK(connection.end_sent(&behind));
-      REQUIRE(behind.answer);
-      CHECK(behind.answer->value(0, "n") == "1");
-    }
     SUBCASE("behind one that found nothing") {
-      CHECK_FALSE(connection.commit_after({found, {"2"}}, &behind));
+      CHECK(connection.run_then({found, {"2"}}, &behind).empty());
       CHECK(behind.answer);
     }
     SUBCASE("behind one that was refused") {
-      CHECK_THROWS_AS(connection.commit_after({inserted, {"0"}}, &behind), SourceBroken);
+      CHECK_THROWS_AS((void)connection.run_then({inserted, {"0"}}, &behind), SourceBroken);
       CHECK_FALSE(behind.answer);
       CHECK(line.rows() == "0");
     }
     CHECK(line.usable());
   }
 
-  TEST_CASE("a transaction is ended and the next begun; only the last answer is told") {
+  TEST_CASE("several and their COMMIT: in the open transaction, or in one of their own") {
     Line line;
     CHECK(line.commit(insert, {"1"}) == "found");
-    CHECK(line.connection.in_transaction());
+    CHECK_FALSE(line.connection.in_transaction());
     CHECK(line.rows() == "1");
+    line.connection.begin("INSERT INTO t VALUES (0)");
     CHECK(line.commit(insert, {"2"}, found, {"2"}) == "not found");
-    CHECK(line.rows() == "2");
-    line.connection.run_prepared(insert, {"3"});
-    CHECK(line.rows() == "2");  // the next one is open
+    CHECK_FALSE(line.connection.in_transaction());
+    CHECK(line.rows() == "3");
     CHECK(line.commit(insert, {std::nullopt}, found, {std::nullopt}) == "not found");
     CHECK(line.rows() == "4");
-    CHECK(line.connection.begin_prepared({found, {"1"}}));
+    CHECK(line.connection.begin_prepared({insert, {"3"}}) == false);  // an INSERT finds nothing
     CHECK(line.connection.in_transaction());
-    CHECK_FALSE(line.connection.begin_prepared({found, {"2"}}));
-  }
-
-  TEST_CASE("a last statement takes its COMMIT along: what it found is told") {
-    Line line;
-    const auto* const moves = "UPDATE t SET n = n + $1::int WHERE n = 0 RETURNING n";
-    line.connection.begin("INSERT INTO t VALUES (0)");
-    CHECK(line.connection.commit_after({moves, {"1"}}));
-    CHECK_FALSE(line.connection.in_transaction());
-    CHECK(line.database.value("SELECT n FROM t") == "1");
-    line.connection.begin("SELECT 1");
-    CHECK_FALSE(line.connection.commit_after({moves, {"1"}}));
-    CHECK_FALSE(line.connection.in_transaction());
-    line.connection.begin("INSERT INTO t VALUES (5)");
-    CHECK_THROWS_AS((void)line.connection.commit_after({insert, {"0"}}), SourceBroken);
-    CHECK(line.rows() == "1");
+    CHECK(line.rows() == "4");
+    line.connection.rollback();
     CHECK(line.usable());
   }
 
@@ -182,10 +161,10 @@ TEST_SUITE("statements in one round trip") {
     CHECK(line.usable());
   }
 
-  TEST_CASE("what comes after COMMIT is refused: what was committed stays") {
+  TEST_CASE("the last is refused: nothing is committed, and the connection is usable") {
     Line line;
     CHECK(line.commit(insert, {"1"}, "SELECT 1 / $1::int", {"0"}) == "BROKEN 22012");
-    CHECK(line.rows() == "1");
+    CHECK(line.rows() == "0");
     CHECK(line.usable());
   }
 
@@ -232,52 +211,6 @@ TEST_SUITE("statements in one round trip") {
     CHECK(came[0].second == "first");
     CHECK(came[1].second == "second");
     CHECK(came[2].second == "third");
-  }
-
-  TEST_CASE("what is sent ahead behind a commit is committed, alone or with more, or taken back") {
-    Line line;
-    const auto ahead = [] { return Connection::Change{{insert, {"2"}}, {found, {"1"}}}; };
-    const auto begin = [&] {
-      line.connection.rollback();
-      CHECK(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, ahead));
-      CHECK(line.connection.sent_ahead());
-    };
-    begin();
-    CHECK_FALSE(line.connection.end_sent());  // an INSERT finds nothing
-    CHECK_FALSE(line.connection.in_transaction());
-    CHECK(line.rows() == "2");
-    begin();
-    CHECK(line.connection.commit_sent(ahead));
-    CHECK(line.connection.sent_ahead());
-    CHECK(line.connection.commit_sent());
-    CHECK(line.connection.in_transaction());
-    CHECK(line.rows() == "5");
-    begin();
-    CHECK(line.connection.begin_prepared({found, {"1"}}));
-    CHECK_FALSE(line.connection.sent_ahead());
-    line.connection.rollback();
-    CHECK(line.rows() == "6");
-    begin();
-    line.connection.rollback();
-    CHECK(line.rows() == "7");
-    CHECK(line.usable());
-  }
-
-  TEST_CASE("what is to be sent ahead cannot be made: what was sent before it is committed") {
-    Line line;
-    const auto ahead = []() -> Connection::Change { throw std::runtime_error("no room"); };
-    CHECK_THROWS_AS(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, ahead),
-                    SessionLost);
-    line.connection.rollback();
-    CHECK(line.rows() == "1");
-    CHECK(line.usable());
-    line.connection.rollback();
-    const auto one_more = [] { return Connection::Change{{insert, {"2"}}, {found, {"1"}}}; };
-    CHECK(line.connection.commit_with({{insert, {"1"}}, {found, {"1"}}}, one_more));
-    CHECK_THROWS_AS(line.connection.commit_sent(ahead), SessionLost);
-    line.connection.rollback();
-    CHECK(line.rows() == "4");  // one of usable() among them
-    CHECK(line.usable());
   }
 
   TEST_CASE("of several, each has its own snapshot, and none is sent before it is time") {

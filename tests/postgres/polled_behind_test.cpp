@@ -37,17 +37,12 @@ struct Underway {
   }
   /// The first row of what is polled, as a relay does, which looks at the cursor only where it has
   /// a reason to.
-  std::string deliver(unsigned rows_max = 1, bool sent_ahead = false) {
+  std::string deliver(unsigned rows_max = 1) {
     const auto round = lane.poll(rows_max);
     if (round.records.empty()) return "";
     auto& cursor = lane.cursor;
-    Settlement advance{.from = cursor.position, .done = {round.records[0].position}, .queued = {}};
-    REQUIRE(lane.session->start(cursor.epoch));
-    REQUIRE(lane.session->lock(cursor.epoch, cursor.position));
-    if (sent_ahead) REQUIRE(lane.session->send_ahead(cursor.epoch, advance));
-    advance.sent = sent_ahead;
-    advance.polls_next = true;
-    REQUIRE(lane.session->settle(cursor.epoch, advance));
+    REQUIRE(lane.start());
+    REQUIRE(lane.settle({cursor.position, {round.records[0].position}, {}, Rest{}}));
     cursor.position = round.records[0].position;
     delivered.push_back(*cursor.position);
     return cursor.position->id;
@@ -98,14 +93,6 @@ TEST_CASE("no more rows are handed over than are asked for") {
   REQUIRE(relay.deliver(100) == "4");
   REQUIRE(relay.deliver(100) == "5");
   CHECK(relay.lane.poll(1).records.size() == 1);
-}
-
-TEST_CASE("rows come with a move that was sent ahead, too") {
-  Underway relay;
-  relay.desk.insert(1);
-  REQUIRE(relay.deliver(1, true) == "4");
-  relay.desk.database.run("UPDATE bookings SET payload = '\"corrected\"' WHERE id = 5");
-  CHECK(relay.next_payload() == inserted);
 }
 
 TEST_CASE("a row that comes when none was there is handed over") {

@@ -126,13 +126,11 @@ struct Ahead {
       const auto round = lane.poll(2);
       REQUIRE(ids_of(round) == Ids{"2", "3"});
       advance = {lane.cursor.position, {round.records[0].position, round.records[1].position}, {}};
-      REQUIRE(lane.session->start(lane.cursor.epoch));
-      REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
+      REQUIRE(lane.start());
       insert();
       lane.session->read_ahead(advance.done.back(), 2);
-    } while (!soon([&] { return lane.session->next_read(); }));
-    advance.fate = Next{};
-    advance.starts_next = advance.goes_on = true;
+    } while (!soon([&] { return lane.session->rows_ahead() > 0; }));
+    advance.fate = Next{.rows = 2, .read_ahead = true};
   }
   TestLane lane;
   Settlement advance;
@@ -271,7 +269,7 @@ TEST_SUITE("reading ahead") {
     CHECK(ids_of(lane.poll(5)) == Ids{"7", "8", "9", "10"});
   }
 
-  TEST_CASE("a batch that is read starts with the commit before it, durably and locked") {
+  TEST_CASE("a batch that is read is announced with the commit before it, durably") {
     Desk desk;
     auto producer = desk.database.connect("producer");
     producer.run("SET synchronous_commit = off");
@@ -284,50 +282,44 @@ TEST_SUITE("reading ahead") {
     auto& [lane, advance] = ahead;
     lane.session->transaction()->run("SET LOCAL synchronous_commit = off", {});  // of a read model
     REQUIRE(desk.database.value(durable) == "f");
-    REQUIRE(lane.session->settle(lane.cursor.epoch, advance));
+    REQUIRE(lane.settle(advance));
     CHECK(desk.database.value(durable) == "t");
-    CHECK(desk.cursor("attempts, sequence, handed_to") == "1|3|5");
+    CHECK(desk.cursor("attempts, sequence, handed_to, call_epoch = epoch") == "1|3|5|t");
     const auto round = lane.session->poll(advance.done.back(), 2, false);
-    CHECK(round.started);
+    CHECK(round.announced);
     CHECK(ids_of(round) == Ids{"4", "5"});
-    CHECK(lane.session->lock(lane.cursor.epoch, advance.done.back()));
-    const auto free = "SELECT count(*) FROM (SELECT FROM seriatim.cursor FOR UPDATE SKIP LOCKED) c";
-    CHECK(desk.database.value(free) == "0");
   }
 
-  TEST_CASE("where the cursor cannot move, no batch starts and nothing beside it is kept") {
-    for (const bool goes_on : {false, true}) {
-      for (const std::string meddled :
-           {"UPDATE seriatim.cursor SET epoch = epoch + 1",  // by the handler's own statement
-            "INSERT INTO model SELECT 2 FROM strict"}) {     // whose trigger divides at COMMIT
-        CAPTURE(goes_on);
-        CAPTURE(meddled);
-        Desk desk;
-        desk.database.run(
-            "CREATE TABLE model (n int); CREATE TABLE strict AS SELECT 1;"
-            "CREATE FUNCTION divide() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN PERFORM 1 / (NEW.n - 2); RETURN NULL; END $$;"
-            "CREATE CONSTRAINT TRIGGER divide AFTER INSERT ON model DEFERRABLE INITIALLY DEFERRED "
-            "FOR EACH ROW EXECUTE FUNCTION divide()");
-        Ahead ahead(desk, [&] { desk.insert(2); });
-        auto& [lane, advance] = ahead;
-        advance.goes_on = goes_on;
-        auto& lent = *lane.session->transaction();
-        lent.run("INSERT INTO model VALUES (1)", {});
-        lent.run(meddled, {});
-        CHECK_THROWS_AS(lane.session->settle(lane.cursor.epoch, advance), SourceBroken);
-        CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
-        CHECK(desk.cursor("epoch, sequence") == "1|1");
-        CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).started);
-      }
+  TEST_CASE(
+      "if the cursor cannot move, no batch is announced, and nothing written with it is kept") {
+    for (const std::string meddled :
+         {"UPDATE seriatim.cursor SET epoch = epoch + 1",  // by the handler's own statement
+          "INSERT INTO model SELECT 2 FROM strict"}) {     // whose trigger divides at COMMIT
+      CAPTURE(meddled);
+      Desk desk;
+      desk.database.run(
+          "CREATE TABLE model (n int); CREATE TABLE strict AS SELECT 1;"
+          "CREATE FUNCTION divide() RETURNS trigger LANGUAGE plpgsql AS "
+          "$$ BEGIN PERFORM 1 / (NEW.n - 2); RETURN NULL; END $$;"
+          "CREATE CONSTRAINT TRIGGER divide AFTER INSERT ON model DEFERRABLE INITIALLY DEFERRED "
+          "FOR EACH ROW EXECUTE FUNCTION divide()");
+      Ahead ahead(desk, [&] { desk.insert(2); });
+      auto& [lane, advance] = ahead;
+      auto& lent = *lane.session->transaction();
+      lent.run("INSERT INTO model VALUES (1)", {});
+      lent.run(meddled, {});
+      CHECK_THROWS_AS(lane.settle(advance), SourceBroken);
+      CHECK(desk.database.value("SELECT count(*) FROM model") == "0");
+      CHECK(desk.cursor("epoch, sequence") == "1|1");
+      CHECK_FALSE(lane.session->poll(lane.cursor.position, 2).announced);
     }
   }
 
-  TEST_CASE("what was read before a claim starts with no commit after it") {
+  TEST_CASE("what was read before a claim is announced with no commit after it") {
     Desk desk;
     Ahead ahead(desk, [&] { desk.insert(2); });
     REQUIRE(ahead.lane.claim());
-    CHECK_FALSE(ahead.lane.session->next_read());
+    CHECK(ahead.lane.session->rows_ahead() == 0);
   }
 
   TEST_CASE("rows of a parked key queue though they were read ahead") {

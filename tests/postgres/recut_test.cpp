@@ -184,7 +184,7 @@ TEST_CASE("no lane runs past the barrier, and none is exchanged before all have 
   const auto result = desk.cut(3, [&](const std::string& left) {
     const bool first_time = told.empty();
     told = left;
-    if (first_time) CHECK_FALSE(ahead.session->lock(ahead.cursor.epoch, ahead.cursor.position));
+    if (first_time) CHECK_FALSE(ahead.start());
     REQUIRE(ahead.claim());
     CHECK(ahead.poll().records.empty());  // nothing of its own up to the barrier is left
     REQUIRE(behind.claim());

@@ -76,10 +76,8 @@ TEST_SUITE("redriven batches") {
     auto lane = shop.relay();
     REQUIRE(lane.claim());
     REQUIRE(ids_of(lane.poll()) == Ids{"1", "2", "3"});
-    REQUIRE(lane.session->start(lane.cursor.epoch));  // 1 may be handed over as 4
-    REQUIRE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-    REQUIRE(lane.session->settle(
-        lane.cursor.epoch, {lane.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{0}}}));
+    REQUIRE(lane.start());  // 1 may be handed over as 4
+    REQUIRE(lane.settle({lane.cursor.position, {}, {}, Retry{{"1", "503"}, milliseconds{0}}}));
     lane.session.reset();
     SUBCASE("the last one") {
       shop.admin.discard(shop.target, {"3", std::nullopt}, bob);
@@ -128,7 +126,7 @@ TEST_SUITE("redriven batches") {
     auto lane = shop.relay();
     REQUIRE(lane.claim());
     REQUIRE(ids_of(lane.poll()) == Ids{"2", "1", "3"});
-    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.start());
     lane.session.reset();
     CHECK(shop.drain() == Ids{"2", "1", "3"});
   }
@@ -142,8 +140,7 @@ TEST_SUITE("redriven batches") {
     auto first = shop.relay("first");
     REQUIRE(first.claim());
     CHECK(ids_of(first.poll()) == Ids{"1", "2"});
-    REQUIRE(first.session->start(first.cursor.epoch));
-    REQUIRE(first.session->lock(first.cursor.epoch, first.cursor.position));
+    REQUIRE(first.start());
     const auto sequence = first.cursor.sequence;
     first.session.reset();
     shop.book({"b"});

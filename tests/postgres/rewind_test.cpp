@@ -143,12 +143,9 @@ TEST_CASE("what a holder had in mind is refused after a rewind") {
   desk.deliver(5);
   auto& lane = desk.lane;
   const auto round = lane.poll(1);
-  REQUIRE(lane.session->start(lane.cursor.epoch));
-  (void)lane.session->look();  // lets the lock go
   desk.admin.rewind(desk.target, row("2"), alice);
-  CHECK_FALSE(lane.session->lock(lane.cursor.epoch, lane.cursor.position));
-  CHECK_FALSE(lane.session->settle(
-      lane.cursor.epoch, {lane.cursor.position, {round.records.at(0).position}, {}, Rest{}}));
+  CHECK_FALSE(lane.start());
+  CHECK_FALSE(lane.settle({lane.cursor.position, {round.records.at(0).position}, {}, Rest{}}));
   CHECK(desk.cursor("position_id") == "1");
 }
 

@@ -210,11 +210,9 @@ TEST_CASE("a mark is stamped in the cursor's transaction, or not at all") {
   REQUIRE(round.records.size() == 3);
   const std::vector<Position> done{round.records[0].position, round.records[1].position};
   const auto marked = "SELECT count(*) FROM t WHERE \"Dispatched At\" IS NOT NULL";
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK_FALSE(lane.session->settle(9, {std::nullopt, done, {}, Rest{}}));
+  CHECK(lane.session->settle(9, {std::nullopt, done, {}, Rest{}}) == Grant::lost);
   CHECK(database.value(marked) == "0");
-  REQUIRE(lane.session->lock(1, std::nullopt));
-  CHECK(lane.session->settle(1, {std::nullopt, done, {}, Rest{}}));
+  CHECK(lane.settle({std::nullopt, done, {}, Rest{}}));
   CHECK(database.value(marked) == "2");
 }
 
@@ -229,9 +227,8 @@ TEST_CASE("a row locked by its owner is waited for with its mark, not handed ove
   const auto position = lane.poll().records.at(0).position;
   auto owner = database.connect();
   owner.run("BEGIN; SELECT FROM t FOR UPDATE");
-  REQUIRE(lane.session->lock(1, std::nullopt));
   auto advanced = std::async(std::launch::async, [&] {
-    return lane.session->settle(1, {std::nullopt, {position}, {}, Rest{}});
+    return lane.settle({std::nullopt, {position}, {}, Rest{}});
   });
   // Longer than any other lock is waited for: giving up here would repeat what was delivered.
   CHECK(database.becomes_true(

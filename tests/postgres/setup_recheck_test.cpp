@@ -193,7 +193,7 @@ TEST_CASE("a busy lane that reads ahead halts with SOURCE_CHANGED, and goes on o
         if (record.id() == "100") {
           // The next batch is read, so that the lane could go on without a poll.
           read = database.becomes_true(
-              "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0' "
+              "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0' "
               "AND state = 'idle'");
           database.run("ALTER TABLE t ALTER created_at SET DEFAULT now()");
         }

@@ -10,6 +10,7 @@
 #include "embedded/embedded_server.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "postgres/desk.hpp"
+#include "postgres/standby_asked.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -37,7 +38,7 @@ struct Beginner {
     REQUIRE(lane.poll(1).records.size() == 1);
     once_read();
     const auto before = written();
-    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.start());
     return flushed_behind(before);
   }
   /// So often that not all were flushed for a reason of the server's own (the WAL writer is woken
@@ -46,8 +47,6 @@ struct Beginner {
   bool every_start_waits(
       const std::function<void()>& before_each, const std::function<void()>& once_read = [] {}) {
     for (int n = 1; n <= 5; ++n) {
-      (void)
-          lane.session->look();  // ends the lock before, whose record of that is not flushed either
       before_each();
       if (!start_waits(once_read)) return false;
     }
@@ -55,47 +54,11 @@ struct Beginner {
   }
   void park_next() {
     const auto row = lane.poll(1).records.at(0).position;
-    REQUIRE(lane.session->start(lane.cursor.epoch));
-    REQUIRE(lane.session->settle(
-        lane.cursor.epoch,
+    REQUIRE(lane.start());
+    REQUIRE(lane.settle(
         {lane.cursor.position, {}, {}, Park{row, std::nullopt, false, false, 1, "no"}}));
     lane.cursor = lane.session->look();
   }
-};
-
-/// Whoever waits for commits then waits for a standby that is not there. The server's processes
-/// hear of that in their own time, so a session commits until one of its commits waits.
-struct StandbyAsked {
-  explicit StandbyAsked(TestDatabase& on) : database(on) {
-    database.run("CREATE TABLE probe (n int)");
-    database.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-    database.run("SELECT pg_reload_conf()");
-    probing = std::async(std::launch::async, [this] {
-      while (!heard) probe.run("INSERT INTO probe VALUES (1)");
-    });
-    const bool waits = waits_in("probe");
-    heard = true;
-    if (waits) return;
-    let_go();
-    FAIL("no commit waits for a standby");
-  }
-  ~StandbyAsked() { let_go(); }
-  bool waits_in(const std::string& application) {
-    return database.becomes_true(
-        "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
-        "AND application_name = '" +
-        application + "' AND datname = current_database()");
-  }
-  void let_go() {
-    heard = true;
-    database.run("ALTER SYSTEM RESET synchronous_standby_names");
-    database.run("SELECT pg_reload_conf()");
-    if (probing.valid()) probing.get();
-  }
-  TestDatabase& database;
-  SqlSession probe = database.connect("probe");
-  std::atomic<bool> heard = false;
-  std::future<void> probing;
 };
 
 struct OwnServer {
@@ -120,18 +83,17 @@ struct Told {
 Told begin_next(TestLane& lane) {
   const auto round = lane.poll(1);
   REQUIRE(round.records.size() == 1);
-  REQUIRE(lane.session->start(lane.cursor.epoch));
+  REQUIRE(lane.start());
   return {round.records[0].id(), lane.cursor.sequence + 1, lane.cursor.attempts};
 }
 
 }  // namespace
 
 TEST_SUITE("start") {
-  TEST_CASE("a start of rows that are durable is counted and locked, and does not wait") {
+  TEST_CASE("a start of rows that are durable is counted, and does not wait") {
     Beginner beginner;
     REQUIRE_FALSE(beginner.every_start_waits([&] { beginner.desk.insert(1); }));
     CHECK(beginner.desk.cursor("attempts >= 1, handed_to, sequence") == "t|1|0");
-    CHECK(beginner.lane.session->lock(beginner.lane.cursor.epoch, std::nullopt));
   }
 
   TEST_CASE("a start waits for rows whose producer did not wait for their commits") {
@@ -163,9 +125,7 @@ TEST_SUITE("start") {
     REQUIRE(beginner.lane.poll(1).records.size() == 1);
     auto& database = beginner.desk.database;
     StandbyAsked asked(database);
-    auto started = std::async(std::launch::async, [&] {
-      return beginner.lane.session->start(beginner.lane.cursor.epoch);
-    });
+    auto started = std::async(std::launch::async, [&] { return beginner.lane.start(); });
     const bool waits = asked.waits_in("seriatim/process/0");
     asked.let_go();
     CHECK(waits);

@@ -108,8 +108,8 @@ TEST_CASE("a change of the table between rounds is a clear halt") {  // FAULTS 9
     CHECK(contains(broken.what(), says));
   }
   // The session is still of use: the halt is written down.
-  CHECK(opened.lane.session->settle(
-      1, {opened.lane.cursor.position, {}, {}, Halt{HaltReason::source_changed, {"", says}}}));
+  CHECK(opened.lane.settle(
+      {opened.lane.cursor.position, {}, {}, Halt{HaltReason::source_changed, {"", says}}}));
 }
 
 TEST_CASE("rows of a table put in another's place are never read, though no lock is asked for") {

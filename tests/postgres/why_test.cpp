@@ -112,8 +112,7 @@ TEST_CASE("the row a handler is called with is told as such, and no writer is bl
   writer.run("BEGIN; SELECT 1");
   desk.insert(1);
   REQUIRE(relay.poll().records.size() == 1);
-  REQUIRE(relay.session->start(relay.cursor.epoch));
-  REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
+  REQUIRE(relay.start());
   writer.run("INSERT INTO bookings (payload) VALUES ('{}')");  // older, but after row 4 was settled
   desk.insert(1);
   const auto answer = desk.why("4");
@@ -124,7 +123,7 @@ TEST_CASE("the row a handler is called with is told as such, and no writer is bl
   CHECK(answer.lane->lane.attempts == 1);
   CHECK(answer.lane->holder == "relay");
   CHECK(desk.why("6").rows_before == 1);
-  (void)relay.session->look();
+  REQUIRE(relay.settle({relay.cursor.position, {}, {}, Rest{}}));
   CHECK_FALSE(desk.why("4").lane.value().called_for);
 }
 
@@ -151,10 +150,8 @@ TEST_CASE("a row that failed is told with its reason, and those behind it with t
     CHECK(deleted.lane.value().lane.row_id == "2");
   }
   SUBCASE("retrying") {
-    REQUIRE(relay.session->start(relay.cursor.epoch));
-    REQUIRE(relay.session->lock(relay.cursor.epoch, relay.cursor.position));
-    REQUIRE(relay.session->settle(
-        relay.cursor.epoch,
+    REQUIRE(relay.start());
+    REQUIRE(relay.settle(
         {relay.cursor.position, {}, {}, Retry{{"2", "HTTP 503"}, milliseconds{60'000}}}));
     const auto row = desk.why("2");
     CHECK(row.state == State::next);

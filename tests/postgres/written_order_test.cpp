@@ -143,12 +143,11 @@ TEST_CASE("a process that ends within a transaction goes on in its order, under 
   auto round = lane.poll();
   REQUIRE(round.records.size() == 9);
   const auto from = lane.cursor.position;
-  REQUIRE(lane.session->start(lane.cursor.epoch));
-  REQUIRE(lane.session->lock(lane.cursor.epoch, from));
+  REQUIRE(lane.start());
   for (std::size_t i = 0; i < 4; ++i) events.delivered.push_back(round.records[i]);
   std::vector<Position> done;
   for (const auto& record : events.delivered) done.push_back(record.position);
-  REQUIRE(lane.session->settle(lane.cursor.epoch, {from, done, {}, Rest{}}));
+  REQUIRE(lane.settle({from, done, {}, Rest{}}));
   lane.session.reset();
   lane.open();
   REQUIRE(lane.claim());
@@ -210,10 +209,9 @@ TEST_CASE("the row a transaction's delivery stands at is skipped, wherever its i
     auto lane = events.relay();
     REQUIRE(lane.claim());
     const auto round = lane.poll();
-    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.start());
     const auto& failed = round.records.front();
-    REQUIRE(lane.session->settle(
-        lane.cursor.epoch,
+    REQUIRE(lane.settle(
         {lane.cursor.position, {}, {}, Halt{HaltReason::poison, {failed.id(), "HTTP 422"}}}));
     CHECK(events.admin.skip(events.target, failed.id(), alice).size() == 1);
     REQUIRE(lane.claim());
@@ -230,11 +228,13 @@ TEST_CASE("a jump over a transaction whose delivery was begun accounts for its r
   for (int i = 1; i <= 4; ++i) {  // the ids are random
     events.write(rows(90, 95));
     (void)lane.poll();
-    REQUIRE(lane.session->start(lane.cursor.epoch));
+    REQUIRE(lane.start());
+    lane.session.reset();
     events.admin.rewind(events.target, {postgres::RewindPlace::Kind::end, ""}, alice);
     CHECK(events.sound());
     events.write(row(i));
     expected.push_back(i);
+    lane.open();
     REQUIRE(lane.claim());
     CHECK(events.deliver(lane) == expected);
     CHECK(events.sound());

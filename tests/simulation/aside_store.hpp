@@ -26,8 +26,7 @@ struct DueRow {
 
 /// What a session knows of that batch.
 struct DueBatch {
-  std::uint64_t version = 0;  ///< of the cursor's row when it was chosen
-  bool redriven = false;      ///< its rows were parked
+  bool redriven = false;  ///< its rows were parked
   std::vector<DueRow> rows;
 };
 

@@ -54,13 +54,15 @@ std::vector<Table::Row> Auditor::late_rows(const NotedRange& range) const {
   return server_.cursors().late_rows(range, 1, aside_too);
 }
 
-/// Waits until no call is in flight, then compares in the transaction that has the lock.
+/// Once no call is in flight; compares in the transaction that has the row's lock.
 void Auditor::halt(const NotedRange& range, std::int64_t found) {
   at_server(stage_.random.between(40, 300), [this, range, found] {
     auto& cursors = server_.cursors();
-    if (cursors.is_locked()) {
-      return stage_.scheduler.after(millisecond, [this, range, found] { halt(range, found); });
+    if (cursors.is_in_call(watch_)) {
+      cursors.hold(hold_length);
+      return halt(range, found);
     }
+    cursors.end_hold();
     const auto now = cursors.row();
     if (stage_.sabotaged(Sabotage::audit_not_compared)) return cursors.halt_late(found);
     if (now.epoch != seen_.epoch || !is_active(now)) return;

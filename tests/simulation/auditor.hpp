@@ -36,6 +36,7 @@ class Auditor {
   const Relay& relay_;
   std::string life_;  ///< the relay's, when the turn began
   Cursor seen_;       ///< as the turn found it
+  LeaseWatch watch_;
   std::size_t buckets_walked_ = 0;
 };
 

@@ -74,11 +74,11 @@ std::uint64_t Judge::epoch_at(Micros when) const {
   return epoch;
 }
 
-Micros Judge::lock_before(const Attempt& attempt) const {
+Micros Judge::announced_before(const Attempt& attempt) const {
   Micros at = 0;
-  for (const auto& lock : seen_.locks) {
-    if (lock.at > attempt.call_begun) break;
-    if (lock.relay == attempt.relay && lock.epoch == attempt.epoch) at = lock.at;
+  for (const auto& one : seen_.announcements) {
+    if (one.at > attempt.call_begun) break;
+    if (one.relay == attempt.relay && one.epoch == attempt.epoch) at = one.at;
   }
   return at;
 }
@@ -89,16 +89,16 @@ bool Judge::fault_between(Micros from, Micros to) const {
 }
 
 bool Judge::session_of_ended(const Attempt& attempt, Micros to) const {
-  const auto from = lock_before(attempt);
+  const auto from = announced_before(attempt);
   return std::any_of(seen_.faults.begin(), seen_.faults.end(), [&](const auto& fault) {
     return fault.session_ended && fault.relay == attempt.relay && fault.at >= from &&
            fault.at <= to;
   });
 }
 
-/// A holder that was cut off goes by what was so when it took the lock.
+/// A holder that was cut off goes by what was so when its call was announced.
 Micros Judge::known_until(const Attempt& attempt) const {
-  return session_of_ended(attempt, attempt.begun) ? lock_before(attempt) : attempt.begun;
+  return session_of_ended(attempt, attempt.begun) ? announced_before(attempt) : attempt.begun;
 }
 
 bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
@@ -109,12 +109,12 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 
 /// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
 /// one astray came before it and went out, or is or will be set aside. A holder that was replaced
-/// before it called numbered its row when it took the lock.
+/// before it called numbered its row when its call was announced.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
   const auto from = std::min(attempt.epoch, later.epoch);
   const auto to = std::max(attempt.epoch, later.epoch);
   const bool replaced = later.epoch < attempt.epoch;
-  const auto since = replaced ? lock_before(later) : attempt.begun;
+  const auto since = replaced ? announced_before(later) : attempt.begun;
   const auto until = replaced ? attempt.begun : later.begun;
   const bool by_act = std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
     const bool renumbers = move.by == Evidence::Move::By::rewind ||
@@ -156,13 +156,15 @@ void Judge::check_durability() {
 }
 
 // --- P2: overlap ---------------------------------------------------------------------------------
-/// Two calls at once: only where the server had let go of the elder's lock.
+/// Two calls at once: only if the elder's session was ended, or its call outlived its deadline.
 void Judge::check_overlaps() {
   lab::judge_overlaps(
       seen_.attempts,
       [&](const Attempt& other, const Attempt& attempt) {
         const auto& elder = other.epoch < attempt.epoch ? other : attempt;
-        return other.epoch != attempt.epoch && session_of_ended(elder, attempt.begun);
+        const auto deadline = elder.call_begun + micros(setup_.config.handler_deadline);
+        return other.epoch != attempt.epoch &&
+               (session_of_ended(elder, attempt.begun) || attempt.begun > deadline);
       },
       [&](const Attempt& other, const Attempt& attempt) {
         breach("P2", attempt.begun, name(attempt) + " is sent while " + name(other) + " is");
@@ -183,7 +185,7 @@ void Judge::check_repeats() {
     const bool repeats = earlier != accepted.end() && earlier->second->ended <= attempt.begun &&
                          !gone_back_between(earlier->second->epoch, attempt.epoch);
     if (repeats) {
-      const auto since = std::min(lock_before(*earlier->second), lock_before(attempt));
+      const auto since = std::min(announced_before(*earlier->second), announced_before(attempt));
       if (!fault_between(since, attempt.begun)) {
         breach("P3", attempt.begun, name(attempt) + " is repeated, and nothing had failed");
       }
@@ -201,7 +203,8 @@ void Judge::check_holders() {
       [this](const Attempt& attempt) {
         breach("P5", attempt.begun,
                name(attempt) + " is sent by a holder that was replaced, " +
-                   std::to_string(attempt.begun - lock_before(attempt)) + " µs after its lock");
+                   std::to_string(attempt.begun - announced_before(attempt)) +
+                   " µs after it was announced");
       });
   lab::judge_claims(seen_.take_overs, [this](const auto& claim, const auto&) {
     breach("P5", claim.at, "epoch " + std::to_string(claim.epoch) + " is given out a second time");
@@ -224,15 +227,26 @@ void Judge::check_holders() {
   }
 }
 
+/// A person who asks for a turn waits for the calls that were announced, and for no others.
+void Judge::check_turns() {
+  if (setup_.clock_leap > 0) return;  // which may end a turn before its time
+  auto announced = seen_.announcements.begin();
+  for (const auto& hold : seen_.holds) {
+    while (announced != seen_.announcements.end() && announced->at <= hold.at) ++announced;
+    if (announced == seen_.announcements.end() || announced->at >= hold.until) continue;
+    breach("turn", announced->at, "a call is announced though a person asks for a turn");
+  }
+}
+
 /// A holder whose session was ended may begin calls until it knows that; if it was cut off, within
-/// call_begin_max of taking the lock.
+/// call_begin_max of announcing them.
 bool Judge::may_come_late(const Attempt& attempt) const {
-  const auto lock = lock_before(attempt);
+  const auto announced = announced_before(attempt);
   return std::any_of(seen_.faults.begin(), seen_.faults.end(), [&](const auto& fault) {
-    const bool ended = fault.session_ended && fault.relay == attempt.relay && fault.at >= lock &&
-                       fault.at <= attempt.begun;
-    const auto until =
-        fault.unheard ? lock + micros(core::Lane::call_begin_max) : fault.at + loss_known_within;
+    const bool ended = fault.session_ended && fault.relay == attempt.relay &&
+                       fault.at >= announced && fault.at <= attempt.begun;
+    const auto until = fault.unheard ? announced + micros(core::Lane::call_begin_max)
+                                     : fault.at + loss_known_within;
     return ended && attempt.begun <= until;
   });
 }

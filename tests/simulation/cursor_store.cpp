@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/lane.hpp"
+
 namespace seriatim::simulation {
 
 namespace {
@@ -41,36 +43,77 @@ bool Backend::is_late(const std::string& id) const {
 
 // --- claim and release ---------------------------------------------------------------------------
 
-Claim CursorStore::claim(const BackendPtr& by) {
-  unlock(*by);
-  if (!is_free_for(*by)) {
+Claim CursorStore::claim(const BackendPtr& by, std::uint64_t known_epoch) {
+  // A late claim of a session that was given up must not take the lane from the next one.
+  const bool of_before = holder_ == by->holder && known_epoch != cursor_.epoch;
+  if (!is_free_for(*by) || of_before) {
     watch(*by->watch);
     return {false, row(), holder_, false};
   }
+  const bool joins = holder_ == by->holder && !by->joined;
   if (holder_ != by->holder) take_over(by);
+  if (joins) new_epoch();
+  by->joined = true;
   holder_backend_ = by;
-  lease_until_ = table_.clock() + micros(stage_.setup.config.lease);
+  call_epoch_.reset();
+  renew_lease(stage_.setup.config.lease);
   unwaited_.reset();
-  version_ += 1;
-  return {true, row(), holder_, !aside_.empty()};
+  return {true, row(), holder_, !aside_.empty(), {}, joins};
 }
 
-/// Nobody's, ours, or its holder's backend or lease is gone. SKIP LOCKED: never while locked.
+/// Nobody's, ours, or its holder's backend or lease is gone.
 bool CursorStore::is_free_for(const Backend& by) const {
-  if (locked_by_ != nullptr) return false;
-  const auto backend = holder_backend_.lock();
-  const bool gone = !backend || !backend->alive || lease_has_passed(by);
   if (stage_.sabotaged(Sabotage::held_lane_granted)) return true;
-  return holder_.empty() || holder_ == by.holder || gone;
+  return holder_.empty() || holder_ == by.holder || holder_is_gone(*by.watch);
 }
 
-/// The claimant has seen the same epoch and lease for the lease's length on its own clock.
-bool CursorStore::lease_has_passed(const Backend& by) const {
+bool CursorStore::holder_is_gone(const LeaseWatch& seen) const {
+  const auto backend = holder_backend_.lock();
+  return !backend || !backend->alive || lease_has_passed(seen);
+}
+
+/// Who looks has seen the same epoch and lease for the lease's length on its own clock.
+bool CursorStore::lease_has_passed(const LeaseWatch& seen) const {
   if (table_.clock() <= lease_until_) return false;
   if (stage_.sabotaged(Sabotage::server_clock_alone)) return true;
-  const auto& seen = *by.watch;
   return seen.epoch == cursor_.epoch && seen.lease == lease_until_ &&
-         stage_.now() - seen.since > micros(stage_.setup.config.lease);
+         stage_.now() - seen.since > micros(lease_length_);
+}
+
+void CursorStore::renew_lease(milliseconds time) {
+  lease_length_ = time;
+  lease_until_ = table_.clock() + micros(time);
+}
+
+/// Until it is settled the lease covers the call.
+void CursorStore::announce(const Backend& by, std::uint64_t epoch, std::size_t rows) {
+  const auto& config = stage_.setup.config;
+  handed_to_ = std::max(handed_to_, cursor_.sequence + rows);
+  call_epoch_ = cursor_.epoch;
+  const bool covers = !stage_.sabotaged(Sabotage::lease_too_short);
+  renew_lease(covers ? core::Lane::call_lease(config) : config.lease);
+  stage_.evidence.announcements.push_back({stage_.now(), by.relay, epoch});
+}
+
+bool CursorStore::is_in_call(LeaseWatch& seen) const {
+  watch(seen);
+  return call_epoch_ == cursor_.epoch && !holder_.empty() && !holder_is_gone(seen);
+}
+
+void CursorStore::hold(Micros time) {
+  end_hold();
+  hold_until_ = table_.clock() + time;
+  stage_.evidence.holds.push_back({stage_.now(), stage_.now() + time});
+}
+
+void CursorStore::end_hold() {
+  hold_until_ = mark_min;
+  auto& holds = stage_.evidence.holds;
+  if (!holds.empty()) holds.back().until = std::min(holds.back().until, stage_.now());
+}
+
+bool CursorStore::is_held() const {
+  return table_.clock() < hold_until_ && !stage_.sabotaged(Sabotage::hold_ignored);
 }
 
 void CursorStore::watch(LeaseWatch& seen) const {
@@ -80,8 +123,7 @@ void CursorStore::watch(LeaseWatch& seen) const {
 
 bool CursorStore::looks_free() const {
   const auto backend = holder_backend_.lock();
-  const bool alive =
-      backend && backend->alive && (table_.clock() <= lease_until_ || locked_by_ == backend.get());
+  const bool alive = backend && backend->alive && table_.clock() <= lease_until_;
   return holder_.empty() || !alive;
 }
 
@@ -100,43 +142,41 @@ void CursorStore::take_over(const BackendPtr& by) {
 }
 
 void CursorStore::release(const Backend& by, std::uint64_t epoch, bool untouched) {
-  unlock(by);
-  if (cursor_.epoch != epoch || holder_ != by.holder || locked_by_ != nullptr) return;
+  if (cursor_.epoch != epoch || holder_ != by.holder) return;
   if (untouched && cursor_.attempts > 0) cursor_.attempts -= 1;
   holder_.clear();
+  call_epoch_.reset();
   unwaited_.reset();
-  version_ += 1;
   stage_.evidence.releases.push_back(stage_.now());
 }
 
 // --- one call, one commit ------------------------------------------------------------------------
 
-bool CursorStore::is_ours(const Backend& by, std::uint64_t epoch) const {
-  if (locked_by_ != nullptr && locked_by_ != &by) return false;
-  return is_active(cursor_.state) &&
-         (epoch == cursor_.epoch || stage_.sabotaged(Sabotage::no_epoch_check));
+bool CursorStore::is_ours(std::uint64_t epoch) const {
+  return epoch == cursor_.epoch || stage_.sabotaged(Sabotage::no_epoch_check);
 }
 
-bool CursorStore::start(Backend& by, std::uint64_t epoch, bool again) {
-  const bool as_chosen =
-      !by.batch || by.batch->version == version_ || stage_.sabotaged(Sabotage::plan_not_compared);
-  if (!is_ours(by, epoch) || !as_chosen) return false;
+Grant CursorStore::start(Backend& by, std::uint64_t epoch, std::size_t rows, bool again) {
+  if (!is_ours(epoch) || !is_active(cursor_.state)) return Grant::lost;
+  if (is_held()) {
+    call_epoch_.reset();  // of a call that was announced and not begun in time
+    return Grant::held;
+  }
   commit_start(by);
   if (!again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
   if (by.batch) aside_.begin(*by.batch);
   if (by.batch && !by.batch->redriven) {
     if (by.looked_at_soon) by.looked_at = std::exchange(by.looked_at_soon, std::nullopt);
-    const auto here = cursor_.position ? cursor_.position->created_at_us : mark_max;
+    const auto here = cursor_.position ? cursor_.position->created_at_us
+                                       : by.batch->rows.front().position.created_at_us;
     const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
     if (by.looked_at) looked_at_ = clamped ? std::min(*by.looked_at, here) : *by.looked_at;
-    if (!looked_at_ && cursor_.position) looked_at_ = here;
+    if (!looked_at_) looked_at_ = here;  // of the first batch, where it begins
     by.found = false;
   }
-  hand_over(by);
-  version_ += 1;
-  by.locked_ahead = !by.batch && lock(by, epoch, by.polled_after);
-  return true;
+  announce(by, epoch, rows);
+  return Grant::ours;
 }
 
 /// Waited for where a row read may still be lost, and where what it writes must not be.
@@ -146,7 +186,7 @@ void CursorStore::commit_start(const Backend& by) {
   const bool rows_durable = table_.wal.flushed >= by.written.value_or(table_.wal.written) ||
                             stage_.sabotaged(Sabotage::no_durability_commit);
   const bool waits = !may_be_lost || !rows_durable;
-  Before before{0, cursor_, handed_to_, retry_at_};
+  Before before{0, cursor_, handed_to_, retry_at_, call_epoch_, lease_until_, lease_length_};
   before.lsn = table_.wal.commit(waits);
   if (unwaited_ && unwaited_->lsn <= table_.wal.flushed) unwaited_.reset();
   if (!waits && !unwaited_) unwaited_ = std::move(before);
@@ -157,39 +197,33 @@ void CursorStore::server_crashed() {
   if (!before || before->lsn <= table_.wal.flushed) return;
   cursor_ = before->cursor;
   handed_to_ = before->handed_to;
-  version_ += 1;
   retry_at_ = before->retry_at;
+  call_epoch_ = before->call_epoch;
+  lease_until_ = before->lease_until;
+  lease_length_ = before->lease_length;
   stage_.trace(stage_.now(), "cursor", [&] { return std::string("a start is undone"); });
 }
 
-bool CursorStore::lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected) {
-  unlock(by);
-  const bool as_expected =
-      cursor_.position == expected || stage_.sabotaged(Sabotage::cursor_not_reread);
-  if (!is_ours(by, epoch) || !as_expected) return false;
-  if (!stage_.sabotaged(Sabotage::no_lock)) locked_by_ = &by;
-  by.locks_taken += 1;
-  stage_.evidence.locks.push_back({stage_.now(), by.relay, epoch});
-  return true;
-}
-
-bool CursorStore::settle(Backend& by, std::uint64_t epoch, const Settlement& settlement) {
+Grant CursorStore::settle(Backend& by, std::uint64_t epoch, const Settlement& settlement) {
   const bool as_expected =
       cursor_.position == settlement.from || stage_.sabotaged(Sabotage::cursor_not_reread);
-  const bool ours = is_ours(by, epoch) && as_expected;
-  unlock(by);
-  if (!ours) return false;
+  if (!is_ours(epoch) || !as_expected || !is_active(cursor_.state)) return Grant::lost;
+  const bool goes_on = !is_held();
+  call_epoch_.reset();
+  renew_lease(stage_.setup.config.lease);
   const auto passed = passed_by(by, settlement);
   if (!passed.empty()) move(by, epoch, settlement, passed);
   if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
   if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
-  if (settlement.next_started()) hand_over(by);
-  version_ += 1;
-  table_.wal.commit(!settlement.starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
+  const auto* next = std::get_if<Next>(&settlement.fate);
+  if (next && goes_on) {
+    cursor_.attempts = 1;
+    announce(by, epoch, next->rows);
+    by.announced = next->read_ahead;
+  }
+  table_.wal.commit(!by.announced || !stage_.sabotaged(Sabotage::next_not_durable));
   unwaited_.reset();
-  by.next_starts = settlement.starts_next;
-  by.locked_ahead = settlement.goes_on && lock(by, epoch, cursor_.position);
-  return true;
+  return next && !goes_on ? Grant::held : Grant::ours;
 }
 
 void CursorStore::move(Backend& by, std::uint64_t epoch, const Settlement& settlement,
@@ -225,24 +259,7 @@ void CursorStore::move(Backend& by, std::uint64_t epoch, const Settlement& settl
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = settlement.failed() && !park ? attempts : 0;
-  if (settlement.next_started()) cursor_.attempts = 1;
   if (noted) note(passed);
-  by.records_left -= std::min(by.records_left, settlement.done.size());
-  by.queued_left -= std::min(by.queued_left, settlement.queued.size());
-  if (settlement.starts_next) by.records_left = by.ahead->round.records.size();
-}
-
-void CursorStore::take_back(Backend& by) {
-  const auto sent = std::exchange(by.sent, std::nullopt);
-  if (stage_.sabotaged(Sabotage::sent_not_taken_back)) settle(by, cursor_.epoch, *sent);
-  unlock(by);
-  holder_waits_ = !stage_.sabotaged(Sabotage::act_gives_no_way);
-}
-
-/// The next call of the round in hand begins.
-void CursorStore::hand_over(const Backend& by) {
-  const auto rows = std::min<std::size_t>(stage_.setup.config.commit_every, by.records_left);
-  handed_to_ = std::max(handed_to_, cursor_.sequence + rows + by.queued_left);
 }
 
 /// In their order, those that queue among the others.
@@ -283,7 +300,7 @@ void CursorStore::note(const std::vector<Passed>& passed) {
 // --- rows set aside ------------------------------------------------------------------------------
 
 CursorStore::DueRows CursorStore::due_rows() const {
-  return {version_, cursor_.sequence, handed_to_, aside_.due()};
+  return {cursor_.sequence, handed_to_, aside_.due()};
 }
 
 void CursorStore::redrive(const ParkedChoice& choice) {
@@ -328,13 +345,11 @@ void CursorStore::discard(const ParkedChoice& choice) {
 }
 
 void CursorStore::new_epoch() {
-  version_ += 1;
   cursor_.epoch += 1;
   stage_.evidence.take_overs.push_back({{cursor_.epoch, stage_.now()}, 0});
 }
 
 void CursorStore::write_down(Evidence::Move move) {
-  version_ += 1;
   cursor_.sequence = move.sequence;
   stage_.trace(stage_.now(), "cursor", [&] {
     return "moves to " + (move.to ? move.to->id : "the start") + ", sequence " +
@@ -376,16 +391,12 @@ void CursorStore::suffer(const Halt& halt) {
   });
 }
 
-// --- looks, locks, operators ---------------------------------------------------------------------
-
-Cursor CursorStore::look(const Backend& by) {
-  unlock(by);
-  return row();
-}
+// --- what operators see and do -------------------------------------------------------------------
 
 Cursor CursorStore::row() const {
   auto cursor = cursor_;
   cursor.parked = aside_.heads();
+  cursor.held = is_held();
   if (cursor.state == Cursor::State::retrying) {
     const auto left = std::max<Micros>(retry_at_ - stage_.now(), 0);
     cursor.retry_in = std::chrono::ceil<milliseconds>(std::chrono::microseconds(left));
@@ -393,18 +404,9 @@ Cursor CursorStore::row() const {
   return cursor;
 }
 
-void CursorStore::unlock(const Backend& by) {
-  if (locked_by_ == &by) locked_by_ = nullptr;
-}
-
-void CursorStore::backend_ended(const Backend& backend) {
-  unlock(backend);
-}
-
 void CursorStore::set_state(Cursor::State state) {
   cursor_.state = state;
   cursor_.crashes = 0;
-  version_ += 1;
   unwaited_.reset();
 }
 

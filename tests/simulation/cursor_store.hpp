@@ -29,7 +29,10 @@ struct Behind {
   std::uint64_t written = 0;
 };
 
-/// A lane's lease as a process has seen it since then.
+/// For so long an act that wants a turn asks for it, each time.
+inline constexpr Micros hold_length = second;
+
+/// A lane's lease as a process, or a person, has seen it since then.
 struct LeaseWatch {
   std::uint64_t epoch = 0;
   Mark lease = 0;
@@ -43,9 +46,7 @@ struct Backend {
   bool alive = true;
   Micros ended_at = 0;                   ///< not alive
   bool cut_off = false;                  ///< … and its client does not hear of it
-  unsigned locks_taken = 0;              ///< tells one lock transaction from the next
-  bool locked_ahead = false;             ///< with the last commit or start, for the next call
-  std::optional<Settlement> sent;        ///< ahead of its call, not committed
+  bool joined = false;                   ///< was granted the lane
   std::optional<Position> polled_after;  ///< the cursor of the round in hand
   unsigned polled_max = 0;               ///< … and how many rows were asked for
   std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
@@ -60,17 +61,14 @@ struct Backend {
   std::optional<core::Fence> ahead_fence;
   Mark ahead_fence_from = mark_min;
   std::optional<Behind> behind;
-  bool next_starts = false;  ///< what was read ahead, with the last advance
+  bool announced = false;  ///< the last settlement announced a call of what was read ahead
 
   // … of what is set aside, as src/postgres/store/aside.hpp keeps it:
   bool any_aside = false;
   bool keys_read = true;  ///< since the claim
   core::ParkedKeys parked_keys;
-  std::uint64_t version = 0;      ///< of the cursor's row when due rows were read
   std::optional<DueBatch> batch;  ///< the round in hand, if it goes out from there
   bool due_went_out = false;      ///< the last round was redriven
-  std::size_t records_left = 0;   ///< of the round in hand
-  std::size_t queued_left = 0;
 
   // … where late rows are delivered:
   Micros next_look = 0;
@@ -96,31 +94,25 @@ class CursorStore {
   CursorStore(Stage& stage, Table& table)
       : stage_(stage), table_(table), ledger_(stage), aside_(stage) {}
 
-  Claim claim(const BackendPtr& by);
-  bool start(Backend& by, std::uint64_t epoch, bool again);
-  bool lock(Backend& by, std::uint64_t epoch, const std::optional<Position>& expected);
-  bool settle(Backend& by, std::uint64_t epoch, const Settlement& settlement);
-  /// What was sent ahead, in the transaction that holds the lock; `came_back`: what the holder
-  /// says instead is there.
-  void take_back(Backend& by);
-  void came_back() { holder_waits_ = false; }
+  /// `known_epoch`: the newest that the relay knew when it asked.
+  Claim claim(const BackendPtr& by, std::uint64_t known_epoch);
+  Grant start(Backend& by, std::uint64_t epoch, std::size_t rows, bool again);
+  Grant settle(Backend& by, std::uint64_t epoch, const Settlement& settlement);
   void release(const Backend& by, std::uint64_t epoch, bool untouched);
-  Cursor look(const Backend& by);
-
   /// The server is about to recover from its log.
   void server_crashed();
-  /// The lock goes with the backend that held it.
-  void backend_ended(const Backend& backend);
-  [[nodiscard]] bool is_locked_by(const Backend& backend) const { return locked_by_ == &backend; }
 
   // What other instances see.
   [[nodiscard]] const std::string& holder() const { return holder_; }
   [[nodiscard]] bool looks_free() const;
   void watch(LeaseWatch& watch) const;
 
-  // What operators see and do; each act waits for the row's lock elsewhere, and gives way to a
-  // holder that waits behind it (lock_in_turn of src/postgres/store/lane_rows.cpp).
-  [[nodiscard]] bool is_locked() const { return locked_by_ != nullptr || holder_waits_; }
+  // What operators see and do. An act waits, elsewhere, until no call is in flight.
+  /// A call is announced, and its holder neither gone nor silent past its lease.
+  [[nodiscard]] bool is_in_call(LeaseWatch& watch) const;
+  /// No call is announced meanwhile.
+  void hold(Micros time);
+  void end_hold();
   [[nodiscard]] Cursor row() const;
   void set_state(Cursor::State state);
   void skip(const Position& row);
@@ -140,7 +132,6 @@ class CursorStore {
   // Rows set aside.
   [[nodiscard]] const AsideStore& aside() const { return aside_; }
   struct DueRows {
-    std::uint64_t version = 0;
     std::uint64_t sequence = 0;
     std::uint64_t handed_to = 0;  ///< above sequence: a receiver may have rows that come next
     std::vector<AsideStore::Row> rows;
@@ -166,10 +157,13 @@ class CursorStore {
 
  private:
   [[nodiscard]] bool is_free_for(const Backend& by) const;
-  [[nodiscard]] bool lease_has_passed(const Backend& by) const;
-  [[nodiscard]] bool is_ours(const Backend& by, std::uint64_t epoch) const;
+  [[nodiscard]] bool lease_has_passed(const LeaseWatch& seen) const;
+  [[nodiscard]] bool holder_is_gone(const LeaseWatch& seen) const;
+  [[nodiscard]] bool is_held() const;
+  void announce(const Backend& by, std::uint64_t epoch, std::size_t rows);
+  void renew_lease(milliseconds time);
+  [[nodiscard]] bool is_ours(std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
-  void unlock(const Backend& by);
   void commit_start(const Backend& by);
   void suffer(const Failure& failure);
   void suffer(const Retry& retry);
@@ -182,7 +176,6 @@ class CursorStore {
   void write_down(Evidence::Move move);
   void begin_anew();
   void new_epoch();
-  void hand_over(const Backend& by);
   void act(Evidence::Move::By by, const std::optional<Position>& to,
            const std::vector<Position>& done, std::uint64_t sequence);
 
@@ -190,7 +183,6 @@ class CursorStore {
   Table& table_;
   Ledger ledger_;
   AsideStore aside_;
-  std::uint64_t version_ = 0;  ///< grows with every change of the row
   std::optional<Mark> looked_at_;
   Cursor cursor_;
   /// What a start not waited for changed, as it was.
@@ -199,15 +191,19 @@ class CursorStore {
     Cursor cursor;
     std::uint64_t handed_to = 0;
     Micros retry_at = 0;
+    std::optional<std::uint64_t> call_epoch{};
+    Mark lease_until = 0;
+    milliseconds lease_length{0};
   };
   std::optional<Before> unwaited_;
   std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
   std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;
   Mark lease_until_ = 0;  ///< by the server's clock
+  milliseconds lease_length_{0};
+  std::optional<std::uint64_t> call_epoch_;  ///< a call is announced at this epoch
+  Mark hold_until_ = mark_min;               ///< a person asks for a turn, by the server's clock
   Micros retry_at_ = 0;
-  const Backend* locked_by_ = nullptr;
-  bool holder_waits_ = false;
 };
 
 }  // namespace seriatim::simulation

@@ -73,14 +73,20 @@ struct Evidence {
     Micros at = 0;
     std::int64_t shows = 0;
   };
-  /// A new epoch: a new holder, or an operator's act (relay 0).
+  /// A new epoch: a new holder; or its next session, or an operator's act (relay 0).
   struct TakeOver : lab::Claim {
     unsigned relay = 0;
   };
-  struct Lock {
+  /// A call is announced.
+  struct Announcement {
     Micros at = 0;
     unsigned relay = 0;
     std::uint64_t epoch = 0;
+  };
+  /// A person asks for a turn: no call is to be announced meanwhile.
+  struct Hold {
+    Micros at = 0;
+    Micros until = 0;
   };
   struct Skip {
     Micros at = 0;
@@ -91,7 +97,7 @@ struct Evidence {
     Micros at = 0;
     std::optional<unsigned> relay;
     const char* what = "";
-    bool session_ended = false;  ///< the server let go of that relay's lock
+    bool session_ended = false;  ///< the server ended that relay's session
     bool unheard = false;        ///< … and the relay does not hear of it
   };
 
@@ -99,7 +105,8 @@ struct Evidence {
   std::vector<Attempt> attempts;  ///< by `begun`
   std::vector<Move> moves;
   std::vector<TakeOver> take_overs;
-  std::vector<Lock> locks;
+  std::vector<Announcement> announcements;
+  std::vector<Hold> holds;
   std::vector<Skip> skips;
   std::vector<Skip> removals;  ///< a person deleted the row
   std::vector<Parked> parked;

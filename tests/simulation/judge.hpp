@@ -27,6 +27,7 @@ class Judge {
     check_overlaps();
     check_repeats();
     check_holders();
+    check_turns();
     check_audit();
     if (!first_ && at_rest) check_nothing_lost();
     if (!first_ && at_rest && is_plain()) check_as_of_a_real_run();
@@ -107,6 +108,7 @@ class Judge {
   void check_overlaps();
   void check_repeats();
   void check_holders();
+  void check_turns();
   bool may_come_late(const Attempt& attempt) const;
   void check_audit();
   void check_audit_of(std::size_t rank);
@@ -129,7 +131,7 @@ class Judge {
   std::optional<std::size_t> rank_of_id(std::int64_t id) const;
   std::optional<std::size_t> rank_of(const Attempt& attempt) const;
   std::uint64_t epoch_at(Micros when) const;
-  Micros lock_before(const Attempt& attempt) const;
+  Micros announced_before(const Attempt& attempt) const;
   bool fault_between(Micros from, Micros to) const;
   bool session_of_ended(const Attempt& attempt, Micros to) const;
   Micros known_until(const Attempt& attempt) const;

@@ -8,6 +8,9 @@ namespace {
 
 constexpr Micros settle_interval = 50 * millisecond;
 constexpr Micros settle_max = 10 * second;
+/// An act in want of a turn tries again so soon; each time it asks for a turn for so long.
+constexpr Micros try_again = 5 * millisecond;
+constexpr Micros turn_max = 30 * second;
 
 /// Of what is decided on together: a dead letter by itself, a key with all that queues.
 std::string name_of(const AsideStore::Row& row) {
@@ -36,20 +39,31 @@ void Operators::start() {
   if (mean == 0) return;
   stage_.scheduler.after(stage_.random.between(1, 2 * mean), [this] {
     if (stage_.faults_over) return;
-    act();
+    act_once();
     start();
   });
 }
 
 void Operators::act_once() {
-  if (!server_.is_up() || server_.cursors().is_locked()) {
-    return stage_.scheduler.after(millisecond, [this] { act_once(); });
+  in_turn([this] { act(); }, stage_.now() + turn_max);
+}
+
+/// Asks for a turn while a call is in flight, and tries again; gives up in the end.
+void Operators::in_turn(std::function<void()> act, Micros deadline) {
+  auto& cursors = server_.cursors();
+  const bool waits = server_.is_up() && cursors.is_in_call(watch_) &&
+                     !stage_.sabotaged(Sabotage::act_ignores_call);
+  if (server_.is_up() && !waits) {
+    cursors.end_hold();
+    return act();
   }
-  act();
+  if (stage_.now() > deadline) return;
+  if (waits) cursors.hold(hold_length);
+  stage_.scheduler.after(try_again,
+                         [this, act = std::move(act), deadline] { in_turn(act, deadline); });
 }
 
 void Operators::act() {
-  if (!server_.is_up() || server_.cursors().is_locked()) return;
   const auto row = server_.cursors().row();
   if (stage_.setup.rewinds && stage_.one_of(3) == 0) return rewind(row);
   if (!server_.cursors().aside().parked().empty() && stage_.one_of(2) == 0) {
@@ -60,15 +74,16 @@ void Operators::act() {
 
 void Operators::look_after() {
   stage_.scheduler.after(stage_.random.between(100, 500) * millisecond, [this] {
-    const auto row = server_.cursors().row();
-    if (server_.is_up() && !server_.cursors().is_locked()) {
+    const auto after = [this] {
+      const auto row = server_.cursors().row();
       if (row.state == Cursor::State::paused) pause_or_resume(row);
       if (row.state == Cursor::State::halted) retry_or_skip(row);
       const auto parked = server_.cursors().aside().parked();
       const bool all_decided = std::all_of(parked.begin(), parked.end(),
                                            [this](const auto& p) { return is_decided_on(p); });
       if (!all_decided) decide_on_parked();
-    }
+    };
+    in_turn(after, stage_.now() + turn_max);
     look_after();
   });
 }
@@ -217,7 +232,11 @@ void Operators::read_locks(const JumpPtr& jump) {
 /// A lane that has passed the place meanwhile stays.
 void Operators::jump(const JumpPtr& jump) {
   auto& cursors = server_.cursors();
-  if (cursors.is_locked()) return next(millisecond, jump, &Operators::jump);
+  if (cursors.is_in_call(watch_)) {
+    cursors.hold(hold_length);
+    return next(try_again, jump, &Operators::jump);
+  }
+  cursors.end_hold();
   const auto from = cursors.row().position;
   const auto row = server_.table().row(jump->to.id);
   if (!row || position_of(*row) != jump->to) return server_.close(jump->backend);

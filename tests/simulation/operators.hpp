@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +11,7 @@
 namespace seriatim::simulation {
 
 /// People at the command line: pause, resume, retry, skip, rewind, and redrive or discard, each a
-/// transaction of its own that waits for the cursor row and looks at it before it writes.
+/// transaction of its own that waits until no call is in flight, and compares before it writes.
 class Operators {
  public:
   Operators(Stage& stage, Server& server, Receiver& receiver)
@@ -18,7 +19,7 @@ class Operators {
 
   /// Random acts until the faults are over.
   void start();
-  /// One act, as soon as the cursor row is not locked.
+  /// One act, as soon as no call is in flight.
   void act_once();
   /// From now on somebody looks after a lane that stands still.
   void look_after();
@@ -27,6 +28,7 @@ class Operators {
   struct Jump;
   using JumpPtr = std::shared_ptr<Jump>;
 
+  void in_turn(std::function<void()> act, Micros deadline);
   void act();
   void pause_or_resume(const Cursor& row);
   void retry_or_skip(const Cursor& row);
@@ -48,6 +50,7 @@ class Operators {
   Stage& stage_;
   Server& server_;
   Receiver& receiver_;
+  LeaseWatch watch_;
   std::map<std::string, Micros> redriven_at_;  ///< by row
 };
 

@@ -1,7 +1,6 @@
 #include "simulation/relay.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace seriatim::simulation {
@@ -11,8 +10,6 @@ struct Relay::CallInHand {
   core::Time not_after;
   core::Time yield_at;
   std::optional<core::PollSource> then;
-  std::optional<Settlement> foreseen;
-  bool sent = false;
   Micros begun = 0;
   std::size_t place = 0;
   std::optional<BatchOutcome> answer;
@@ -33,6 +30,7 @@ void Relay::run(bool drain) {
   frozen_until_ = 0;
   watch_ = std::make_shared<LeaseWatch>();
   remembered_.reset();
+  known_epoch_ = 0;
   auto config = stage_.setup.config;
   if (stage_.setup.on_poison_changes && life_ % 4 > 1) {
     config.on_poison =
@@ -96,14 +94,14 @@ void Relay::strike() {
   stage_.fault(number_, "frozen");
 }
 
-/// In milliseconds: for a moment, until about when another takes over, or past the server's
-/// patience.
+/// In milliseconds: for a moment, until about when another takes over a lane without a call, or one
+/// with a call.
 std::int64_t Relay::length_of_freeze() {
   const auto& config = stage_.setup.config;
   switch (stage_.one_of(3)) {
     case 0: return stage_.random.between(1, 300);
     case 1: return config.lease.count() + stage_.random.between(0, config.standby_interval.count());
-    default: return stage_.random.between(5'600, 8'000);
+    default: return core::Lane::call_lease(config).count() + stage_.random.between(100, 2'500);
   }
 }
 
@@ -163,8 +161,8 @@ void Relay::perform(const core::OpenSession&) {
 
 void Relay::perform(const core::ClaimLane&) {
   forget_rows();
-  execute([this](const BackendPtr& backend) -> core::Event {
-    auto claim = server_.cursors().claim(backend);
+  execute([this, known = known_epoch_](const BackendPtr& backend) -> core::Event {
+    auto claim = server_.cursors().claim(backend, known);
     if (remembered_ && claim.granted) {
       claim.cursor.position = remembered_->position;
       claim.cursor.sequence = remembered_->sequence;
@@ -190,55 +188,34 @@ void Relay::load_parked(core::Event claimed) {
 
 void Relay::perform(const core::LookAtCursor&) {
   forget_rows();
-  execute([this](const BackendPtr& b) { return core::Looked{server_.cursors().look(*b)}; });
+  execute([this](const BackendPtr&) { return core::Looked{server_.cursors().row()}; });
 }
 
 void Relay::perform(const core::StartBatch& a) {
   read_ahead(a.then);
   execute([this, a](const BackendPtr& b) {
-    const bool ours = server_.cursors().start(*b, a.epoch, a.again);
-    if (b->locked_ahead) server_.watch_idle_transaction(b);
-    return core::Started{ours};
-  });
-}
-
-void Relay::perform(const core::LockCursor& a) {
-  // Known already, so nobody asks the server, and nobody learns that the session has ended.
-  if (backend_->locked_ahead) {
-    backend_->locked_ahead = false;
-    return reply(life_, core::Locked{true});
-  }
-  execute([this, a](const BackendPtr& b) {
-    const bool ours = server_.cursors().lock(*b, a.epoch, a.expected);
-    if (ours) server_.watch_idle_transaction(b);
-    return core::Locked{ours};
+    return core::Started{server_.cursors().start(*b, a.epoch, a.rows, a.again)};
   });
 }
 
 void Relay::perform(const core::Settle& a) {
-  const auto& asked = a.settlement;
-  const bool plain = !asked.failed();
+  const auto& settlement = a.settlement;
+  const bool plain = !settlement.failed();
   if (plain && stage_.sabotaged(Sabotage::advance_before_delivery)) {
-    return reply(life_, core::Settled{true});
+    return reply(life_, core::Settled{});
   }
   if (plain && stage_.sabotaged(Sabotage::cursor_not_reread)) {
     remembered_.emplace();
-    remembered_->position = asked.from;
+    remembered_->position = settlement.from;
     remembered_->sequence = lane_->status().sequence;
   }
-  auto settlement = asked.sent ? *std::exchange(backend_->sent, std::nullopt) : asked;
-  settlement.goes_on = asked.goes_on;
-  settlement.polls_next = asked.polls_next;
-  std::optional<Settlement> next;
-  if (asked.next && stage_.setup.sends_ahead) next = *asked.next;
-  execute([this, epoch = a.epoch, settlement = std::move(settlement), next](const BackendPtr& b) {
-    const bool ours = server_.cursors().settle(*b, epoch, settlement);
-    if (b->locked_ahead) b->sent = next;
-    if (b->locked_ahead) server_.watch_idle_transaction(b);
-    if (ours && settlement.polls_next && !settlement.done.empty()) {
+  execute([this, epoch = a.epoch, settlement](const BackendPtr& b) {
+    const auto grant = server_.cursors().settle(*b, epoch, settlement);
+    const bool rests = std::holds_alternative<Rest>(settlement.fate);
+    if (grant == Grant::ours && rests && !settlement.done.empty()) {
       ask_behind(*b, settlement.done.back());
     }
-    return core::Settled{ours};
+    return core::Settled{grant};
   });
 }
 
@@ -285,7 +262,12 @@ void Relay::execute(Statement statement) {
   enum { answered, lost_before, lost_after, lost_meanwhile };
   const auto fate = stage_.strikes(stage_.setup.answer_lost) ? 1 + stage_.one_of(3) : 0;
   const bool early = fate == lost_meanwhile;
-  if (early) later(stage_.random.between(1, 50) * millisecond, [this] { session_ended(); });
+  if (early) {
+    later(stage_.random.between(1, 50) * millisecond, [this] {
+      stage_.fault(number_, "session given up");
+      session_ended();
+    });
+  }
   const auto busy = early ? stage_.random.between(0, statement_outlives_session_max) : 0;
   const auto life = early ? 0 : life_;  // nobody waits for this answer any more
   stage_.scheduler.after(latency() + busy,
@@ -293,24 +275,11 @@ void Relay::execute(Statement statement) {
                            if (fate == lost_before) server_.end(backend, "statement lost");
                            if (!backend->alive)
                              return reply(life, core::SessionEnded{"statement failed"});
-                           backend->locked_ahead = false;  // whatever it is, it ends that lock
-                           run_at_server(backend, [this, life, backend, fate, run] {
-                             auto event = run(backend);
-                             if (fate == answered) return reply(life, std::move(event));
-                             server_.end(backend, "answer lost");
-                             reply(life, core::SessionEnded{"answer lost"});
-                           });
+                           auto event = run(backend);
+                           if (fate == answered) return reply(life, std::move(event));
+                           server_.end(backend, "answer lost");
+                           reply(life, core::SessionEnded{"answer lost"});
                          });
-}
-
-/// What was sent ahead is taken back first; the lock is free for that instant.
-void Relay::run_at_server(const BackendPtr& backend, const Step& step) {
-  if (!backend->sent) return step();
-  server_.cursors().take_back(*backend);
-  stage_.scheduler.after(stage_.random.between(1, 100), [this, step] {
-    server_.cursors().came_back();
-    step();
-  });
 }
 
 void Relay::reply(unsigned life, core::Event event) {
@@ -319,8 +288,14 @@ void Relay::reply(unsigned life, core::Event event) {
     return later(latency(), [this] { session_ended(); });
   }
   if (std::holds_alternative<core::Settled>(event)) remembered_.reset();
-  const bool claimed = std::holds_alternative<core::Claimed>(event);
-  if (claimed && backend_ && !backend_->keys_read) return load_parked(std::move(event));
+  const auto* claimed = std::get_if<core::Claimed>(&event);
+  if (claimed != nullptr) {
+    known_epoch_ = claimed->claim.cursor.epoch;
+    const bool ours = claimed->claim.holder == name_;
+    if (ours && !claimed->claim.granted)
+      return later(latency(), [this] { perform(core::ClaimLane{}); });
+  }
+  if (claimed != nullptr && backend_ && !backend_->keys_read) return load_parked(std::move(event));
   later(latency(), [this, event = std::move(event)] { tell(event); });
 }
 
@@ -337,7 +312,6 @@ void Relay::perform(const core::CallHandler& a) {
   call->not_after = a.not_after;
   call->yield_at = a.yield_at;
   call->then = a.then;
-  if (a.foreseen) call->foreseen = *a.foreseen;
   if (stage_.sabotaged(Sabotage::advance_before_delivery)) advance_early(call);
   later(stage_.random.between(1, 50), [this, call] { begin_call(call); });
 }
@@ -348,28 +322,13 @@ void Relay::begin_call(const CallPtr& call) {
   }
   if (knows_loss()) return session_ended();
   read_ahead(call->then);
-  call->sent = send_ahead(*call);
-  if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{{}, false, call->sent});
+  if (stage_.strikes(stage_.setup.partial / 10)) return tell(core::Called{});
   call->begun = stage_.now();
   send_row(call);
 }
 
 bool Relay::knows_loss() const {
   return backend_->known_lost(stage_.now()) && !stage_.sabotaged(Sabotage::call_on_dead_session);
-}
-
-/// As src/runtime/lane_driver.cpp and the session do it.
-bool Relay::send_ahead(const CallInHand& call) {
-  const auto& backend = *backend_;
-  const bool plain = !backend.batch && call.foreseen;
-  if (!stage_.setup.sends_ahead || !plain || (call.then && !next_read())) return false;
-  if (backend.sent) {
-    const auto& [sent, now] = std::tie(*backend.sent, *call.foreseen);
-    return sent.from == now.from && sent.done == now.done &&
-           sent.next_started() == now.next_started() && sent.starts_next == now.starts_next;
-  }
-  backend_->sent = call.foreseen;
-  return true;
 }
 
 void Relay::send_row(const CallPtr& call) {
@@ -389,12 +348,12 @@ void Relay::row_answered(const CallPtr& call, const Receiver::Answer& answer) {
   const bool yields = stopping_ || late || knows_loss() || stage_.strikes(stage_.setup.partial);
   if (!failed && !last && !yields) return send_row(call);
   tell(core::Called{call->answer.value_or(BatchOutcome{call->place, std::nullopt}),
-                    call->then && (call->sent || next_read()), call->sent});
+                    call->then ? rows_ahead() : 0});
 }
 
 /// Sabotage: the rows of the call are called done before they are.
 void Relay::advance_early(const CallPtr& call) {
-  Settlement advance{.from = lane_->status().position, .fate = Next{}};
+  Settlement advance{.from = lane_->status().position, .done = {}, .queued = {}, .fate = Next{}};
   for (const auto& record : call->records) advance.done.push_back(record.position);
   server_.cursors().settle(*backend_, call->records.front().epoch, advance);
 }

@@ -54,7 +54,6 @@ class Relay {
   void perform(const core::LookAtCursor&);
   void perform(const core::PollSource&);
   void perform(const core::StartBatch&);
-  void perform(const core::LockCursor&);
   void perform(const core::CallHandler&);
   void perform(const core::Settle&);
   void perform(const core::ReleaseLane&);
@@ -72,7 +71,6 @@ class Relay {
 
   // Statements happen at the server, whatever becomes of us meanwhile.
   void execute(Statement statement);
-  void run_at_server(const BackendPtr& backend, const Step& step);
   void reply(unsigned life, core::Event event);
   void load_parked(core::Event claimed);
   void session_ended();
@@ -96,7 +94,7 @@ class Relay {
   void read_ahead(const std::optional<core::PollSource>& then);
   void take_ahead(const LookPtr& look);
   void answer_ahead(Look& look);
-  [[nodiscard]] bool next_read() const;
+  [[nodiscard]] std::size_t rows_ahead() const;
   void read_rows(const LookPtr& look);
   Round settled_of(const std::vector<Table::Row>& rows, const Look& look) const;
   void ask_behind(Backend& session, const Position& cursor) const;
@@ -105,7 +103,6 @@ class Relay {
 
   void begin_call(const CallPtr& call);
   [[nodiscard]] bool knows_loss() const;
-  bool send_ahead(const CallInHand& call);
   void send_row(const CallPtr& call);
   void row_answered(const CallPtr& call, const Receiver::Answer& answer);
   void advance_early(const CallPtr& call);
@@ -125,6 +122,7 @@ class Relay {
   std::optional<core::Lane> lane_;
   BackendPtr backend_;
   std::shared_ptr<LeaseWatch> watch_;
+  std::uint64_t known_epoch_ = 0;  ///< the newest this process has seen
   bool stopping_ = false;
   bool wanted_ = true;
   bool cut_off_ = false;

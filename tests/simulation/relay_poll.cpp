@@ -49,9 +49,9 @@ void Relay::perform(const core::PollSource& a) {
   backend_->polled_after = a.after;
   backend_->polled_max = a.rows_max;
   backend_->written.reset();
-  if (std::exchange(backend_->next_starts, false)) {  // known already, as with locked_ahead
+  if (std::exchange(backend_->announced, false)) {
     look->round = std::exchange(backend_->ahead, nullptr)->round;
-    look->round.started = true;
+    look->round.announced = true;
     return answer(look);
   }
   if (stage_.strikes(stage_.setup.answer_lost)) server_.end(backend_, "connection lost in a poll");
@@ -73,8 +73,6 @@ void Relay::answer(const LookPtr& look) {
   const bool behind = !look->round.records.empty() && look->round.records.front().late;
   const bool overtakes = behind && stage_.sabotaged(Sabotage::due_overtakes_queue);
   if (!look->round.redriven && !overtakes) core::queue_rows_of(session.parked_keys, look->round);
-  session.records_left = look->round.records.size();
-  session.queued_left = look->round.queued.size();
   stage_.trace(stage_.now(), who(), [&] {
     std::string rows;
     for (const auto& record : look->round.records) {
@@ -98,11 +96,9 @@ void Relay::read_due(const LookPtr& look) {
   const bool all_aside = stage_.setup.lookback > 0;
   if (!session.any_aside && !all_aside) return look_on(look);
   if (!look->asked.after && stage_.sabotaged(Sabotage::plan_not_read_at_first)) {
-    session.version = server_.cursors().due_rows().version;
     return look_on(look);
   }
   const auto due = server_.cursors().due_rows();
-  session.version = due.version;
   const bool turn = look->over || !std::exchange(session.due_went_out, false);
   const bool none_open = look->asked.may_redrive && due.handed_to <= due.sequence && turn;
   const bool idle = look->over && !look->round.fenced;
@@ -144,7 +140,7 @@ void Relay::choose(const Look& look) {
   auto& session = *look.backend;
   session.batch.reset();
   if (!look.round.redriven && stage_.setup.lookback == 0) return;
-  session.batch = DueBatch{session.version, look.round.redriven, {}};
+  session.batch = DueBatch{look.round.redriven, {}};
   for (const auto& record : look.round.records) {
     session.batch->rows.push_back({record.position, record.key, record.late});
   }
@@ -239,10 +235,10 @@ void Relay::take_ahead(const LookPtr& look) {
 }
 
 /// Nothing else comes first.
-bool Relay::next_read() const {
+std::size_t Relay::rows_ahead() const {
   const auto& session = *backend_;
   const bool plain = stage_.setup.lookback == 0 && !session.any_aside;
-  return plain && session.ahead && session.ahead->done && !session.ahead->round.records.empty();
+  return plain && session.ahead && session.ahead->done ? session.ahead->round.records.size() : 0;
 }
 
 // --- rows that come with a commit ----------------------------------------------------------------

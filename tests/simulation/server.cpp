@@ -1,7 +1,5 @@
 #include "simulation/server.hpp"
 
-#include "core/lane.hpp"
-
 namespace seriatim::simulation {
 
 void Server::start() {
@@ -27,7 +25,6 @@ BackendPtr Server::connect(unsigned relay, const std::string& holder,
 void Server::close(const BackendPtr& backend) {
   if (!backend) return;
   backend->alive = false;
-  cursors_.backend_ended(*backend);
 }
 
 void Server::end(const BackendPtr& backend, const char* why) {
@@ -36,15 +33,6 @@ void Server::end(const BackendPtr& backend, const char* why) {
   backend->ended_at = stage_.now();
   backend->cut_off = stage_.strikes(stage_.setup.cut_off);
   stage_.fault(backend->relay, why, true, backend->cut_off);
-}
-
-void Server::watch_idle_transaction(const BackendPtr& backend) {
-  const auto patience =
-      std::chrono::microseconds(stage_.setup.config.handler_deadline + core::Lane::lock_slack);
-  stage_.scheduler.after(patience.count(), [this, backend, locks = backend->locks_taken] {
-    const bool silent = backend->locks_taken == locks && cursors_.is_locked_by(*backend);
-    if (silent) end(backend, "server ends an idle transaction");
-  });
 }
 
 void Server::notify() {

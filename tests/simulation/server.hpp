@@ -9,7 +9,7 @@
 
 namespace seriatim::simulation {
 
-/// The PostgreSQL server: its backends, its crashes, and its patience with silent transactions.
+/// The PostgreSQL server: its backends and its crashes.
 class Server {
  public:
   explicit Server(Stage& stage) : stage_(stage), table_(stage), cursors_(stage, table_) {}
@@ -24,10 +24,8 @@ class Server {
   BackendPtr connect(unsigned relay, const std::string& holder, std::shared_ptr<LeaseWatch> watch);
   /// A client says good-bye.
   void close(const BackendPtr& backend);
-  /// The backend goes, with its transaction and lock. Harmless if it has gone already.
+  /// The backend goes. Harmless if it has gone already.
   void end(const BackendPtr& backend, const char* why);
-  /// A lock transaction began: it ends when its client stays silent for too long.
-  void watch_idle_transaction(const BackendPtr& backend);
 
   void crash_within(Micros time);
 

@@ -171,7 +171,6 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   setup.stopped = sometimes(random, 0.005);
   draw_config(setup, random);
   setup.config.read_ahead = seed % 2 == 0;
-  setup.sends_ahead = seed % 4 >= 2;
   setup.asks_behind = seed % 8 >= 4;
   if (profile != Profile::calm) draw_producers(setup, random);
   if (profile == Profile::everything) {
@@ -193,10 +192,10 @@ std::string describe(const Setup& setup) {
          std::to_string(config.commit_every) + ", max_attempts " +
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
          " µs" + (config.read_ahead ? ", reads ahead" : "") +
-         (setup.sends_ahead ? ", sends ahead" : "") + (setup.asks_behind ? ", asks behind" : "") +
-         (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
-         (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
-         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +
+         (setup.asks_behind ? ", asks behind" : "") + (setup.drain_at_end ? ", drain" : "") +
+         (setup.faults ? ", faults" : "") + (setup.astray > 0 ? ", rows astray" : "") +
+         (setup.clock_leap > 0 ? ", clock leaps" : "") + (setup.rewinds ? ", rewinds" : "") +
+         (setup.lookback > 0 ? ", late delivered" : "") +
          (parks(setup) ? std::string(", ") +
                              (config.on_poison == OnPoison::park_key ? "park_key" : "dead_letter") +
                              ", max_parked " + std::to_string(config.max_parked) + ", " +

@@ -35,11 +35,11 @@ enum class Sabotage {
   behind_hole_passed,        ///< rows that came with a commit go out whatever is open before them
   behind_kept,               ///< … and are kept, wherever the cursor stands by then
   next_not_durable,          ///< … nor that of a batch which starts with the commit before
-  act_gives_no_way,          ///< an operator's act comes between a move taken back and the next
-  sent_not_taken_back,       ///< a move sent ahead stays though not all was delivered
+  act_ignores_call,          ///< an operator acts though a call is in flight
+  hold_ignored,              ///< calls are announced though an operator asks for a turn
+  lease_too_short,           ///< the lease of a holder with a call does not cover the call
   late_call,                 ///< the driver begins a call after `not_after`
   call_on_dead_session,      ///< … or though it knows that its connection is lost
-  no_lock,                   ///< the cursor row is not locked during a call
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
   failure_overtaken,         ///< the rest of a batch is sent though a row failed
   no_insert_latency,         ///< rows as young as a step of the clock are read
@@ -57,7 +57,6 @@ enum class Sabotage {
   due_overtakes_queue,  ///< … or though rows of their key are parked
   late_row_forgotten,   ///< … a look that found more rows than a batch takes counts as complete
   plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
-  plan_not_compared,           ///< … is replaced by one read before it
   plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
   late_delivery_not_noted,     ///< … a late row is not in the ledger
   late_delivery_moves_cursor,  ///< … takes the cursor with it
@@ -153,7 +152,6 @@ struct Setup {
 
   bool rewinds = false;            ///< operators rewind too
   bool on_poison_changes = false;  ///< … or configure now dead_letter, now park_key
-  bool sends_ahead = false;        ///< a move is sent before its call is made
   bool asks_behind = false;        ///< by id, rows come with the last commit of a round
   bool faults = false;             ///< relays, receivers or the server fail: rows may be repeated
 };

@@ -118,7 +118,7 @@ bool World::stop_all() {
     relay.stop();
   }
   const bool stopped = until(liveness_bound, [this] { return nobody_runs(); });
-  pass(std::chrono::microseconds(stage_.setup.config.lease).count() + 5 * second);
+  pass(std::chrono::microseconds(core::Lane::call_lease(stage_.setup.config)).count());
   return stopped;
 }
 
@@ -131,8 +131,7 @@ bool World::drain() {
     if (nothing_waits() && all_decided_on()) return true;
     const bool stands = relay.left_as() == LaneState::halted ||
                         relay.left_as() == LaneState::paused || !all_decided_on();
-    const bool held = server_.cursors().is_locked();  // by the backend of a host that vanished
-    if (!stands && !held) return false;
+    if (!stands) return false;
     pass(second);
   }
   return false;

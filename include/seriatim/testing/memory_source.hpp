@@ -36,6 +36,7 @@ class MemorySource final : public Source {
   /// What an operator's acts do to a lane. Each throws Error when it does not apply.
   void pause(const LaneId& lane);
   void resume(const LaneId& lane);
+  void hold(const LaneId& lane, bool on);  ///< no call is announced meanwhile
   void retry(const LaneId& lane);
   void skip(const LaneId& lane, const std::string& id);
   /// Every parked row of a process is handed over again, in the order they were parked.

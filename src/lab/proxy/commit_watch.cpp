@@ -21,10 +21,12 @@ std::uint32_t number(std::string_view bytes) {
   return value;
 }
 
-bool begins_with_commit(std::string_view text) {
-  constexpr std::string_view word = "COMMIT";
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
-    text.remove_prefix(1);
+bool begins_with(std::string_view text, std::string_view word) {
+  for (;;) {  // after spaces and comments
+    const auto first = text.find_first_not_of(" \t\r\n");
+    text.remove_prefix(std::min(first, text.size()));
+    if (!text.starts_with("--")) break;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
   }
   return text.size() >= word.size() &&
          std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
@@ -32,16 +34,15 @@ bool begins_with_commit(std::string_view text) {
          });
 }
 
+bool commits(std::string_view text) {
+  return begins_with(text, "COMMIT") || begins_with(text, "UPDATE SERIATIM.CURSOR");
+}
+
 /// Takes a string that ends with a zero off the front.
 std::string_view take_string(std::string_view& body) {
   const auto text = body.substr(0, body.find('\0'));
   body.remove_prefix(std::min(body.size(), text.size() + 1));
   return text;
-}
-
-/// CommandComplete with this tag.
-bool answers_commit(std::string_view message) {
-  return message[0] == 'C' && message.substr(5, 7) == std::string_view("COMMIT\0", 7);
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ CommitWatch::Offsets CommitWatch::from_client(std::string_view bytes) {
 bool CommitWatch::asks_for_commit(std::string_view message) {
   auto body = message.substr(5);
   if (message[0] == 'Q') {
-    return begins_with_commit(body) || body.find(";COMMIT;") != std::string_view::npos;
+    return commits(body) || body.find(";COMMIT;") != std::string_view::npos;
   }
   if (message[0] == 'B') {
     take_string(body);  // the portal
@@ -63,7 +64,7 @@ bool CommitWatch::asks_for_commit(std::string_view message) {
   }
   if (message[0] != 'P') return false;
   const auto name = std::string(take_string(body));
-  const bool is_commit = begins_with_commit(body);
+  const bool is_commit = commits(body);
   if (name.empty()) return is_commit;
   prepared_.erase(name);
   if (is_commit) prepared_.insert(name);
@@ -71,7 +72,18 @@ bool CommitWatch::asks_for_commit(std::string_view message) {
 }
 
 CommitWatch::Offsets CommitWatch::from_server(std::string_view bytes) {
-  return follow(server_, bytes, answers_commit);
+  return follow(server_, bytes,
+                [this](std::string_view message) { return answers_commit(message); });
+}
+
+/// CommandComplete, by its tag.
+bool CommitWatch::answers_commit(std::string_view message) {
+  if (message[0] != 'C') return false;
+  auto body = message.substr(5);
+  const auto tag = take_string(body);
+  if (tag == "BEGIN") in_transaction_ = true;
+  if (tag == "COMMIT" || tag == "ROLLBACK") in_transaction_ = false;
+  return tag == "COMMIT" || (tag.starts_with("UPDATE") && !in_transaction_);
 }
 
 template <class IsCommit>

@@ -10,10 +10,11 @@
 
 namespace seriatim::torture {
 
-/// Follows one PostgreSQL connection (protocol 3.0) and finds the COMMITs in it, asked and
-/// answered. Of TLS, or of what is not PostgreSQL, it sees nothing. Among several statements of a
-/// message it is known by the semicolons around it, near the beginning; one prepared under a name
-/// asks each time it is bound.
+/// Follows one PostgreSQL connection (protocol 3.0) and finds the commits in it, asked and
+/// answered: COMMIT, and an UPDATE of a cursor that is a transaction of its own. Of TLS, or of what
+/// is not PostgreSQL, it sees nothing. Among several statements of a message COMMIT is known by the
+/// semicolons around it, near the beginning; a statement prepared under a name asks each time it is
+/// bound.
 ///
 /// Units: offsets into the bytes given. One that lies in earlier bytes, already told as harmless,
 /// is 0: the rest of its message is still to come, and without it nobody can read it.
@@ -21,9 +22,9 @@ class CommitWatch {
  public:
   using Offsets = std::vector<std::size_t>;
 
-  /// Where messages that ask for a COMMIT begin.
+  /// Where messages that ask for a commit begin.
   [[nodiscard]] Offsets from_client(std::string_view bytes);
-  /// Where the answers "COMMIT" begin.
+  /// Where the answers "COMMIT", or "UPDATE" outside a transaction, begin.
   [[nodiscard]] Offsets from_server(std::string_view bytes);
 
  private:
@@ -40,10 +41,12 @@ class CommitWatch {
   template <class IsCommit>
   Offsets follow(Stream& stream, std::string_view bytes, IsCommit is_commit);
   bool asks_for_commit(std::string_view message);
+  bool answers_commit(std::string_view message);
   void read_length(Stream& stream);
   void end_message(Stream& stream);
 
-  std::set<std::string, std::less<>> prepared_;  ///< names under which COMMIT was
+  std::set<std::string, std::less<>> prepared_;  ///< names of statements that commit
+  bool in_transaction_ = false;                  ///< as the server's answers tell
   Stream client_;
   Stream server_{.typed = true};
   bool opaque_ = false;  ///< not understood: nothing is looked for any more

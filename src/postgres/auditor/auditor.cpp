@@ -267,11 +267,12 @@ class PostgresAuditor final : public AuditorSession {
     if (const auto found = judge_locked(lane, locked, identity)) {
       core::ensure(connection_.in_transaction(), "the auditor halts under the lock it compared in");
       const auto halted = connection_.run(
-          fill(sql::store::halt, {{"halt", sql::store::halt_where_it_stands}}),
+          fill(sql::store::halt,
+               {{"halt", sql::store::halt_where_it_stands}, {"refused", "'lost'"}}),
           {process_, std::to_string(lane.id.lane), lane.epoch,
            found->row_id.empty() ? std::nullopt : std::optional(found->row_id),
            storable_text(found->detail, Outcome::reason_bytes_max), to_string(found->reason)});
-      if (!halted.empty()) {
+      if (halted[0]["answer"].as<std::string>() == "ours") {
         connection_.run(sql::auditor::tell_lane, {process_});
         connection_.commit();
         lane.moves = false;
@@ -288,7 +289,7 @@ class PostgresAuditor final : public AuditorSession {
       ~Wait() { sum += Clock::now() - began; }
     };
     const Wait wait{waited_};
-    auto locked = lock_in_turn(connection_, process_, lane.id.lane);
+    auto locked = lock_in_turn(connection_, process_, "the auditor", lane.id.lane);
     connection_.run(sql::auditor::bound_act, {std::to_string(lane.act_max.count())});
     return locked;
   }

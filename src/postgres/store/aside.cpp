@@ -68,7 +68,6 @@ std::vector<DueRow> Aside::read_due(unsigned rows_max, Begin begin) {
       sql::store::due_rows, {lane_.process, std::to_string(lane_.lane), std::to_string(lane_.lanes),
                              std::to_string(rows_max), truth(may_have_due())});
   if (rows.empty()) return {};
-  version_ = rows[0]["version"].as<std::string>();
   const bool none_open =
       rows[0]["handed_to"].as<std::uint64_t>() <= rows[0]["sequence"].as<std::uint64_t>();
   const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && none_open);
@@ -132,7 +131,7 @@ Round Aside::round_of(const std::vector<DueRow>& due, const std::optional<Positi
   return round;
 }
 
-/// Not if the cursor's row changed since the rows were read: another holder may have begun them.
+/// Not if the lane is another's by now, who may have begun them.
 void Aside::leave_out(const DueRow& row, const std::optional<Round::Unreadable>& unreadable) {
   const auto lane = std::to_string(lane_.lane);
   const auto epoch = std::to_string(epoch_);
@@ -140,10 +139,10 @@ void Aside::leave_out(const DueRow& row, const std::optional<Round::Unreadable>&
                               : "cannot be handed over again: it is no longer in the table, or "
                                 "`where` leaves it out now";
   const auto left =
-      row.redriven ? connection_.run(put_back_parked_,
-                                     {lane_.process, lane, version_, row.id,
-                                      storable_text(why, Outcome::reason_bytes_max), epoch})
-                   : connection_.run(forget_due_, {lane_.process, lane, version_, row.id, epoch});
+      row.redriven
+          ? connection_.run(put_back_parked_, {lane_.process, lane, epoch, row.id,
+                                               storable_text(why, Outcome::reason_bytes_max)})
+          : connection_.run(forget_due_, {lane_.process, lane, epoch, row.id});
   lost_ = left.empty();
   if (!lost_ && left[0]["counted"].as<bool>()) {
     throw SessionLost("row " + row.id +
@@ -156,7 +155,7 @@ void Aside::choose(const Round& round, bool from_aside) {
   late_.clear();
   batch_.reset();
   if (!from_aside && !keeps_all_) return;
-  batch_ = DueBatch{version_, round.redriven, {}};
+  batch_ = DueBatch{round.redriven, {}};
   for (const auto& record : round.records) {
     batch_->rows.push_back({record.position, record.key, record.late});
     if (record.late) late_.insert(record.id());
@@ -164,8 +163,8 @@ void Aside::choose(const Round& round, bool from_aside) {
   }
 }
 
-void Aside::queue(const std::vector<QueuedRow>& rows) {
-  if (rows.empty()) return;
+std::optional<Statement> Aside::queue(const std::vector<QueuedRow>& rows) const {
+  if (rows.empty()) return std::nullopt;
   std::vector<std::string> times;
   std::vector<std::string> ids;
   std::vector<std::optional<std::string>> keys;
@@ -174,18 +173,19 @@ void Aside::queue(const std::vector<QueuedRow>& rows) {
     ids.push_back(row.position.id);
     keys.push_back(row.key);
   }
-  connection_.run(sql::store::queue_rows,
-                  {lane_.process, std::to_string(lane_.lane), array_text(times), array_text(ids),
-                   nullable_array_text(keys)});
+  return Statement{sql::store::queue_rows,
+                   {lane_.process, std::to_string(lane_.lane), array_text(times), array_text(ids),
+                    nullable_array_text(keys)}};
 }
 
-void Aside::take(const std::vector<std::string>& ids) {
-  if (!batch_ || ids.empty()) return;
+std::optional<Statement> Aside::take(const std::vector<std::string>& ids) const {
+  if (!batch_ || ids.empty()) return std::nullopt;
+  return Statement{sql::store::take_aside, {lane_.process, array_text(ids)}};
+}
+
+void Aside::taken(const std::vector<std::string>& ids, const Answer& answer) {
   for (const auto& id : ids) begun_.erase(id);
-  for (const auto& row :
-       connection_.run(sql::store::take_aside, {lane_.process, array_text(ids)})) {
-    if (!row["queue_goes_on"].as<bool>()) keys_.erase(text_of(row["key"]));
-  }
+  for (std::size_t row = 0; row < answer.size(); ++row) keys_.erase(answer.value(row, "key"));
 }
 
 void Aside::parked(const Park& park, bool holds_key) {

@@ -16,7 +16,6 @@ namespace seriatim::postgres {
 
 /// What the start of a batch from seriatim.aside needs (sql/store/start_due.sql).
 struct DueBatch {
-  std::string version;    ///< of the cursor's row when the batch was chosen
   bool redriven = false;  ///< its rows were parked
   struct Row {
     Position position;
@@ -78,11 +77,12 @@ class Aside {
   /// A row of that round is handed over, or queues, without moving the cursor.
   [[nodiscard]] bool is_late(const std::string& id) const { return late_.contains(id); }
 
-  // In the lock's transaction:
-  /// Rows that queue behind a parked one of their key.
-  void queue(const std::vector<QueuedRow>& rows);
-  /// Rows of the round were handed over.
-  void take(const std::vector<std::string>& ids);
+  // In the transaction of a settlement:
+  /// Puts rows there that queue behind a parked one of their key. Nothing if there are none.
+  [[nodiscard]] std::optional<Statement> queue(const std::vector<QueuedRow>& rows) const;
+  /// Takes rows of the round out that were handed over. `taken`: its answer.
+  [[nodiscard]] std::optional<Statement> take(const std::vector<std::string>& ids) const;
+  void taken(const std::vector<std::string>& ids, const Answer& answer);
 
   /// A failed row was parked.
   void parked(const Park& park, bool holds_key);
@@ -105,7 +105,6 @@ class Aside {
   std::set<std::string> begun_;  ///< put there since, and not handed over yet
   core::ParkedKeys keys_;
   std::uint64_t epoch_ = 0;
-  std::string version_;
   bool lost_ = false;  ///< another holder changed what is aside
   std::optional<DueBatch> batch_;
   std::set<std::string> late_;

@@ -23,23 +23,30 @@ Claim CursorRepository::claim() {
                            : std::nullopt;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto began = began_text();
-    const auto silent = memory_->unchanged_for(lane_, lease_);
-    const auto taken =
-        connection_.run(sql::store::claim, lane_and({lanes, holder_, lease_text(), backend, began,
-                                                     silent ? some(silent->epoch) : std::nullopt,
-                                                     silent ? some(silent->until) : std::nullopt}));
+    const auto silent = memory_->silent(lane_, leases_.lane);
+    const auto taken = connection_.run(
+        sql::store::claim,
+        lane_and({lanes, holder_, std::to_string(leases_.lane.count()), backend, began,
+                  silent ? some(silent->epoch) : std::nullopt,
+                  silent ? some(silent->until) : std::nullopt, claimed_ ? "false" : "true",
+                  std::to_string(memory_->epoch(lane_))}));
     if (!taken.empty()) {
       remember(taken[0]);
-      return {true, cursor_from(taken[0]), holder_, taken[0]["has_aside"].as<bool>(), {}};
+      claimed_ = true;
+      return {true, cursor_from(taken[0]),       holder_, taken[0]["has_aside"].as<bool>(),
+              {},   taken[0]["joins"].as<bool>()};
     }
     const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);
     const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
     if (!seen.empty()) {
-      remember(seen[0]);
-      memory_->saw(
-          lane_, {seen[0]["epoch"].as<std::string>(), seen[0]["lease_until"].as<std::string>("")});
-      return {false, cursor_from(seen[0]), seen[0]["holder"].as<std::string>(""), false, {}};
+      const bool news = memory_->epoch(lane_) != seen[0]["epoch"].as<std::uint64_t>();
+      const bool renewed = remember(seen[0]);
+      auto holder = seen[0]["holder"].as<std::string>("");
+      if (holder == holder_ && news) continue;  // an act, or a claim whose answer was lost
+      Claim refused{.cursor = cursor_from(seen[0]), .holder = std::move(holder)};
+      refused.holder_lives = renewed;
+      return refused;
     }
     if (!rows.empty() || began) refuse_gone();
     if (const auto waits_for = create()) return {false, {}, {}, false, *waits_for};
@@ -76,8 +83,12 @@ std::optional<std::string> CursorRepository::create() {
   return std::nullopt;
 }
 
-void CursorRepository::remember(const pqxx::row& row) {
+bool CursorRepository::remember(const pqxx::row& row) {
   memory_->saw(lane_.process, row["began_us"].as<std::int64_t>());
+  memory_->saw_epoch(lane_, row["epoch"].as<std::uint64_t>());
+  return memory_->saw(lane_,
+                      {row["epoch"].as<std::string>(), row["lease_until"].as<std::string>(""),
+                       milliseconds{row["lease_ms"].as<std::int64_t>(0)}});
 }
 
 /// A row of the process for which no relay like this one may hold a lane.

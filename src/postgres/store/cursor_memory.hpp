@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -38,23 +39,39 @@ class CursorMemory {
   /// What says that a holder lives: a renewal changes the lease, another holder the epoch.
   struct Lease {
     std::string epoch;
-    std::string until;  ///< empty: nobody holds the lane
+    std::string until;                    ///< empty: nobody holds the lane
+    std::chrono::milliseconds length{0};  ///< what the holder asked for; 0: not known
     bool operator==(const Lease&) const = default;
   };
-  /// To be called when the server has answered.
-  void saw(const LaneId& lane, Lease lease) {
+  /// To be called when the server has answered. True: the same holder has renewed it.
+  bool saw(const LaneId& lane, Lease lease) {
     const std::scoped_lock lock(mutex_);
     auto& watched = leases_[{lane.process, lane.lane}];
-    if (watched.lease != lease) watched = {std::move(lease), Clock::now()};
+    if (watched.lease == lease) return false;
+    const bool held = !watched.lease.until.empty() && !lease.until.empty();
+    const bool renewed = held && watched.lease.epoch == lease.epoch;
+    watched = {std::move(lease), Clock::now()};
+    return renewed;
   }
-  /// The lease that was seen unchanged for longer than `time`, on this program's clock.
-  [[nodiscard]] std::optional<Lease> unchanged_for(const LaneId& lane,
-                                                   std::chrono::milliseconds time) const {
+  /// The lease that was seen unchanged for longer than its length, on this program's clock.
+  [[nodiscard]] std::optional<Lease> silent(const LaneId& lane,
+                                            std::chrono::milliseconds own_lease) const {
     const std::scoped_lock lock(mutex_);
     const auto found = leases_.find({lane.process, lane.lane});
-    const bool long_enough = found != leases_.end() && !found->second.lease.until.empty() &&
-                             Clock::now() - found->second.since > time;
-    return long_enough ? std::optional(found->second.lease) : std::nullopt;
+    if (found == leases_.end() || found->second.lease.until.empty()) return std::nullopt;
+    const auto& [lease, since] = found->second;
+    const bool long_enough = Clock::now() - since > std::max(lease.length, own_lease);
+    return long_enough ? std::optional(lease) : std::nullopt;
+  }
+  /// The newest epoch that was seen of a lane; 0: none.
+  [[nodiscard]] std::uint64_t epoch(const LaneId& lane) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = epochs_.find({lane.process, lane.lane});
+    return found == epochs_.end() ? 0 : found->second;
+  }
+  void saw_epoch(const LaneId& lane, std::uint64_t epoch) {
+    const std::scoped_lock lock(mutex_);
+    epochs_[{lane.process, lane.lane}] = epoch;
   }
 
  private:
@@ -67,6 +84,7 @@ class CursorMemory {
   std::map<std::string, std::int64_t> began_;
   std::map<std::pair<std::string, unsigned>, StartFinder> starts_;
   std::map<std::pair<std::string, unsigned>, Watched> leases_;
+  std::map<std::pair<std::string, unsigned>, std::uint64_t> epochs_;
 };
 
 }  // namespace seriatim::postgres

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/crash_point.hpp"
-#include "core/ensure.hpp"
 #include "core/mutant.hpp"
 #include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -97,46 +95,48 @@ Cursor cursor_from(const pqxx::row& row) {
     cursor.barrier = {row["barrier_us"].as<std::int64_t>(), row["barrier_id"].as<std::string>()};
   }
   cursor.parked = row["parked"].as<unsigned>();
+  cursor.held = row["held"].as<bool>();
   if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
   return cursor;
 }
 
 CursorRepository::CursorRepository(Connection& connection, const Table& table,
                                    const SourceConfig& source, LaneId lane, std::string holder,
-                                   milliseconds lease, std::shared_ptr<CursorMemory> memory)
+                                   Leases leases, std::shared_ptr<CursorMemory> memory)
     : connection_(connection),
       table_(table),
       source_(source),
       lane_(std::move(lane)),
       holder_(std::move(holder)),
-      lease_(lease),
-      memory_(std::move(memory)),
-      all_aside_(source.late_rows == OnLateRow::deliver) {
+      leases_(leases),
+      memory_(std::move(memory)) {
   if (!table.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table, lane_);
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
+  start_due_ = fill(sql::store::start_due, {{"start", start_}});
   lock_ = fill(sql::store::lock_cursor, {{"process", "$1"},
                                          {"lane", "$2"},
                                          {"epoch", "$3"},
                                          {"position_at", "$4"},
                                          {"position_id", "$5"},
                                          {"began", "$6"}});
-  start_due_ = fill(sql::store::start_due, {{"start", start_}});
-  settle_ = fill(sql::store::settle, {{"answer", sql::store::no_time_limit}});
-  settle_sure_ = fill(sql::store::settle_surely, {{"settle", settle_}});
-  const auto move = fill(sql::store::settle, {{"answer", "c.*"}});
-  settle_and_halt_ = fill(sql::store::halt, {{"halt", move}});
-  settle_and_park_ = fill(sql::store::settle_and_park, {{"settle", move}});
+  const auto settle = [](std::string_view answer) {
+    return fill(sql::store::settle, {{"answer", answer}, {"goes_on", sql::store::goes_on}});
+  };
+  const auto texts = [&](std::string_view refused) {
+    return Texts{fill(sql::store::settle_surely,
+                      {{"settle", settle(sql::store::settled)}, {"refused", refused}}),
+                 fill(sql::store::halt, {{"halt", settle("c.*")}, {"refused", refused}})};
+  };
+  surely_ = texts("(1 / count(*))::text");
+  alone_ = texts("'lost'");
+  alone_.settle = settle(sql::store::settled);
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
   Params params{lane_.process, std::to_string(lane_.lane)};
   params.insert(params.end(), more);
   return params;
-}
-
-std::string CursorRepository::lease_text() const {
-  return std::to_string(lease_.count());
 }
 
 /// What the cursor's epoch is compared with.
@@ -163,22 +163,36 @@ Cursor CursorRepository::look() {
   return cursor_from(row[0]);
 }
 
-// --- moving -------------------------------------------------------------------------------------
+// --- one call -----------------------------------------------------------------------------------
 
-Params CursorRepository::start_params(std::uint64_t epoch, bool again,
-                                      std::size_t next_rows) const {
-  return lane_and({expected(epoch), lease_text(), again ? "0" : "1", std::to_string(next_rows),
-                   began_text(), std::nullopt, std::nullopt});
+Params CursorRepository::start_params(std::uint64_t epoch, const Start& start,
+                                      const std::optional<Mark>& looked_at) const {
+  return lane_and({expected(epoch), std::to_string(leases_.call.count()), start.again ? "0" : "1",
+                   std::to_string(start.rows), began_text(),
+                   looked_at ? some(timestamp_text(*looked_at)) : std::nullopt, at(start.from),
+                   id(start.from)});
 }
 
-bool CursorRepository::start(std::uint64_t epoch, bool again, std::size_t next_rows) {
-  if (core::mutant(core::Mutant::no_durability)) return true;
-  connection_.rollback();
-  return !connection_.run_prepared(start_, start_params(epoch, again, next_rows)).empty();
+/// A call that was announced before, and is not made now, must not keep a person waiting.
+Grant CursorRepository::granted(std::uint64_t epoch, bool started) {
+  if (started) return Grant::ours;
+  const auto stands = look();
+  if (stands.epoch != epoch || !stands.held) return Grant::lost;
+  connection_.run(sql::store::withdraw_call, lane_and({expected(epoch)}));
+  return Grant::held;
 }
 
-bool CursorRepository::start_due(std::uint64_t epoch, bool again, std::size_t next_rows,
-                                 const DueBatch& batch, const std::optional<Mark>& looked_at) {
+Grant CursorRepository::start(std::uint64_t epoch, const Start& start) {
+  if (core::mutant(core::Mutant::no_durability)) return Grant::ours;
+  auto params = start_params(epoch, start, std::nullopt);
+  const bool unwaited = connection_.direct() && start.may_be_lost && asks_what_is_flushed();
+  if (unwaited) params.push_back(start.written);
+  const auto started = connection_.run_prepared(unwaited ? start_unwaited_ : start_, params);
+  return granted(epoch, !started.empty());
+}
+
+Grant CursorRepository::start_due(std::uint64_t epoch, const Start& start, const DueBatch& batch,
+                                  const std::optional<Mark>& looked_at) {
   std::vector<std::string> ids;
   std::vector<std::string> times;
   std::vector<std::optional<std::string>> keys;
@@ -189,16 +203,10 @@ bool CursorRepository::start_due(std::uint64_t epoch, bool again, std::size_t ne
     keys.push_back(row.key);
     late += (late.empty() ? "" : ",") + std::string(row.late ? "t" : "f");
   }
-  connection_.rollback();
-  return !connection_
-              .run_prepared(
-                  start_due_,
-                  lane_and(
-                      {expected(epoch), lease_text(), again ? "0" : "1", std::to_string(next_rows),
-                       began_text(), looked_at ? some(timestamp_text(*looked_at)) : std::nullopt,
-                       batch.version, array_text(ids), array_text(times), nullable_array_text(keys),
-                       '{' + late + '}', batch.redriven ? "true" : "false"}))
-              .empty();
+  auto params = start_params(epoch, start, looked_at);
+  params.insert(params.end(), {array_text(ids), array_text(times), nullable_array_text(keys),
+                               '{' + late + '}', batch.redriven ? "true" : "false"});
+  return granted(epoch, !connection_.run_prepared(start_due_, params).empty());
 }
 
 bool CursorRepository::asks_what_is_flushed() {
@@ -210,262 +218,126 @@ bool CursorRepository::asks_what_is_flushed() {
   return *knows_flushed_;
 }
 
-bool CursorRepository::start_and_lock(std::uint64_t epoch, const Start& start) {
-  if (!connection_.direct() || core::mutant(core::Mutant::no_durability)) {
-    return this->start(epoch, start.again, start.next_rows);
-  }
-  connection_.rollback();
-  auto params = start_params(epoch, start.again, start.next_rows);
-  const bool unwaited = start.may_be_lost && asks_what_is_flushed();
-  if (unwaited) params.push_back(start.written);
-  const auto stands =
-      commit_and_lock(unwaited ? start_unwaited_ : start_, params, epoch, start.position);
-  return !stands || (stands->epoch == epoch && is_active(stands->state));
-}
-
-Params CursorRepository::lock_params(std::uint64_t epoch,
-                                     const std::optional<Position>& position) const {
-  return lane_and({expected(epoch), at(position), id(position), began_text()});
-}
-
-bool CursorRepository::begin_locked(std::uint64_t epoch, const std::optional<Position>& position) {
-  if (connection_.direct()) {
-    return connection_.begin_prepared({lock_, lock_params(epoch, position)});
-  }
-  return !connection_
-              .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                                    {"lane", std::to_string(lane_.lane)},
-                                                    {"epoch", expected(epoch)},
-                                                    {"position_at", literal(at(position))},
-                                                    {"position_id", literal(id(position))},
-                                                    {"began", literal(began_text())}}))
-              .empty();
-}
-
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
-  if (!connection_.sent_ahead()) sent_.reset();
-  const bool held = std::exchange(locked_, std::nullopt) == std::pair(epoch, position);
-  if (held && connection_.in_transaction()) return true;
-  sent_.reset();  // a move that was still on its way is taken back by this
-  if (begin_locked(epoch, position)) return true;
-  connection_.rollback();
-  return false;
-}
-
-bool CursorRepository::hold(std::uint64_t epoch, const std::optional<Position>& position) {
-  if (connection_.in_transaction() && !connection_.sent_ahead()) return true;
-  locked_.reset();
-  return lock(epoch, position);
-}
-
-/// Nothing beside the cursor row changes, and a prepared statement can do it.
-bool CursorRepository::is_plain(const Move& move) const {
-  const bool from_aside = all_aside_ || move.from_aside;
-  const bool asks_more = core::mutant(core::Mutant::no_epoch);  // expected()
-  return !from_aside && mark_rows_.empty() && connection_.direct() && !asks_more;
+  const auto process = lane_.process;
+  const bool locked =
+      connection_.direct()
+          ? connection_.begin_prepared(
+                {lock_, lane_and({expected(epoch), at(position), id(position), began_text()})})
+          : !connection_
+                 .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
+                                                       {"lane", std::to_string(lane_.lane)},
+                                                       {"epoch", expected(epoch)},
+                                                       {"position_at", literal(at(position))},
+                                                       {"position_id", literal(id(position))},
+                                                       {"began", literal(began_text())}}))
+                 .empty();
+  if (!locked) connection_.rollback();
+  return locked;
 }
 
 Params CursorRepository::settle_params(std::uint64_t epoch, const Move& move) const {
   const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(move.from));
   const auto row = written(move.fate, !move.delivered.empty());
+  const auto* next = std::get_if<Next>(&move.fate);
   return lane_and({expected(epoch),
                    at(move.from),
                    id(move.from),
                    at(move.to),
                    id(move.to),
-                   std::to_string(move.ids.size()),
+                   std::to_string(move.rows),
                    row.attempts,
-                   lease_text(),
+                   std::to_string(leases_.lane.count()),
                    array_text(noted.listed),
-                   std::to_string(move.queued),
-                   std::to_string(move.next_rows),
+                   std::to_string(move.set_aside),
+                   std::to_string(next ? next->rows : 0),
                    noted.ranges,
                    move.newest ? some(timestamp_text(*move.newest)) : std::nullopt,
-                   move.redriven ? std::to_string(move.ids.size()) : "0",
+                   move.redriven ? std::to_string(move.rows) : "0",
                    row.state,
                    row.reason,
                    row.failed_id,
                    row.detail,
                    row.delay,
-                   began_text()});
+                   began_text(),
+                   next ? some(std::to_string(leases_.call.count())) : std::nullopt});
 }
 
-Connection::Change CursorRepository::change_for(std::uint64_t epoch, const Move& move) const {
-  auto params = settle_params(epoch, move);
-  if (move.starts_next) params.emplace_back("1");
-  return {{move.starts_next ? settle_sure_ : settle_, std::move(params)},
-          {lock_, lock_params(epoch, move.to)}};
+Statement CursorRepository::park_statement(const std::optional<Position>& from,
+                                           const Park& park) const {
+  return {sql::store::park,
+          lane_and({at(from), id(from), park.row.id, timestamp_text(park.row.created_at_us),
+                    park.key, park.holds_key ? "true" : "false", std::to_string(park.attempts),
+                    stored(park.detail)})};
 }
 
-Connection::Ahead CursorRepository::ahead(std::uint64_t epoch,
-                                          const std::optional<Move>& next) const {
-  if (!next) return {};
-  return [this, epoch, &next] { return change_for(epoch, *next); };
-}
-
-bool CursorRepository::send_ahead(std::uint64_t epoch, Move move) {
-  if (connection_.sent_ahead()) return sent_ && sent_->epoch == epoch && sent_->move == move;
-  if (!connection_.in_transaction() || !is_plain(move)) return false;
-  prepare_to_take_back();
-  connection_.send_ahead(change_for(epoch, move));
-  remember_sent(epoch, std::move(move));
-  return true;
-}
-
-void CursorRepository::remember_sent(std::uint64_t epoch, std::optional<Move> move) {
-  if (move && connection_.sent_ahead()) sent_ = {epoch, *std::move(move)};
-}
-
-/// Taking back and what comes instead are to go in one message, so that the lock is not free for
-/// longer than that takes.
-void CursorRepository::prepare_to_take_back() {
-  if (std::exchange(may_be_taken_back_, true)) return;
-  for (const std::string_view statement :
-       {std::string_view("ROLLBACK"), std::string_view(lock_), std::string_view(settle_),
-        std::string_view(settle_sure_), std::string_view(settle_and_halt_)}) {
-    connection_.prepare(statement);
-  }
-}
-
-bool CursorRepository::advance_sent(bool goes_on, std::optional<Move> next,
-                                    Connection::Behind* behind) {
-  const auto sent = std::exchange(sent_, std::nullopt).value();
-  const auto& [epoch, move] = sent;
+CursorRepository::Settled CursorRepository::settle(std::uint64_t epoch, const Move& move,
+                                                   Connection::Behind* behind) {
+  const bool marks = !mark_rows_.empty() && !move.delivered.empty();
+  const bool parks = std::holds_alternative<Park>(move.fate);
+  const bool alone = !connection_.in_transaction() && move.with.empty() && !marks && !parks;
+  const auto& texts = alone ? alone_ : surely_;
+  Statement statement{std::holds_alternative<Halt>(move.fate) ? texts.halt : texts.settle,
+                      settle_params(epoch, move)};
   try {
-    core::crash_point("updated");
-    const bool moved =
-        goes_on ? connection_.commit_sent(ahead(epoch, next)) : connection_.end_sent(behind);
-    core::crash_point("committed");
-    if (!goes_on) return moved;
-    if (moved) {
-      locked_.emplace(epoch, move.to);
-      remember_sent(epoch, std::move(next));
-      return true;
-    }
-    const auto stands = look();
-    return stands.epoch == epoch && stands.position == move.to;
+    return alone ? settle_alone(statement, behind)
+                 : settle_in_transaction(std::move(statement), move);
   } catch (const SourceBroken& refused) {
-    if (!changed_hands(refused, epoch, move.from)) throw;
-    return false;
+    const bool division_by_zero = refused.sqlstate() == "22012";  // or by a trigger of the user's
+    if (alone || !division_by_zero || !changed_hands(epoch, move.from)) throw;
+    return {};
   }
 }
 
-void CursorRepository::take_back() {
-  if (!sent_) return;
-  if (connection_.sent_ahead() && begin_locked(sent_->epoch, sent_->move.from))
-    return sent_.reset();
-  connection_.rollback();
-  throw SessionLost("the lane was taken, or changed, before its handler began to write");
+namespace {
+
+/// Somebody has locked what a statement needs, which has changed nothing, and its limit is over.
+bool waited_too_long(const SessionLost& lost) {
+  return lost.sqlstate() == "55P03" || lost.sqlstate() == "57014";
 }
 
-/// Where another move was sent ahead it is taken back in the same message, so that nobody who waits
-/// for the lock gets it in between.
-bool CursorRepository::advance(std::uint64_t epoch, const Move& move, std::optional<Move> next,
-                               Connection::Behind* behind) try {
-  if (!connection_.in_transaction() || move.ids.empty()) return false;
-  auto params = settle_params(epoch, move);
-  const bool with_lock = move.goes_on && is_plain(move);
-  const bool surely = move.starts_next || (with_lock && move.with_others);
-  core::ensure(!surely || !(all_aside_ || move.from_aside),
-               "no batch from seriatim.aside starts with a commit");
-  if (surely) params.emplace_back(move.starts_next ? "1" : "0");
-  if (with_lock) {
-    if (next && !connection_.sent_ahead()) prepare_to_take_back();
-    return advance_and_lock(surely ? settle_sure_ : settle_, params, epoch, move, std::move(next));
-  }
-  const auto& statement = surely ? settle_sure_ : settle_;
-  const bool alone = is_plain(move) && move.queued == 0 && !move.with_others;
-  if (alone && !connection_.sent_ahead()) {
-    core::crash_point("updated");
-    const bool moved = connection_.commit_after({statement, params}, behind);
-    core::crash_point("committed");
-    return moved;
-  }
-  const bool moved = connection_.sent_ahead()
-                         ? connection_.begin_prepared({statement, params})
-                         : !connection_.run_prepared(statement, params).empty();
-  if (moved) mark_rows(move.delivered);
-  core::crash_point("updated");
-  if (!end(moved)) return false;
-  core::crash_point("committed");
-  return true;
-} catch (const SourceBroken& refused) {
-  if (!changed_hands(refused, epoch, move.from)) throw;
-  return false;
+Grant grant_from(const Answer& answer) {
+  const auto text = answer.empty() ? std::nullopt : answer.value(0, "answer");
+  if (text == "ours") return Grant::ours;
+  return text == "held" ? Grant::held : Grant::lost;
 }
 
-/// What settle_surely.sql fails with, where it was not a trigger of the user's.
-bool CursorRepository::changed_hands(const SourceBroken& refused, std::uint64_t epoch,
-                                     const std::optional<Position>& from) {
-  if (refused.sqlstate() != "22012") return false;
+}  // namespace
+
+/// A row is delivered, so giving up because others have locked something would deliver it again.
+CursorRepository::Settled CursorRepository::settle_alone(const Statement& statement,
+                                                         Connection::Behind* behind) {
+  try {
+    return {.grant = grant_from(connection_.run_then(statement, behind))};
+  } catch (const SessionLost& lost) {
+    if (!waited_too_long(lost)) throw;
+  }
+  const auto answers = connection_.commit_with({{sql::store::no_time_limit}, statement});
+  return {.grant = grant_from(answers[1])};
+}
+
+CursorRepository::Settled CursorRepository::settle_in_transaction(Statement settle,
+                                                                  const Move& move) {
+  std::vector<Statement> statements{{sql::store::no_time_limit}, std::move(settle)};
+  statements.insert(statements.end(), move.with.begin(), move.with.end());
+  if (!mark_rows_.empty() && !move.delivered.empty()) {
+    statements.push_back({mark_rows_, {array_text(move.delivered)}});
+  }
+  const auto* park = std::get_if<Park>(&move.fate);
+  if (park) statements.push_back(park_statement(move.from, *park));
+  auto answers = connection_.commit_with(statements);
+  Settled settled{.grant = grant_from(answers[1])};
+  if (park) settled.holds_key = answers.back().value(0, "holds_key") == "true";
+  for (std::size_t i = 0; i < move.with.size(); ++i) {
+    settled.answers.push_back(std::move(answers[2 + i]));
+  }
+  return settled;
+}
+
+/// So that settling it was refused.
+bool CursorRepository::changed_hands(std::uint64_t epoch, const std::optional<Position>& from) {
   const auto stands = look();
   return stands.epoch != epoch || stands.position != from || !is_active(stands.state);
-}
-
-bool CursorRepository::advance_and_lock(const std::string& statement, const Params& params,
-                                        std::uint64_t epoch, const Move& move,
-                                        std::optional<Move> next) {
-  core::crash_point("updated");
-  const auto stands = commit_and_lock(statement, params, epoch, move.to, std::move(next));
-  core::crash_point("committed");
-  return !stands || (stands->epoch == epoch && stands->position == move.to);
-}
-
-/// Only the answer of the lock is seen, and it tells of both. Refused: so was what came before it;
-/// or that was done, and then the lane paused, or locked by an operator's act.
-std::optional<Cursor> CursorRepository::commit_and_lock(std::string_view statement,
-                                                        const Params& params, std::uint64_t epoch,
-                                                        const std::optional<Position>& position,
-                                                        std::optional<Move> next) {
-  const bool locked = connection_.commit_with(
-      {{statement, params}, {lock_, lock_params(epoch, position)}}, ahead(epoch, next));
-  if (!locked) return look();
-  locked_.emplace(epoch, position);
-  remember_sent(epoch, std::move(next));
-  return std::nullopt;
-}
-
-bool CursorRepository::end(bool ours) {
-  if (ours) {
-    connection_.commit();
-  } else {
-    connection_.rollback();
-  }
-  return ours;
-}
-
-std::string_view CursorRepository::failure_statement(const Fate& fate) const {
-  if (std::holds_alternative<Halt>(fate)) return settle_and_halt_;
-  return std::holds_alternative<Park>(fate) ? settle_and_park_ : settle_;
-}
-
-CursorRepository::Failed CursorRepository::fail(std::uint64_t epoch, const Move& move) {
-  if (!move.ids.empty() && !connection_.in_transaction()) return {};
-  const auto statement = failure_statement(move.fate);
-  auto params = settle_params(epoch, move);
-  const auto* park = std::get_if<Park>(&move.fate);
-  if (park) {
-    params.insert(params.end(), {park->row.id, timestamp_text(park->row.created_at_us), park->key,
-                                 park->holds_key ? "true" : "false", std::to_string(park->attempts),
-                                 stored(park->detail)});
-  }
-  const auto ended = [&](bool ours) {
-    if (ours) mark_rows(move.delivered);
-    if (!move.ids.empty()) core::crash_point("updated");
-    const bool kept = connection_.in_transaction() ? end(ours) : ours;
-    if (kept && !move.ids.empty()) core::crash_point("committed");
-    return kept;
-  };
-  if (connection_.sent_ahead() && !park) {
-    return {ended(connection_.begin_prepared({statement, params}))};
-  }
-  const auto rows = connection_.run(statement, params);
-  return {ended(!rows.empty()), park && !rows.empty() && rows[0]["holds_key"].as<bool>()};
-}
-
-void CursorRepository::mark_rows(const std::vector<std::string>& delivered) {
-  if (!mark_rows_.empty() && !delivered.empty())
-    connection_.run(mark_rows_, {array_text(delivered)});
 }
 
 }  // namespace seriatim::postgres

@@ -47,7 +47,8 @@ class PostgresRoster final : public RosterSession {
     } else {
       const auto lane = row["lane"].as<unsigned>();
       memory_->saw({process_, lane, lanes_},
-                   {row["epoch"].as<std::string>(), row["lease_until"].as<std::string>("")});
+                   {row["epoch"].as<std::string>(), row["lease_until"].as<std::string>(""),
+                    milliseconds{row["lease_ms"].as<std::int64_t>(0)}});
       roster.lanes[lane] = {std::move(holder), row["free"].as<bool>()};
     }
   }

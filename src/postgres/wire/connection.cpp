@@ -27,15 +27,6 @@ extern "C" const char* __lsan_default_suppressions() {
 
 namespace seriatim::postgres {
 
-namespace {
-
-[[noreturn]] void refuse(const char* met) {
-  throw SessionLost(std::string("a fault of seriatim: a statement met ") + met +
-                    "; the session is opened anew and nothing is lost, please report it");
-}
-
-}  // namespace
-
 // --- one statement ------------------------------------------------------------------------------
 
 namespace {
@@ -72,7 +63,7 @@ pqxx::result with_values(const auto& params, auto&& send) {
 }  // namespace
 
 pqxx::result Connection::execute(std::string_view sql, const auto& params) {
-  const auto expectation = alone();
+  const auto owed = expectation();
   pqxx::nontransaction work(*connection_);
   if (params.empty()) return work.exec(std::string(sql));
   return with_values(
@@ -80,26 +71,13 @@ pqxx::result Connection::execute(std::string_view sql, const auto& params) {
 }
 
 pqxx::result Connection::execute_prepared(std::string_view sql, const auto& params) {
-  const auto expectation = alone();
+  const auto owed = expectation();
   const auto& name = name_of(sql);
   pqxx::nontransaction work(*connection_);
   return with_values(params, [&](const auto& values) { return exec_known(work, name, values); });
 }
 
-/// What the server owes for something else libpq would take for the answer, or drop.
-void Connection::refuse_while_owed() const {
-  if (sent_) refuse("another that was sent ahead and not answered");
-}
-
-void Connection::prepare(std::string_view sql) {
-  guarded([&] {
-    const auto expectation = alone();
-    return name_of(sql).size();
-  });
-}
-
-SilenceWatch::Expectation Connection::alone() const {
-  refuse_while_owed();
+SilenceWatch::Expectation Connection::expectation() const {
   return SilenceWatch::Expectation(*watch_, silence_max_);
 }
 
@@ -110,7 +88,6 @@ bool Connection::is_known(std::string_view sql) const {
 const std::string& Connection::name_of(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
-    refuse_while_owed();
     const auto name = "seriatim_" + std::to_string(prepared_.size() + 1);
     connection_->prepare_now(name, std::string(sql));
     known = prepared_.emplace(sql, name).first;
@@ -133,7 +110,7 @@ pqxx::result Connection::run_prepared(std::string_view sql, const Params& params
 Answer Connection::fetch(std::string_view sql, const Params& params) {
   OneBackend scope(*this);
   auto answer = guarded([&] {
-    const auto expectation = alone();
+    const auto owed = expectation();
     return fetch_text(connection_->raw(), std::string(sql), params);
   });
   scope.end();
@@ -142,7 +119,7 @@ Answer Connection::fetch(std::string_view sql, const Params& params) {
 
 Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
   return guarded([&] {
-    const auto expectation = alone();
+    const auto owed = expectation();
     return postgres::fetch_prepared(connection_->raw(), name_of(sql), params);
   });
 }
@@ -214,7 +191,8 @@ void Connection::run_script(std::string_view script) {
 
 // --- opening ------------------------------------------------------------------------------------
 
-Connection::Connection(const std::string& url, const Options& options) {
+Connection::Connection(const std::string& url, const Options& options)
+    : lock_timeout_(options.lock_timeout) {
   guarded([&] {
     connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
     cancel_ = {PQgetCancel(connection_->raw()), &PQfreeCancel};
@@ -226,12 +204,7 @@ Connection::Connection(const std::string& url, const Options& options) {
   watch_silence(url, options);
 }
 
-Connection::~Connection() {
-  try {
-    if (sent_) rollback();
-  } catch (const std::exception&) {  // lost, and with it what was sent
-  }
-}
+Connection::~Connection() = default;
 
 /// What holds at our end, whoever set it, shall hold at the server's: so that a host of ours that
 /// vanished is noticed there as well, and the lock on its cursor falls.
@@ -316,7 +289,7 @@ std::vector<std::pair<std::string, std::string>> Connection::notifications() {
   });
 }
 
-/// Readable is not lost: a notification may have come, or what was sent ahead be answered.
+/// Readable is not lost: a notification may have come.
 bool Connection::is_lost() noexcept {
   return PQconsumeInput(connection_->raw()) != 1 || PQstatus(connection_->raw()) != CONNECTION_OK;
 }

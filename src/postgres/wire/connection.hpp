@@ -78,8 +78,6 @@ class Connection {
   /// The same with rows in binary form.
   Answer fetch(std::string_view sql, const Params& params);
   Answer fetch_prepared(std::string_view sql, const Params& params);
-  /// Has the server parse a statement that is to need no round trip for it later. Directly only.
-  void prepare(std::string_view sql);
 
   /// The same in the open transaction, where a refusal is the caller's to deal with: the
   /// transaction stays open, in error until it is rolled back to a savepoint.
@@ -122,38 +120,19 @@ class Connection {
 
   /// SessionLost from here means: in doubt.
   void commit();
-  /// A transaction's last statement and the first of the transaction after it, both as run_prepared
-  /// takes them.
-  struct Change {
-    Statement last;
-    Statement next;
-  };
-  /// Makes what is sent ahead, while the server is at what was sent before it.
-  using Ahead = std::function<Change()>;
-  /// In one round trip, of which only the last answer is told, the last statement, in the open
-  /// transaction (in a new one where something was sent ahead in that) or one of its own, COMMIT,
-  /// and begin_prepared with the next. Directly only. `ahead`: sent behind it, as `send_ahead`
-  /// does.
-  bool commit_with(Change change, const Ahead& ahead = {});
-  /// The same in two parts. Sends the last statement and does not wait: the server works at it
-  /// meanwhile. `rollback` and `begin_prepared` take it back; the connection is of no other use.
-  void send_ahead(Change change);
-  /// COMMIT and the next statement in one message, the rest as `commit_with`.
-  bool commit_sent(const Ahead& ahead = {});
-  /// Sent behind a COMMIT without waiting for that, and run in a transaction of its own; not asked
-  /// where it would have to be prepared: refused there, that would cost the transaction before it.
+  /// Statements as run_prepared takes them, and COMMIT, in one round trip: in the open transaction,
+  /// or in one of their own. One that is refused keeps nothing of them.
+  std::vector<Answer> commit_with(const std::vector<Statement>& statements);
+  /// Sent behind a statement without waiting for that, and run in a transaction of its own; not
+  /// asked if it would have to be prepared: refused there, that would cost the statement before it.
   struct Behind {
     Statement statement;
     std::optional<Answer> answer;
     std::exception_ptr refusal;  ///< in the place of the answer: SessionLost or SourceBroken
   };
-  /// COMMIT alone, `behind` it what is to be asked then, if anything; whether the statement sent
-  /// ahead found a row.
-  bool end_sent(Behind* behind = nullptr);
-  /// The same for a statement that was not sent ahead, in one message with COMMIT: only where
-  /// nothing is lost should it find none. Directly only.
-  bool commit_after(Statement last, Behind* behind = nullptr);
-  [[nodiscard]] bool sent_ahead() const { return sent_.has_value(); }
+  /// A statement as run_prepared takes it, in a transaction of its own, and `behind` it what is to
+  /// be asked then, if anything. Through a pooler that is not asked.
+  Answer run_then(const Statement& statement, Behind* behind = nullptr);
   /// Does nothing where no transaction is open.
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -165,6 +144,9 @@ class Connection {
   /// its pid and its LISTENs mean something.
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] int backend_pid() const;
+
+  /// How long a statement may wait for a lock.
+  [[nodiscard]] milliseconds lock_timeout() const { return lock_timeout_; }
 
   /// Asks the server to end the statement in hand (57014), if there is one. From any thread.
   void cancel() noexcept;
@@ -188,15 +170,8 @@ class Connection {
   [[nodiscard]] bool is_known(std::string_view sql) const;
   void send(Pipeline& pipeline, const Statement& known);
   void make_known(const std::vector<Statement>& statements);
-  std::vector<Answer> answers_to(const std::vector<Statement>& known, const Ahead& ahead = {});
-  std::optional<Statement> send_behind(Pipeline& pipeline, const Ahead& ahead);
-  bool begin_found(const std::vector<Statement>& statements, const Ahead& ahead = {});
-  bool commit_found(std::vector<Statement> statements, Behind* behind);
-  std::unique_ptr<Pipeline> pipeline();
-  /// What stands between us and a transaction of our own, where one is open.
-  std::vector<Statement> way_back();
-  void refuse_while_owed() const;
-  [[nodiscard]] SilenceWatch::Expectation alone() const;
+  std::vector<Answer> answers_to(const std::vector<Statement>& statements);
+  [[nodiscard]] SilenceWatch::Expectation expectation() const;
   void apply_settings(const Options& options);
   pqxx::result run_shielded(const std::string& message);
   void tell_network_bounds();
@@ -207,14 +182,10 @@ class Connection {
   std::shared_ptr<pg_cancel> cancel_;
   std::unique_ptr<SilenceWatch> watch_;
   milliseconds silence_max_{30'000};
+  milliseconds lock_timeout_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::pair<std::string, std::string>> notifications_;
   std::map<std::string, std::string, std::less<>> prepared_;  ///< statement → name
-  struct SentAhead {
-    std::unique_ptr<Pipeline> pipeline;  ///< holds its answer
-    Statement next;                      ///< the first statement after it and its COMMIT
-  };
-  std::optional<SentAhead> sent_;
   std::string begin_ = "BEGIN;\n";
   bool in_transaction_ = false;
   bool direct_ = true;

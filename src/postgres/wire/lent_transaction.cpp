@@ -32,8 +32,9 @@ Transaction::Answer answer_from(const Said& said) {
 }  // namespace
 
 void LentTransaction::use() {
-  if (!ever_used_ && before_first_) before_first_();
-  used_ = ever_used_ = true;
+  if (used_) return;
+  begin_();
+  used_ = true;
 }
 
 void LentTransaction::mark(std::chrono::milliseconds time_max) {

@@ -8,32 +8,32 @@
 
 namespace seriatim::postgres {
 
-/// The transaction that holds the cursor row, as a handler sees it.
+/// The transaction that holds the cursor row, as a handler sees it. It begins with the handler's
+/// first statement.
 ///
-/// Lifetime: that of the connection, which must have the transaction open. Threads: one.
+/// Lifetime: that of the connection. Threads: one.
 class LentTransaction final : public Transaction {
  public:
-  /// `before_first`: called before the first statement a handler ever runs here.
-  explicit LentTransaction(Connection& connection, std::function<void()> before_first = {})
-      : connection_(connection), before_first_(std::move(before_first)) {}
+  /// `begin`: opens it on the connection, or throws.
+  LentTransaction(Connection& connection, std::function<void()> begin)
+      : connection_(connection), begin_(std::move(begin)) {}
 
   void mark(std::chrono::milliseconds time_max) override;
   Answer run(const std::string& statement, const Params& params) override;
   Answer run_over(const std::string& statement, const std::vector<Column>& columns) override;
   void undo() override;
 
-  void begin() { used_ = false; }
-  /// Something of the handler's may be in it.
+  /// What the handler did is still to be settled.
   [[nodiscard]] bool used() const { return used_; }
-  [[nodiscard]] bool ever_used() const { return ever_used_; }
+  /// It has ended, or another call begins.
+  void forget() { used_ = false; }
 
  private:
   void use();
 
   bool used_ = false;
-  bool ever_used_ = false;
   Connection& connection_;
-  std::function<void()> before_first_;
+  std::function<void()> begin_;
 };
 
 }  // namespace seriatim::postgres

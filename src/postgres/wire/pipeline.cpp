@@ -39,11 +39,7 @@ void Pipeline::ask_now() {
 
 std::vector<Answer> Pipeline::answers_now(std::size_t count) {
   std::vector<Answer> told;
-  while (count-- > 0) {
-    const bool wanted = unwanted_ == 0;
-    auto next = answer();
-    if (wanted) told.push_back(std::move(next));
-  }
+  while (count-- > 0) told.push_back(answer());
   return told;
 }
 
@@ -59,9 +55,7 @@ std::vector<Answer> Pipeline::answers() {
 Answer Pipeline::answer() {
   Answer told(PQgetResult(connection_));
   for (; told.ends_pipeline(); told = Answer(PQgetResult(connection_))) --syncs_;
-  const bool unwanted =
-      std::exchange(unwanted_, unwanted_ - std::min<std::size_t>(unwanted_, 1)) > 0;
-  if (told.refused() && !unwanted) {
+  if (told.refused()) {
     if (!leave()) lost();
     told.throw_refusal(connection_);
   }
@@ -70,10 +64,26 @@ Answer Pipeline::answer() {
   return told;
 }
 
+void Pipeline::confirm() {
+  for (int nulls = 0; nulls < 2;) {  // two in a row: nothing will follow
+    const Answer end(PQgetResult(connection_));
+    if (!end.none() && end.ends_pipeline()) {
+      --syncs_;
+      return;
+    }
+    if (!end.none() && end.refused()) {
+      if (!leave()) lost();
+      end.throw_refusal(connection_);
+    }
+    nulls = end.none() ? nulls + 1 : 0;
+  }
+  lost();
+}
+
 /// Whatever is still to come is read first. False where it does not come.
 bool Pipeline::leave(Answer* refusal) {
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) return true;
-  if ((syncs_ == 0 || unsynced_) && PQpipelineSync(connection_) == 1) ++syncs_;
+  if (unsynced_ && PQpipelineSync(connection_) == 1) ++syncs_;
   // Two nulls in a row: nothing will follow.
   for (int nulls = 0; syncs_ > 0 && nulls < 2 && PQstatus(connection_) == CONNECTION_OK;) {
     Answer dropped(PQgetResult(connection_));

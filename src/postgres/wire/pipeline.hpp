@@ -33,10 +33,9 @@ class Pipeline {
   void ask_now();
   /// Of the first statements that have not been answered, before others are sent.
   std::vector<Answer> answers_now(std::size_t count);
-  [[nodiscard]] std::size_t owed() const { return owed_; }
-  /// Nobody asks any more what the server says to what was sent so far.
-  void forget_answers() { unwanted_ = owed_; }
-  /// Of all that were not forgotten, in their order.
+  /// Reads the end of the first message that is not at its end: what it changed is committed.
+  void confirm();
+  /// Of all, in their order.
   std::vector<Answer> answers();
 
  private:
@@ -46,9 +45,8 @@ class Pipeline {
 
   pg_conn* connection_;
   std::size_t owed_ = 0;
-  std::size_t unwanted_ = 0;  ///< of these, the first
-  std::size_t syncs_ = 0;     ///< messages that were sent and not yet answered to their end
-  bool unsynced_ = false;     ///< something was sent after the last of them
+  std::size_t syncs_ = 0;  ///< messages that were sent and not yet answered to their end
+  bool unsynced_ = false;  ///< something was sent after the last of them
 };
 
 }  // namespace seriatim::postgres

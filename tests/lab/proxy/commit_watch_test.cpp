@@ -56,6 +56,19 @@ TEST_SUITE("COMMITs in the protocol") {
     CHECK(found == 1);
   }
 
+  TEST_CASE("an UPDATE of a cursor commits if it is a transaction of its own") {
+    CommitWatch watch;
+    CHECK(watch.from_client(start_up()).empty());
+    const auto text = "-- What it does.\n  -- More\nUPDATE seriatim.cursor SET x = 1\0\0\0"s;
+    CHECK(watch.from_client(message('P', "settle\0"s + text)).empty());
+    CHECK(watch.from_client(message('B', "\0settle\0"s)) == CommitWatch::Offsets{0});
+    CHECK(watch.from_client(message('P', "\0UPDATE other SET x = 1\0\0\0"s)).empty());
+    const auto updated = message('C', "UPDATE 1\0"s);
+    CHECK(watch.from_server(updated) == CommitWatch::Offsets{0});
+    CHECK(watch.from_server(message('C', "BEGIN\0"s) + updated).empty());
+    CHECK(watch.from_server(message('C', "ROLLBACK\0"s) + updated).size() == 1);
+  }
+
   TEST_CASE("a request is found as a query or a statement, in any case, with or without a name") {
     CommitWatch watch;
     CHECK(watch.from_client(start_up()).empty());

@@ -1,15 +1,13 @@
--- settle.sql, and a failed row is set aside. The cursor moves onto it too, unless it stands behind the cursor.
+-- A failed row is set aside, in the transaction that settled it and so holds the cursor's row.
 -- A row that is parked already stays so, and the rows of its key wait with it.
 -- Answers whether it holds its key, as it did when it was parked first.
--- $23 row  $24 its time  $25 key  $26 holds its key  $27 attempts  $28 what the receiver said
-WITH moved AS (
-    {settle}
-), parked AS (
+-- $1 process  $2 lane  $3, $4 the position before  $5 row  $6 its time  $7 key  $8 holds its key  $9 attempts
+-- $10 what the receiver said
+WITH parked AS (
     INSERT INTO seriatim.aside AS a
         (process_name, lane, row_id, position_at, key, state, late, holds_key, head, attempts, detail, parked_at)
-    SELECT m.process_name, m.lane, $23, $24::timestamptz, $25, 'parked', true, $26::boolean, true, $27::integer, $28,
-           clock_timestamp()
-    FROM moved AS m
+    VALUES ($1, $2::integer, $5, $6::timestamptz, $7, 'parked', true, $8::boolean, true, $9::integer, $10,
+            clock_timestamp())
     ON CONFLICT (process_name, row_id) DO UPDATE
     SET state = 'parked', begun = false, late = true, head = true, due_at = NULL,
         position_at = EXCLUDED.position_at,
@@ -27,10 +25,11 @@ WITH moved AS (
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)
-    SELECT m.process_name, m.lane, 'park', coalesce(m.holder, '?'), $28, m.epoch, $4::timestamptz, $5, $23,
-           jsonb_build_object('key', left($25, 200), 'holds_key', $26::boolean, 'attempts', $27::integer,
+    SELECT c.process_name, c.lane, 'park', coalesce(c.holder, '?'), $10, c.epoch, $3::timestamptz, $4, $5,
+           jsonb_build_object('key', left($7, 200), 'holds_key', $8::boolean, 'attempts', $9::integer,
                               'again', EXISTS (SELECT FROM seriatim.aside AS a
-                                               WHERE a.process_name = $1 AND a.row_id = $23 AND a.parked_at IS NOT NULL))
-    FROM moved AS m
+                                               WHERE a.process_name = $1 AND a.row_id = $5 AND a.parked_at IS NOT NULL))
+    FROM seriatim.cursor AS c
+    WHERE c.process_name = $1 AND c.lane = $2::integer
 )
-SELECT p.holds_key FROM moved AS m, parked AS p
+SELECT holds_key::text FROM parked
