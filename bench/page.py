@@ -164,8 +164,7 @@ class Page:
         self.say("",
                  "The clock runs from the first commit of a drain to the last. CPU is that of relay and its backends together.")
         self.table(["figure", "rows/s", "limit, rows/s", "ratio", "target", "CPU s per 100 000 rows", "RSS MB", "rows a repeat"], rows)
-        self.say("", "The relay may come out above the bare POSTs of `http`: its next move runs at the server while a POST is out, and POST for POST both cost the",
-                 "same ([below](#profiles)), so what is left is noise.")
+        self.say("", "The relay may come out above the bare POSTs of `http`: POST for POST both cost the same ([below](#profiles)), so what is left is noise.")
         self.say("", "Limits: " + "; ".join(sorted({f"`{f['name']}` {f['limit']}" for f in figures})) + ".")
         self.plot("throughput", plots.bars("share of the limit (red: target)", bars), "share of the limit")
 

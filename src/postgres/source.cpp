@@ -103,16 +103,15 @@ class PostgresSession final : public LaneSession {
         [=, pid = connection_.backend_pid()] {
           return std::make_unique<ReaderBeside>(url, lane, config, source, pid, began);
         },
-        ReadAhead::Limits{source.batch_bytes});
+        source.batch_bytes);
   }
 
   Claim claim() override {
     forget_rows();
     auto answer = cursor_.claim();
     barrier_ = answer.cursor.barrier;
-    if (late_look_ && answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch)) {
-      late_look_->forget();
-    }
+    const bool anew = answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch);
+    if (anew && late_look_) late_look_->forget();
     if (answer.granted) identity_.compare(answer.cursor.epoch);
     aside_.load(answer.has_parked, answer.cursor.epoch);
     return answer;
@@ -148,7 +147,6 @@ class PostgresSession final : public LaneSession {
   }
   Grant start(std::uint64_t epoch, std::size_t rows, bool again) override {
     connection_.rollback();
-    call_epoch_ = epoch;
     CursorRepository::Start start{
         .from = position_, .again = again, .rows = rows, .written = written_};
     if (const auto& batch = aside_.batch()) {
@@ -265,7 +263,7 @@ class PostgresSession final : public LaneSession {
            settlement.done.empty();
   }
   void begin_lent() {
-    if (cursor_.lock(call_epoch_, position_)) return;
+    if (cursor_.lock(epoch_, position_)) return;
     throw SessionLost("the lane was taken, or changed, before its handler began to write");
   }
   CursorRepository::Move move_of(const Settlement& settlement) {
@@ -358,7 +356,7 @@ class PostgresSession final : public LaneSession {
                          std::make_move_iterator(late.records.end()));
   }
 
-  /// A barrier is set with a new epoch, so a batch read before it is refused at the lock.
+  /// A barrier is set with a new epoch, so the start of a batch read before it is refused.
   Round up_to_barrier(Round round) const {
     if (!barrier_) return round;
     const auto beyond = std::find_if(
@@ -387,7 +385,6 @@ class PostgresSession final : public LaneSession {
   bool expected_ = true;  ///< … or may have missed what has come since
   std::optional<Position> barrier_;
   std::uint64_t epoch_ = 0;             ///< at the last claim
-  std::uint64_t call_epoch_ = 0;        ///< of the last start
   std::optional<Position> position_;    ///< the cursor's, as of the last poll or settlement
   std::optional<std::string> written_;  ///< to there the server's log, when that round was read
   CursorRepository cursor_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -343,6 +344,27 @@ TEST_SUITE("the house") {
         CAPTURE(page);
         CAPTURE((*match)[1].str());
         CHECK(fs::exists(root / (*match)[1].str()));
+      }
+    }
+    CHECK(named > 40);
+  }
+
+  TEST_CASE("every member that ARCHITECTURE.md says is remembered is there") {
+    const std::regex owner(R"(\| `(src/[a-z_/.]+)` \| (.*) \|)");
+    const std::regex member(R"(`([a-z_]+_)`)");
+    int named = 0;
+    std::istringstream lines(text_of(root / "ARCHITECTURE.md"));
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch row;
+      if (!std::regex_match(line, row, owner)) continue;
+      const auto header = text_of(root / row[1].str());
+      const auto members = row[2].str();
+      for (std::sregex_iterator match(members.begin(), members.end(), member), end; match != end;
+           ++match) {
+        ++named;
+        CAPTURE(row[1].str());
+        CAPTURE((*match)[1].str());
+        CHECK(std::regex_search(header, std::regex("\\b" + (*match)[1].str() + "[ ;{]")));
       }
     }
     CHECK(named > 40);

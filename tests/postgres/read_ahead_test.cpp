@@ -25,7 +25,7 @@ Round round_of(const std::string& id) {
 
 const Position ten{1, "10"};
 constexpr int never = std::numeric_limits<int>::max();
-constexpr ReadAhead::Limits plenty{1'000'000, std::chrono::hours{1}};
+constexpr std::size_t plenty = 1'000'000;
 
 bool soon(const std::function<bool()>& fact) {
   try {
@@ -52,17 +52,13 @@ ReadAhead::Open opens(Reading::Poll poll) {
   return [poll = std::move(poll)] { return std::make_unique<Reading>(poll); };
 }
 
-/// A backlog of batches of one row, ten bytes each, and a lane that has taken one of them before it
-/// was read.
-struct Hurried {
-  explicit Hurried(ReadAhead::Limits limits)
-      : ahead([this] { return std::make_unique<Reading>(poll()); }, limits) {
-    wait_until("more is read than was asked for", [this] {
-      ahead.forget();
-      ahead.begin(at(++taken), 1);
-      REQUIRE(ahead.take(at(taken), 1));
-      return soon([this] { return read > taken + 1; });
-    });
+/// A backlog of batches of one row, ten bytes each, and a lane that has taken one of them.
+struct Backlog {
+  explicit Backlog(std::size_t bytes_max, std::size_t bytes_of_row = 10)
+      : row_bytes(bytes_of_row),
+        ahead([this] { return std::make_unique<Reading>(poll()); }, bytes_max) {
+    ahead.begin(at(++taken), 1);
+    REQUIRE(ahead.take(at(taken), 1));
   }
   Reading::Poll poll() {
     return [this](const Position& after, unsigned) {
@@ -94,7 +90,7 @@ struct Hurried {
   }
   int taken = 10;
   std::atomic<int> held_at = never;
-  std::atomic<std::size_t> row_bytes = 10;
+  std::size_t row_bytes;
   std::atomic<int> last = 1'000'000;  ///< of the backlog
   std::function<Round()> nothing = [] { return Round{}; };
   std::atomic<int> polls = 0;
@@ -192,44 +188,36 @@ TEST_SUITE("reading ahead") {
     CHECK_FALSE(empty.take(ten, 5));
   }
 
-  TEST_CASE("for a lane that waits three batches are read ahead, and no more") {
-    Hurried lane(plenty);
-    for (int i = 0; i < 5; ++i) {
-      lane.await_read(lane.taken + 4);
-      lane.take();
-    }
-  }
-
-  TEST_CASE("what lies ready keeps to the bytes of a batch") {
-    Hurried lane({39, std::chrono::hours{1}});
+  TEST_CASE("two batches are read ahead, and no more") {
+    Backlog lane(plenty);
     for (int i = 0; i < 5; ++i) {
       lane.await_read(lane.taken + 3);
       lane.take();
     }
   }
 
-  TEST_CASE("behind a batch that was left lying no further one is read") {
-    Hurried lane({plenty.bytes, milliseconds{1}});
-    lane.await_read(lane.taken + 4);
-    const auto long_after = std::chrono::steady_clock::now() + milliseconds{5};
-    wait_until("it lies", [&] { return std::chrono::steady_clock::now() > long_after; });
-    for (int i = 0; i < 3; ++i) lane.take();
-    CHECK_FALSE(lane.ahead.take(at(lane.taken + 1), 1));
+  TEST_CASE("what lies ready keeps to the bytes of a batch") {
+    Backlog lane(plenty, plenty / 2 + 1);
+    for (int i = 0; i < 5; ++i) {
+      lane.ahead.begin(at(lane.taken + 1), 1);
+      lane.take();
+      CHECK(lane.read == lane.taken + 1);
+    }
   }
 
   TEST_CASE("behind the end, and behind a poll that failed, there is one poll a batch taken") {
     for (const bool fails : {false, true}) {
       CAPTURE(fails);
-      Hurried lane(plenty);
-      lane.await_read(lane.taken + 4);
+      Backlog lane(plenty);
+      lane.await_read(lane.taken + 3);
       if (fails) lane.nothing = []() -> Round { throw Error("the session ended"); };
-      lane.last = lane.taken + 4;
-      for (int i = 0; i < 3; ++i) {
+      lane.last = lane.taken + 3;
+      for (int i = 0; i < 2; ++i) {
         const int before = lane.polls;
         lane.take();
-        if (i == 0 || (i == 1 && !fails)) lane.await_polls(before + 1);
+        if (i == 0) lane.await_polls(before + 1);
         for (int looks = 0; looks < 1'000; ++looks) {
-          CHECK(lane.ahead.ready(at(lane.taken + 1)) == (i < 2 ? 1 : 0));
+          CHECK(lane.ahead.ready(at(lane.taken + 1)) == (i < 1 ? 1 : 0));
         }
         CHECK(lane.polls <= before + 1);
       }
@@ -238,8 +226,8 @@ TEST_SUITE("reading ahead") {
   }
 
   TEST_CASE("what lies ready for another place is not ready, and not taken") {
-    Hurried lane(plenty);
-    lane.await_read(lane.taken + 4);
+    Backlog lane(plenty);
+    lane.await_read(lane.taken + 3);
     CHECK(lane.ahead.ready(at(lane.taken + 1)) == 1);
     CHECK(lane.ahead.ready(at(lane.taken + 2)) == 0);
     CHECK_FALSE(lane.ahead.take(at(lane.taken + 2), 1));

@@ -18,10 +18,9 @@ using Clock = std::chrono::steady_clock;
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
-/// Rows that came with a look and cannot go out yet: where there are more, those that can are asked
-/// for when they are known, for as long as some wait. A guess: a few bytes a row against a round
-/// trip.
-constexpr std::size_t in_vain_max = 50;
+/// Rows that come with a look, before it is known which of them may go out. A guess: a few bytes a
+/// row against a round trip.
+constexpr unsigned with_a_look_max = 64;
 
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
@@ -88,35 +87,32 @@ ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max) {
   if (config_.guard == Guard::latency) {
     return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
   }
-  const auto rows = rows_apart_ ? std::nullopt : reader_.asking_for(all, rows_max);
-  if (rows) {
+  if (const auto rows = reader_.asking_for(all, std::min(rows_max, with_a_look_max))) {
     try {
       return read_clock_and_holders(connection_, table_, rows);
-    } catch (const SourceBroken&) {
-      rows_apart_ = true;  // they are refused: why, and whether they are settled, is told apart
+    } catch (const SourceBroken&) {  // one is refused: reading them apart says if it is settled
     }
   }
   return read_clock_and_holders(connection_, table_);
 }
 
-/// Of rows that came with the look; nothing where they do not tell.
+/// Of rows that came with the look; nothing if more of them may go out than came.
 std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
                                                           unsigned rows_max) {
-  auto batch = reader_.brought(rows, rows_max);
+  const auto asked = std::min(rows_max, with_a_look_max);
+  auto batch = reader_.brought(rows, asked);
   auto& records = batch.records;
   const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
     return !core::is_settled(record.position.created_at_us, range.settled);
   });
-  const auto in_vain = rows.size() - static_cast<std::size_t>(first - records.begin());
+  const bool more = first == records.end() && !batch.complete;
+  if (more && (records.empty() || asked < rows_max)) return std::nullopt;
   Settled found;
   if (first == records.begin() && first != records.end()) {
     found.waiting = first->position.created_at_us;
   }
-  cut_ = first == records.end() && !batch.complete;
+  cut_ = more;
   records.erase(first, records.end());
-  const bool tells = !records.empty() || found.waiting || batch.complete;
-  rows_apart_ = !tells || in_vain > in_vain_max;
-  if (!tells) return std::nullopt;
   found.round.records = std::move(records);
   return found;
 }
@@ -125,7 +121,6 @@ PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_m
   Settled found{read_settled(range, rows_max), std::nullopt};
   const auto& round = found.round;
   if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
-  rows_apart_ = rows_apart_ && found.waiting;
   return found;
 }
 

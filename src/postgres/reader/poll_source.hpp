@@ -78,7 +78,6 @@ class PollSource {
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   bool cut_ = false;
-  bool rows_apart_ = false;  ///< they came with a look in vain, and some wait still
   struct Kept {
     Position after;
     unsigned rows_max;

@@ -15,8 +15,8 @@
 
 namespace seriatim::postgres {
 
-/// Reads the next batch while the handler has one in hand, and where the lane has to wait for it
-/// those after it too: polls on a thread of its own.
+/// Reads the next batch, and the one after it, while the handler has one in hand: polls on a thread
+/// of its own.
 ///
 /// What it brings may be used in place of a poll made later: rows that were settled are settled
 /// still, and the start of the batch makes them durable. What an operator does meanwhile is seen by
@@ -32,14 +32,8 @@ class ReadAhead {
   /// Opens that connection; called on the thread.
   using Open = std::function<std::unique_ptr<Reader>()>;
 
-  struct Limits {
-    /// A further batch is asked for while no more than half of it lies ready, or will.
-    std::size_t bytes;
-    /// A lane that leaves a batch lying for longer needs no more than one.
-    std::chrono::milliseconds lying{100};
-  };
-
-  ReadAhead(Open open, Limits limits) : open_(std::move(open)), limits_(limits) {}
+  /// A second batch is asked for if the first takes no more than half of `bytes_max`.
+  ReadAhead(Open open, std::size_t bytes_max) : open_(std::move(open)), bytes_max_(bytes_max) {}
   ~ReadAhead();  ///< waits for the poll in hand
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -63,7 +57,6 @@ class ReadAhead {
     Asked asked;
     Round round;
     std::size_t bytes = 0;
-    Clock::time_point read_at;
   };
 
   void run(const std::stop_token& stop);
@@ -74,14 +67,13 @@ class ReadAhead {
   void clear();
 
   Open open_;
-  Limits limits_;
+  std::size_t bytes_max_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Batch> read_;       ///< in order, each after the last row of the one before
   std::optional<Asked> asked_;   ///< the batch after those
   bool reading_ = false;         ///< the thread, a batch asked for or one forgotten meanwhile
   std::uint64_t forgotten_ = 0;  ///< times
-  bool hurried_ = false;         ///< the lane is faster than the reading of one batch
   std::jthread thread_;
 };
 

@@ -207,7 +207,7 @@ Connection::Connection(const std::string& url, const Options& options)
 Connection::~Connection() = default;
 
 /// What holds at our end, whoever set it, shall hold at the server's: so that a host of ours that
-/// vanished is noticed there as well, and the lock on its cursor falls.
+/// vanished is noticed there as well, and its lane is free.
 void Connection::tell_network_bounds() {
   const int keepalive_idle = tcp_option(TCP_KEEPIDLE);
   if (keepalive_idle <= 0) return;  // a Unix-domain socket
