@@ -1,13 +1,13 @@
 -- What goes out before the rows after the cursor of lane $2 of $3, at most $4 rows: what was begun, then the
--- others, in their order; $5 false: it is known that there are none. A parked row goes out in the lane that has its key now (as lane_filter.sql).
-SELECT c.sequence, c.handed_to, due.row_id, due.begun, due.redriven, due.late,
+-- others, in their order. A parked row goes out in the lane that has its key now (as lane_filter.sql).
+SELECT c.handed_to > c.sequence AS number_in_use, due.row_id, due.begun, due.redriven, due.late,
        due.created_at_us
 FROM seriatim.cursor AS c
 LEFT JOIN LATERAL (
     SELECT a.row_id, a.number, a.begun, a.parked_at IS NOT NULL AS redriven, a.late,
            (extract(epoch FROM a.position_at) * 1000000)::bigint AS created_at_us
     FROM seriatim.aside AS a
-    WHERE $5::boolean AND a.process_name = c.process_name AND a.state = 'due'
+    WHERE a.process_name = c.process_name AND a.state = 'due'
       AND CASE WHEN a.parked_at IS NULL THEN a.lane
           ELSE (a.key_hash % $3::bigint + $3::bigint) % $3::bigint END = c.lane
     ORDER BY a.begun DESC, a.number

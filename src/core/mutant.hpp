@@ -16,6 +16,8 @@ enum class Mutant {
   given_up_mid_batch,  ///< a lane is left to others before what it delivered is committed
   never_given_up,      ///< … or never
   start_passed_over,   ///< a batch whose attempt is counted is taken for one that was started
+  late_row_goes_on,    ///< … if they are late
+  late_call,           ///< a call is begun though another may hold the lane by then
   announced_late,      ///< an announced call counts from the answer, not from the question
   no_durability        ///< a batch is begun without the commit that makes its rows durable
 };

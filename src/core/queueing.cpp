@@ -10,7 +10,8 @@ void queue_rows_of(const ParkedKeys& keys, Round& round) {
   if (keys.empty() || mutant(Mutant::parked_key_goes_on)) return;
   std::vector<Record> handed_over;
   for (auto& record : round.records) {
-    if (keys.contains(record.key)) {
+    const bool goes_on = record.late && mutant(Mutant::late_row_goes_on);
+    if (keys.contains(record.key) && !goes_on) {
       round.queued.push_back(
           {std::move(record.position), std::move(record.key), handed_over.size(), record.late});
     } else {

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "core/crash_point.hpp"
+#include "core/mutant.hpp"
 #include "runtime/broken_answer.hpp"
 
 namespace seriatim::runtime {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// During a call: a system call, where a handler may take a microsecond a row.
 constexpr milliseconds loss_asked_every{1};
@@ -49,15 +48,14 @@ bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
 LaneDriver::LaneDriver(Parts parts)
     : parts_(std::move(parts)),
       lane_(parts_.config, parts_.lane, {.drain = parts_.drain_audit != nullptr, .hints = false}),
-      random_(std::random_device{}()),
       told_(lane_.status()) {}
 
 LaneStatus LaneDriver::run(const std::stop_token& stop) {
   stop_ = stop;
-  std::uniform_real_distribution<double> chance(0.0, 1.0);
   core::Event event = core::Begin{};
   for (;;) {
-    const core::Moment moment{Clock::now(), chance(random_), stop.stop_requested(), wanted_};
+    auto& outside = *parts_.outside;
+    const core::Moment moment{outside.now(), outside.chance(), stop.stop_requested(), wanted_};
     const core::Action action = lane_.on(std::move(event), moment);
     tell_changes();
     if (std::holds_alternative<core::Finish>(action)) {
@@ -89,8 +87,9 @@ void LaneDriver::drop_session() {
 
 core::Event LaneDriver::carry_out(const core::OpenSession&) {
   drop_session();
-  session_ = parts_.source->open({parts_.config.name, parts_.lane, parts_.config.lanes},
-                                 parts_.config, parts_.holder, waker_);
+  const LaneId lane{parts_.config.name, parts_.lane, parts_.config.lanes};
+  session_ =
+      std::make_unique<LaneSession>(*parts_.source, lane, parts_.config, parts_.holder, waker_);
   has_session_ = true;
   lane_.set_hints(session_->hints());
   return core::Opened{};
@@ -140,13 +139,14 @@ core::Event LaneDriver::carry_out(const core::StartBatch& action) {
 
 core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   read_ahead(action.then);
-  const auto began = Clock::now();
-  if (began > action.not_after) return core::CallExpired{};
+  const auto began = parts_.outside->now();
+  const bool expired = began > action.not_after && !core::mutant(core::Mutant::late_call);
+  if (expired) return core::CallExpired{};
   if (session_->is_lost()) throw SessionLost("the connection ended before the call began");
   auto called = call(action);
   const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
-  tell([&](Observer& o) { o.called(lane_.status(), kind, Clock::now() - began); });
-  called.rows_ahead = action.then ? session_->rows_ahead() : 0;
+  tell([&](Observer& o) { o.called(lane_.status(), kind, parts_.outside->now() - began); });
+  called.rows_ahead = action.then ? session_->rows_ahead(*action.then->after) : 0;
   return called;
 }
 
@@ -157,8 +157,8 @@ void LaneDriver::read_ahead(const std::optional<core::PollSource>& then) {
 /// A handler that throws has failed at a row we cannot know, so none of the batch counts as done.
 core::Called LaneDriver::call(const core::CallHandler& action) {
   const CallContext context{action.deadline, action.yield_at, stop_, session_->transaction(),
-                            [this, asked = Clock::time_point{}]() mutable {
-                              const auto now = Clock::now();
+                            [this, asked = core::Time{}]() mutable {
+                              const auto now = parts_.outside->now();
                               if (now < asked + loss_asked_every) return false;
                               asked = now;
                               return session_->is_lost();
@@ -199,8 +199,8 @@ core::Event LaneDriver::carry_out(const core::CloseSession&) {
 }
 
 core::Event LaneDriver::carry_out(const core::WaitUntil& action) {
-  const bool early =
-      session_ ? session_->wait_until(action.deadline) : waker_.wait_until(action.deadline);
+  const bool early = session_ ? session_->wait_until(action.deadline)
+                              : parts_.outside->sleep_until(action.deadline, waker_);
   waker_.clear();
   return core::Woken{early};
 }

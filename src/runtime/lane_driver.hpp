@@ -4,12 +4,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <stop_token>
 #include <string>
 
 #include "core/lane.hpp"
 #include "runtime/drain_audit.hpp"
+#include "runtime/lane_session.hpp"
+#include "runtime/time_and_chance.hpp"
 #include "seriatim/handler.hpp"
 #include "seriatim/observer.hpp"
 #include "seriatim/source.hpp"
@@ -30,6 +31,7 @@ class LaneDriver {
     std::shared_ptr<Source> source;
     std::unique_ptr<Handler> handler;
     std::shared_ptr<Observer> observer;
+    std::shared_ptr<TimeAndChance> outside = std::make_shared<TimeAndChance>();
   };
   explicit LaneDriver(Parts parts);
 
@@ -76,7 +78,6 @@ class LaneDriver {
   core::Lane lane_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;
-  std::mt19937_64 random_;
   LaneStatus told_;
   std::optional<std::uint64_t> looked_behind_at_;  ///< draining: the epoch
 };

@@ -31,6 +31,7 @@ class MemoryUnderTest final : public SourceUnderTest {
   void hold(const LaneId& lane, bool on) override { memory_.hold(lane, on); }
   void retry(const LaneId& lane) override { memory_.retry(lane); }
   void skip(const LaneId& lane, const std::string& id) override { memory_.skip(lane, id); }
+  void redrive(const LaneId& lane) override { memory_.redrive(lane.process); }
   void drop_sessions() override { memory_.drop_sessions(); }
 
  private:

@@ -56,6 +56,11 @@ class PostgresUnderTest final : public SourceUnderTest {
         "failed_id = '" + id + "'");
   }
 
+  void redrive(const LaneId& lane) override {
+    database_.run("UPDATE seriatim.aside SET state = 'due', due_at = now()");
+    set(lane, "epoch = epoch + 1", "true");
+  }
+
   void drop_sessions() override {
     const std::string ours = "application_name LIKE 'seriatim/%' AND datname = current_database()";
     database_.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE " + ours);

@@ -31,6 +31,8 @@ class SourceUnderTest {
   virtual void hold(const LaneId& lane, bool on) = 0;
   virtual void retry(const LaneId& lane) = 0;
   virtual void skip(const LaneId& lane, const std::string& id) = 0;
+  /// Every parked row of the lane is to go out again.
+  virtual void redrive(const LaneId& lane) = 0;
 
   /// Ends every session there is; returns once they are gone.
   virtual void drop_sessions() = 0;
@@ -46,5 +48,7 @@ inline constexpr const char* unwanted = "unwanted";  ///< payload of the rows le
 /// Makes a fresh one; called for each test case.
 std::unique_ptr<SourceUnderTest> make_memory_source(Shape shape);
 std::unique_ptr<SourceUnderTest> make_postgres_source(Shape shape);
+/// A log without a fence, whose positions are of a type of their own.
+std::unique_ptr<SourceUnderTest> make_log_source();
 
 }  // namespace seriatim::testing

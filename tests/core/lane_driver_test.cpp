@@ -19,39 +19,39 @@ class Fenced final : public Source {
  public:
   explicit Fenced(std::vector<milliseconds> ages) : ages_(std::move(ages)) {}
 
-  std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
-                                    const std::string& holder, Waker& waker) override {
-    return std::make_unique<Session>(memory_.open(lane, config, holder, waker), *this);
+  Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
+            Waker& waker) override {
+    auto inner = memory_.open(lane, config, holder, waker);
+    return {std::move(inner.store), std::make_unique<FencedReader>(std::move(inner.reader), *this)};
   }
   /// One poll more than there are ages: the last one was told.
   [[nodiscard]] bool done() const { return polls_ > ages_.size(); }
 
  private:
-  class Session final : public LaneSession {
+  class FencedReader final : public Reader {
    public:
-    Session(std::unique_ptr<LaneSession> inner, Fenced& owner)
+    FencedReader(std::unique_ptr<Reader> inner, Fenced& owner)
         : inner_(std::move(inner)), owner_(owner) {}
-    Round poll(const std::optional<Position>&, unsigned, bool) override {
+    [[nodiscard]] Abilities abilities() const override { return inner_->abilities(); }
+    [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override {
+      return inner_->comes_after(row, other);
+    }
+    Round poll(const Wanted&) override {
       Round round;
       round.fenced = true;
       const auto poll = std::min<std::size_t>(owner_.polls_++, owner_.ages_.size() - 1);
       round.blockers.push_back({.pid = 4711, .age = owner_.ages_[poll]});
       return round;
     }
-    Claim claim() override { return inner_->claim(); }
-    Grant start(std::uint64_t, std::size_t, bool) override { return Grant::lost; }
-    Grant settle(std::uint64_t, const Settlement&) override { return Grant::lost; }
-    void release(std::uint64_t epoch, bool untouched) override {
-      inner_->release(epoch, untouched);
+    Round reread(const std::vector<std::string>&, const std::optional<Position>&,
+                 unsigned) override {
+      return {};
     }
-    Cursor look() override { return inner_->look(); }
-    bool wait_until(std::chrono::steady_clock::time_point deadline) override {
-      return inner_->wait_until(deadline);
-    }
+    bool wait_until(Time deadline) override { return inner_->wait_until(deadline); }
     [[nodiscard]] bool hints() const override { return false; }
 
    private:
-    std::unique_ptr<LaneSession> inner_;
+    std::unique_ptr<Reader> inner_;
     Fenced& owner_;
   };
 

@@ -361,8 +361,8 @@ TEST_CASE("the auditor of four lanes has one connection, and finds another when 
 
 TEST_CASE("an auditor that leaves its connection to a lane which has none says so, once") {
   struct OneLane final : Source {
-    std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
-                                      const std::string& holder, Waker& waker) override {
+    Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
+              Waker& waker) override {
       if (lane.lane > 0) throw SessionLost("too many connections");
       return real->open(lane, config, holder, waker);
     }

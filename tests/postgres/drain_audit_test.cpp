@@ -22,8 +22,8 @@ constexpr const char* late_row =
 /// Its first auditors get no connection.
 struct LateAuditor final : Source {
   explicit LateAuditor(std::shared_ptr<Source> source) : real(std::move(source)) {}
-  std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
-                                    const std::string& holder, Waker& waker) override {
+  Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
+            Waker& waker) override {
     return real->open(lane, config, holder, waker);
   }
   std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& config,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/lane_session.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/postgres.hpp"
 #include "seriatim/source.hpp"
@@ -20,7 +21,7 @@ struct TestLane {
   LaneId id;
   std::string holder;
   std::shared_ptr<Source> source;
-  std::unique_ptr<LaneSession> session;
+  std::unique_ptr<runtime::LaneSession> session;
   Cursor cursor;
   std::size_t rows_of_call = 1;  ///< of the last poll
 
@@ -37,7 +38,9 @@ struct TestLane {
     open();
   }
 
-  void open() { session = source->open(id, config, holder, waker); }
+  void open() {
+    session = std::make_unique<runtime::LaneSession>(*source, id, config, holder, waker);
+  }
 
   bool claim() {
     auto answer = session->claim();

@@ -299,15 +299,15 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     CHECK(postgres::refusals(postgres::check(role.url(), desk.target)).empty());
 
     Waker waker;
-    auto session = postgres_source(role.url(), desk.target.source)
-                       ->open({"process", 0, 1}, desk.target.process, "relay", waker);
-    const auto claim = session->claim();
+    const auto source = postgres_source(role.url(), desk.target.source);
+    runtime::LaneSession session(*source, {"process", 0, 1}, desk.target.process, "relay", waker);
+    const auto claim = session.claim();
     REQUIRE(claim.granted);
-    const auto first = session->poll(std::nullopt, 1).records.at(0).position;
+    const auto first = session.poll(std::nullopt, 1).records.at(0).position;
     const auto settle = [&](const Settlement& settlement) {
-      return session->settle(claim.cursor.epoch, settlement) == Grant::ours;
+      return session.settle(claim.cursor.epoch, settlement) == Grant::ours;
     };
-    REQUIRE(session->start(claim.cursor.epoch, 1) == Grant::ours);
+    REQUIRE(session.start(claim.cursor.epoch, 1) == Grant::ours);
     REQUIRE(settle({std::nullopt, {first}, {}, Next{}}));
     REQUIRE(settle({first, {}, {}, Retry{{"2", "503"}, milliseconds{60'000}}}));
 
@@ -320,7 +320,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);
     CHECK(admin.pause(desk.target, alice).size() == 1);
     CHECK(admin.resume(desk.target, alice).size() == 1);
-    session->release(session->look().epoch, false);
+    session.release(session.look().epoch, false);
     CHECK(desk.database.value("SELECT string_agg(act, ' ' ORDER BY id) FROM seriatim.journal") ==
           "begin claim retry halt skip pause resume release");
 

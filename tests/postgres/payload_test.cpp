@@ -64,8 +64,9 @@ TEST_CASE("bytes of a database without an encoding are not judged") {
   Waker waker;
   ProcessConfig config;
   config.name = "process";
-  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
-  CHECK(lane->poll(std::nullopt, 10).records.at(0).payload ==
+  runtime::LaneSession lane(*postgres_source(url, table("t")), {"process", 0, 1}, config, "relay",
+                            waker);
+  CHECK(lane.poll(std::nullopt, 10).records.at(0).payload ==
         "a\xff"
         "b");
 }

@@ -125,7 +125,7 @@ struct Ahead {
       REQUIRE(lane.start());
       insert();
       lane.session->read_ahead(advance.done.back(), 2);
-    } while (!soon([&] { return lane.session->rows_ahead() > 0; }));
+    } while (!soon([&] { return lane.session->rows_ahead(advance.done.back()) > 0; }));
     advance.fate = Next{.rows = 2, .read_ahead = true};
   }
   TestLane lane;
@@ -307,7 +307,7 @@ TEST_SUITE("reading ahead") {
     Desk desk;
     Ahead ahead(desk, [&] { desk.insert(2); });
     REQUIRE(ahead.lane.claim());
-    CHECK(ahead.lane.session->rows_ahead() == 0);
+    CHECK(ahead.lane.session->rows_ahead(ahead.advance.done.back()) == 0);
   }
 
   TEST_CASE("rows of a parked key queue though they were read ahead") {

@@ -76,8 +76,9 @@ TEST_CASE("a missing schema names the command that installs it") {
   Waker waker;
   ProcessConfig config;
   config.name = "process";
-  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
-  CHECK_THROWS_WITH_AS(lane->claim(), doctest::Contains("run `seriatim init`"), SourceBroken);
+  runtime::LaneSession lane(*postgres_source(url, table("t")), {"process", 0, 1}, config, "relay",
+                            waker);
+  CHECK_THROWS_WITH_AS(lane.claim(), doctest::Contains("run `seriatim init`"), SourceBroken);
 }
 
 TEST_CASE("a change of the table between rounds is a clear halt") {  // FAULTS 9, 14
@@ -190,9 +191,10 @@ TEST_CASE("SELECT revoked at run time halts with its SQLSTATE") {  // FAULTS 14
   Waker waker;
   ProcessConfig config;
   config.name = "process";
-  auto lane = postgres_source(url, table("t"))->open({"process", 0, 1}, config, "relay", waker);
-  CHECK(lane->poll(std::nullopt, 1).records.empty());
+  runtime::LaneSession lane(*postgres_source(url, table("t")), {"process", 0, 1}, config, "relay",
+                            waker);
+  CHECK(lane.poll(std::nullopt, 1).records.empty());
   database.run("REVOKE SELECT ON t FROM reader");
-  CHECK_THROWS_WITH_AS(lane->poll(std::nullopt, 1), doctest::Contains("(SQLSTATE 42501)"),
+  CHECK_THROWS_WITH_AS(lane.poll(std::nullopt, 1), doctest::Contains("(SQLSTATE 42501)"),
                        SourceBroken);
 }

@@ -47,8 +47,8 @@ unsigned AsideStore::heads() const {
       std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.head; }));
 }
 
-core::ParkedKeys AsideStore::keys() const {
-  core::ParkedKeys keys;
+ParkedKeys AsideStore::keys() const {
+  ParkedKeys keys;
   for (const auto& row : rows_) {
     if (row.head && row.holds_key) keys.insert(row.key);
   }

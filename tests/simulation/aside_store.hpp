@@ -55,7 +55,7 @@ class AsideStore {
   [[nodiscard]] bool has(const std::string& id) const { return find(id) != nullptr; }
   [[nodiscard]] unsigned heads() const;
   /// Keys whose rows queue.
-  [[nodiscard]] core::ParkedKeys keys() const;
+  [[nodiscard]] ParkedKeys keys() const;
   /// The rows that go out next: what was begun, then the others, in their order.
   [[nodiscard]] std::vector<Row> due() const;
 

@@ -66,7 +66,7 @@ struct Backend {
   // … of what is set aside, as src/postgres/store/aside.hpp keeps it:
   bool any_aside = false;
   bool keys_read = true;  ///< since the claim
-  core::ParkedKeys parked_keys;
+  ParkedKeys parked_keys;
   std::optional<DueBatch> batch;  ///< the round in hand, if it goes out from there
   bool due_went_out = false;      ///< the last round was redriven
 

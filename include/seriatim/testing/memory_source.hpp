@@ -48,8 +48,8 @@ class MemorySource final : public Source {
   /// A fault: every open session throws SessionLost at its next call.
   void drop_sessions();
 
-  std::unique_ptr<LaneSession> open(const LaneId& lane, const ProcessConfig& config,
-                                    const std::string& holder, Waker& waker) override;
+  Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
+            Waker& waker) override;
 
   struct State;
 

@@ -37,12 +37,14 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       newest_by_id_(statement_for(sql::reader::newest_by_id, table_, lane)),
       whole_table_(table_.is_whole_for(lane)) {}
 
-Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected) {
+Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected,
+                       std::optional<PolledBehind> behind) {
   const bool by_id = config_.order_by == OrderBy::id;
   Connection::OneBackend scope(connection_);
   Round round;
   if (by_id || expected || !nothing_after(after)) {
-    round = by_id ? poll_by_id(after, rows_max) : poll_by_created_at(after, rows_max);
+    round = by_id ? poll_by_id(after, rows_max, std::move(behind))
+                  : poll_by_created_at(after, rows_max);
   }
   if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
   scope.end();
@@ -118,7 +120,7 @@ std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, co
 }
 
 PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_max) {
-  Settled found{read_settled(range, rows_max), std::nullopt};
+  Settled found{read_settled(range, rows_max), {}};
   const auto& round = found.round;
   if (round.records.empty() && !round.unreadable) found.waiting = reader_.first_unsettled(range);
   return found;
@@ -164,22 +166,28 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max) {
   auto batch = reader_.read(range, rows_max);
   remember_floor(range, batch);
   cut_ = !batch.complete;
-  return {std::move(batch.records), false, {}, std::move(batch.unreadable)};
+  Round round;
+  round.records = std::move(batch.records);
+  round.unreadable = std::move(batch.unreadable);
+  return round;
 }
 
 // --- id order -----------------------------------------------------------------------------------
 
 /// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
 /// before, so it shows as a hole and as a lock. No hole, no question.
-Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max) {
+Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max,
+                             std::optional<PolledBehind> behind) {
   const Range unbounded{after, mark_max, floor_for(after)};
   if (whole_table_) {
-    auto batch = first_rows(unbounded, rows_max);
+    auto batch = first_rows(unbounded, rows_max, std::move(behind));
     const auto settled = run_without_hole(batch.records, after);
     const bool hole = settled < batch.records.size() || batch.unreadable;
     if (!hole || settled > 0) {
-      batch.records.resize(settled);
-      return {std::move(batch.records), false, {}, {}};
+      Round round;
+      round.records = std::move(batch.records);
+      round.records.resize(settled);
+      return round;
     }
   }
   const auto candidates = reader_.candidates(unbounded, rows_max);
@@ -196,14 +204,16 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   return round;
 }
 
-/// Those that came already are enough where they tell of the first row, or that there is none.
-RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max) {
-  const auto kept = std::exchange(kept_, std::nullopt);
-  if (kept && kept->after == range.after && kept->rows_max == rows_max) {
-    const auto& [statement, rows, refusal] = kept->asked;
+/// Those that came already are enough if they show the first row, or that there is none.
+RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max,
+                                        std::optional<PolledBehind> behind) {
+  if (behind && behind->after == range.after && behind->rows_max == rows_max) {
+    const auto& [statement, rows, refusal] = behind->asked;
     if (refusal) return reader_.refused(refusal, range);
-    auto batch = reader_.brought(rows.value(), rows_max);
-    if (!batch.records.empty() || batch.complete) return batch;
+    if (rows) {
+      auto batch = reader_.brought(*rows, rows_max);
+      if (!batch.records.empty() || batch.complete) return batch;
+    }
   }
   return reader_.read(range, rows_max);
 }
@@ -211,10 +221,6 @@ RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max) {
 std::optional<Statement> PollSource::begins_with(const Position& after, unsigned rows_max) {
   if (config_.order_by != OrderBy::id || !whole_table_) return std::nullopt;
   return reader_.asking_for({after, mark_max, floor_for(after)}, rows_max);
-}
-
-void PollSource::keep(const Position& after, unsigned rows_max, Connection::Behind asked) {
-  if (asked.answer || asked.refusal) kept_.emplace(Kept{after, rows_max, std::move(asked)});
 }
 
 /// How many leading records continue the cursor's id without a hole.

@@ -6,6 +6,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/reader/fence_reader.hpp"
+#include "postgres/reader/lane_connection.hpp"
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/reader/seldom.hpp"
 
@@ -17,14 +18,13 @@ class PollSource {
  public:
   PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane);
 
-  /// `expected`: there may well be rows. Where there are not, one statement is enough to see it.
-  Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true);
-  /// The statement the next poll begins with, for one who may ask it before; none where it hangs on
+  /// `expected`: there may well be rows. If there are not, one statement is enough to see it.
+  /// `behind`: what came with the settlement before; used if it is for the same place.
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true,
+             std::optional<PolledBehind> behind = std::nullopt);
+  /// The statement the next poll begins with, for one who may ask it before; none if it depends on
   /// what is known then.
   std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
-  /// What became of it, for the next poll if that is for the same place.
-  void keep(const Position& after, unsigned rows_max, Connection::Behind asked);
-  void forget() { kept_.reset(); }
   /// Rows with the stamp of the last record may follow the last round.
   [[nodiscard]] bool cut() const { return cut_; }
   /// What the server's log was written to when the rows of a round were read: RowReader.
@@ -42,8 +42,10 @@ class PollSource {
 
   [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
   Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
-  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max);
-  RowReader::Batch first_rows(const Range& range, unsigned rows_max);
+  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max,
+                   std::optional<PolledBehind> behind);
+  RowReader::Batch first_rows(const Range& range, unsigned rows_max,
+                              std::optional<PolledBehind> behind);
   std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
   Round read_settled(const Range& range, unsigned rows_max);
 
@@ -78,13 +80,7 @@ class PollSource {
   std::optional<Mark> floor_;
   std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
   bool cut_ = false;
-  struct Kept {
-    Position after;
-    unsigned rows_max;
-    Connection::Behind asked;
-  };
-  std::optional<Kept> kept_;  ///< what came before the poll
-  Seldom seldom_;             ///< looks for rows that can never be delivered
+  Seldom seldom_;  ///< looks for rows that can never be delivered
 };
 
 }  // namespace seriatim::postgres

@@ -45,6 +45,11 @@ void ReadAhead::begin(const Position& after, unsigned rows_max) {
   changed_.notify_all();
 }
 
+bool ReadAhead::is_asked_for(const Position& after) const {
+  const std::scoped_lock guard(mutex_);
+  return next() && next()->after == after;
+}
+
 std::size_t ReadAhead::ready(const Position& after) const {
   const std::scoped_lock guard(mutex_);
   const bool lies = !read_.empty() && read_.front().asked.after == after;

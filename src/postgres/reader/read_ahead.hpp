@@ -40,6 +40,7 @@ class ReadAhead {
 
   /// Again for the same place: does nothing.
   void begin(const Position& after, unsigned rows_max);
+  [[nodiscard]] bool is_asked_for(const Position& after) const;
   /// How many rows `take` would bring for that place at once; 0: none yet, or none at all.
   [[nodiscard]] std::size_t ready(const Position& after) const;
   /// The round read for that place, waited for; nothing where there is none, or no row in it.

@@ -41,6 +41,12 @@ std::string literal(const std::optional<std::string>& text) {
   return text ? quote_literal(*text) : "NULL";
 }
 
+std::vector<std::string> ids_of(const std::vector<Position>& rows) {
+  std::vector<std::string> ids;
+  for (const auto& row : rows) ids.push_back(row.id);
+  return ids;
+}
+
 std::string stored(const std::string& detail) {
   return storable_text(detail, Outcome::reason_bytes_max);
 }
@@ -100,17 +106,22 @@ Cursor cursor_from(const pqxx::row& row) {
   return cursor;
 }
 
-CursorRepository::CursorRepository(Connection& connection, const Table& table,
+CursorRepository::CursorRepository(std::shared_ptr<LaneConnection> shared,
                                    const SourceConfig& source, LaneId lane, std::string holder,
                                    Leases leases, std::shared_ptr<CursorMemory> memory)
-    : connection_(connection),
-      table_(table),
+    : shared_(std::move(shared)),
+      connection_(shared_->connection),
+      table_(shared_->table),
       source_(source),
       lane_(std::move(lane)),
       holder_(std::move(holder)),
       leases_(leases),
-      memory_(std::move(memory)) {
-  if (!table.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table, lane_);
+      memory_(std::move(memory)),
+      late_rows_(connection_, table_, lane_),
+      forget_due_(fill(sql::store::forget_due, {{"counted", sql::store::number_unused}})),
+      put_back_parked_(
+          fill(sql::store::put_back_parked, {{"counted", sql::store::number_unused}})) {
+  if (!table_.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table_, lane_);
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
   start_due_ = fill(sql::store::start_due, {{"start", start_}});
@@ -153,7 +164,7 @@ void CursorRepository::release(std::uint64_t epoch, bool untouched) {
                   lane_and({expected(epoch), holder_, untouched ? "true" : "false"}));
 }
 
-Cursor CursorRepository::look() {
+Cursor CursorRepository::read_cursor() {
   connection_.rollback();
   const auto row = connection_.run(sql::store::look_at_cursor, lane_and({}));
   if (row.empty()) {
@@ -176,23 +187,26 @@ Params CursorRepository::start_params(std::uint64_t epoch, const Start& start,
 /// A call that was announced before, and is not made now, must not keep a person waiting.
 Grant CursorRepository::granted(std::uint64_t epoch, bool started) {
   if (started) return Grant::ours;
-  const auto stands = look();
+  const auto stands = read_cursor();
   if (stands.epoch != epoch || !stands.held) return Grant::lost;
   connection_.run(sql::store::withdraw_call, lane_and({expected(epoch)}));
   return Grant::held;
 }
 
-Grant CursorRepository::start(std::uint64_t epoch, const Start& start) {
+Grant CursorRepository::start(std::uint64_t epoch, const Start& start, const Batch& batch) {
+  connection_.rollback();
+  if (batch.planned) return start_planned(epoch, start, batch);
   if (core::mutant(core::Mutant::no_durability)) return Grant::ours;
   auto params = start_params(epoch, start, std::nullopt);
-  const bool unwaited = connection_.direct() && start.may_be_lost && asks_what_is_flushed();
-  if (unwaited) params.push_back(start.written);
+  // Of a lookalike of PostgreSQL nobody knows what it means by flushed.
+  const bool may_be_lost = start.may_be_lost && source_.guard == Guard::fence;
+  const bool unwaited = connection_.direct() && may_be_lost && asks_what_is_flushed();
+  if (unwaited) params.push_back(batch.durable_after);
   const auto started = connection_.run_prepared(unwaited ? start_unwaited_ : start_, params);
   return granted(epoch, !started.empty());
 }
 
-Grant CursorRepository::start_due(std::uint64_t epoch, const Start& start, const DueBatch& batch,
-                                  const std::optional<Mark>& looked_at) {
+Grant CursorRepository::start_planned(std::uint64_t epoch, const Start& start, const Batch& batch) {
   std::vector<std::string> ids;
   std::vector<std::string> times;
   std::vector<std::optional<std::string>> keys;
@@ -203,19 +217,20 @@ Grant CursorRepository::start_due(std::uint64_t epoch, const Start& start, const
     keys.push_back(row.key);
     late += (late.empty() ? "" : ",") + std::string(row.late ? "t" : "f");
   }
-  auto params = start_params(epoch, start, looked_at);
+  auto params = start_params(epoch, start, batch.looked_at);
   params.insert(params.end(), {array_text(ids), array_text(times), nullable_array_text(keys),
                                '{' + late + '}', batch.redriven ? "true" : "false"});
   return granted(epoch, !connection_.run_prepared(start_due_, params).empty());
 }
 
 bool CursorRepository::asks_what_is_flushed() {
-  if (!knows_flushed_) {
+  auto& known = shared_->says_flushed;
+  if (!known) {
     const auto answer = connection_.attempt(sql::store::tells_what_is_flushed, {});
     const auto* told = std::get_if<pqxx::result>(&answer);
-    knows_flushed_ = told != nullptr && (*told)[0][0].as<bool>();
+    known = told != nullptr && (*told)[0][0].as<bool>();
   }
-  return *knows_flushed_;
+  return *known;
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
@@ -236,24 +251,70 @@ bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& 
   return locked;
 }
 
-Params CursorRepository::settle_params(std::uint64_t epoch, const Move& move) const {
-  const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(move.from));
-  const auto row = written(move.fate, !move.delivered.empty());
-  const auto* next = std::get_if<Next>(&move.fate);
+Transaction* CursorRepository::transaction(std::uint64_t epoch,
+                                           const std::optional<Position>& position) {
+  return &lent_.emplace(connection_, [this, epoch, position] {
+    if (lock(epoch, position)) return;
+    throw SessionLost("the lane was taken, or changed, before its handler began to write");
+  });
+}
+
+/// In their order, those that queue among the others.
+CursorRepository::Move CursorRepository::move_of(const Settlement& settlement, const Batch& batch) {
+  Move move{.to = settlement.from, .rows = 0, .open_ids = {}, .newest = {}};
+  std::vector<Position> late;
+  const auto pass = [&](const Position& position, bool is_late) {
+    move.rows += 1;
+    if (is_late) return late.push_back(position);
+    move.to = position;
+    move.open_ids.push_back(position.id);
+    move.saw(position);
+  };
+  auto queued = settlement.queued.begin();
+  for (std::size_t i = 0; i <= settlement.done.size(); ++i) {
+    for (; queued != settlement.queued.end() && queued->before == i; ++queued) {
+      pass(queued->position, queued->late);
+    }
+    if (i == settlement.done.size()) break;
+    const auto& done = settlement.done[i];
+    pass(done, batch.late.contains(done.id));
+  }
+  if (const auto* park = std::get_if<Park>(&settlement.fate)) pass(park->row, park->late);
+  if (!batch.redriven && !late.empty()) note_late(late, move);
+  return move;
+}
+
+/// Late rows count in the bucket of the ledger in which they stand: in the same transaction.
+void CursorRepository::note_late(const std::vector<Position>& late, Move& move) {
+  if (!connection_.in_transaction()) connection_.begin(sql::store::no_time_limit);
+  for (auto& id : late_rows_.note(late)) {
+    for (const auto& row : late) {
+      if (row.id == id) move.saw(row);
+    }
+    move.open_ids.push_back(std::move(id));
+  }
+}
+
+Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& settlement,
+                                       const Move& move, bool redriven) const {
+  const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(settlement.from));
+  const auto row = written(settlement.fate, !settlement.done.empty());
+  const auto* next = std::get_if<Next>(&settlement.fate);
+  const bool parks = std::holds_alternative<Park>(settlement.fate);
   return lane_and({expected(epoch),
-                   at(move.from),
-                   id(move.from),
+                   at(settlement.from),
+                   id(settlement.from),
                    at(move.to),
                    id(move.to),
                    std::to_string(move.rows),
                    row.attempts,
                    std::to_string(leases_.lane.count()),
                    array_text(noted.listed),
-                   std::to_string(move.set_aside),
+                   std::to_string(settlement.queued.size() + (parks ? 1 : 0)),
                    std::to_string(next ? next->rows : 0),
                    noted.ranges,
                    move.newest ? some(timestamp_text(*move.newest)) : std::nullopt,
-                   move.redriven ? std::to_string(move.rows) : "0",
+                   redriven ? std::to_string(move.rows) : "0",
                    row.state,
                    row.reason,
                    row.failed_id,
@@ -263,30 +324,32 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Move& move) co
                    next ? some(std::to_string(leases_.call.count())) : std::nullopt});
 }
 
-Statement CursorRepository::park_statement(const std::optional<Position>& from,
-                                           const Park& park) const {
-  return {sql::store::park,
-          lane_and({at(from), id(from), park.row.id, timestamp_text(park.row.created_at_us),
-                    park.key, park.holds_key ? "true" : "false", std::to_string(park.attempts),
-                    stored(park.detail)})};
-}
-
-CursorRepository::Settled CursorRepository::settle(std::uint64_t epoch, const Move& move,
-                                                   Connection::Behind* behind) {
-  const bool marks = !mark_rows_.empty() && !move.delivered.empty();
-  const bool parks = std::holds_alternative<Park>(move.fate);
-  const bool alone = !connection_.in_transaction() && move.with.empty() && !marks && !parks;
+SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& settlement,
+                                      const Batch& batch) {
+  const auto* halt = std::get_if<Halt>(&settlement.fate);
+  const bool unknown = halt && halt->reason == HaltReason::unknown_outcome;
+  // Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
+  if (lent_ && lent_->used() && unknown && settlement.done.empty()) connection_.rollback();
+  const auto move = move_of(settlement, batch);
+  const bool takes = batch.planned && !settlement.done.empty();
+  const bool marks = !mark_rows_.empty() && !settlement.done.empty();
+  const bool parks = std::holds_alternative<Park>(settlement.fate);
+  const bool alone =
+      !connection_.in_transaction() && settlement.queued.empty() && !takes && !marks && !parks;
   const auto& texts = alone ? alone_ : surely_;
-  Statement statement{std::holds_alternative<Halt>(move.fate) ? texts.halt : texts.settle,
-                      settle_params(epoch, move)};
+  Statement statement{halt ? texts.halt : texts.settle,
+                      settle_params(epoch, settlement, move, batch.redriven)};
+  SettleAnswer settled;
   try {
-    return alone ? settle_alone(statement, behind)
-                 : settle_in_transaction(std::move(statement), move);
+    settled = alone ? SettleAnswer{.grant = settle_alone(statement)}
+                    : settle_in_transaction(std::move(statement), settlement, takes);
   } catch (const SourceBroken& refused) {
     const bool division_by_zero = refused.sqlstate() == "22012";  // or by a trigger of the user's
-    if (alone || !division_by_zero || !changed_hands(epoch, move.from)) throw;
-    return {};
+    if (alone || !division_by_zero || !changed_hands(epoch, settlement.from)) throw;
   }
+  lent_.reset();
+  settled.position = move.to;
+  return settled;
 }
 
 namespace {
@@ -305,38 +368,41 @@ Grant grant_from(const Answer& answer) {
 }  // namespace
 
 /// A row is delivered, so giving up because others have locked something would deliver it again.
-CursorRepository::Settled CursorRepository::settle_alone(const Statement& statement,
-                                                         Connection::Behind* behind) {
+Grant CursorRepository::settle_alone(const Statement& statement) {
+  auto* behind = shared_->behind ? &shared_->behind->asked : nullptr;
   try {
-    return {.grant = grant_from(connection_.run_then(statement, behind))};
+    return grant_from(connection_.run_then(statement, behind));
   } catch (const SessionLost& lost) {
     if (!waited_too_long(lost)) throw;
   }
   const auto answers = connection_.commit_with({{sql::store::no_time_limit}, statement});
-  return {.grant = grant_from(answers[1])};
+  return grant_from(answers[1]);
 }
 
-CursorRepository::Settled CursorRepository::settle_in_transaction(Statement settle,
-                                                                  const Move& move) {
+/// `takes`: rows of the batch leave those set aside.
+SettleAnswer CursorRepository::settle_in_transaction(Statement settle, const Settlement& settlement,
+                                                     bool takes) {
   std::vector<Statement> statements{{sql::store::no_time_limit}, std::move(settle)};
-  statements.insert(statements.end(), move.with.begin(), move.with.end());
-  if (!mark_rows_.empty() && !move.delivered.empty()) {
-    statements.push_back({mark_rows_, {array_text(move.delivered)}});
+  const auto delivered = takes || !mark_rows_.empty() ? array_text(ids_of(settlement.done)) : "";
+  if (takes) statements.push_back({sql::store::take_aside, {lane_.process, delivered}});
+  if (auto queued = queue_statement(settlement.queued)) statements.push_back(*std::move(queued));
+  if (!mark_rows_.empty() && !settlement.done.empty()) {
+    statements.push_back({mark_rows_, {delivered}});
   }
-  const auto* park = std::get_if<Park>(&move.fate);
-  if (park) statements.push_back(park_statement(move.from, *park));
-  auto answers = connection_.commit_with(statements);
-  Settled settled{.grant = grant_from(answers[1])};
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  if (park) statements.push_back(park_statement(settlement.from, *park));
+  const auto answers = connection_.commit_with(statements);
+  SettleAnswer settled{.grant = grant_from(answers[1])};
   if (park) settled.holds_key = answers.back().value(0, "holds_key") == "true";
-  for (std::size_t i = 0; i < move.with.size(); ++i) {
-    settled.answers.push_back(std::move(answers[2 + i]));
+  for (std::size_t row = 0; takes && row < answers[2].size(); ++row) {
+    settled.ended_keys.push_back(answers[2].value(row, "key"));
   }
   return settled;
 }
 
 /// So that settling it was refused.
 bool CursorRepository::changed_hands(std::uint64_t epoch, const std::optional<Position>& from) {
-  const auto stands = look();
+  const auto stands = read_cursor();
   return stands.epoch != epoch || stands.position != from || !is_active(stands.state);
 }
 

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/store/aside.hpp"
+#include "postgres/reader/lane_connection.hpp"
 #include "postgres/store/cursor_memory.hpp"
+#include "postgres/store/recount.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
+#include "postgres/wire/lent_transaction.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
@@ -18,75 +20,62 @@ namespace seriatim::postgres {
 /// From a row with the columns of look_at_cursor.sql.
 [[nodiscard]] Cursor cursor_from(const pqxx::row& row);
 
-/// The cursor row of one lane. Every change is a compare-and-set on its epoch, so that a holder
-/// that was replaced can change nothing (promise P5).
-class CursorRepository {
+/// The cursor row of one lane, and the rows set aside (seriatim.aside). Every change is a
+/// compare-and-set on the cursor's epoch, so that a holder that was replaced can change nothing
+/// (promise P5).
+class CursorRepository final : public Store {
  public:
   /// Leases, of a lane without a call and with one.
   struct Leases {
     milliseconds lane;
     milliseconds call;
   };
-  CursorRepository(Connection& connection, const Table& table, const SourceConfig& source,
-                   LaneId lane, std::string holder, Leases leases,
-                   std::shared_ptr<CursorMemory> memory);
+  CursorRepository(std::shared_ptr<LaneConnection> shared, const SourceConfig& source, LaneId lane,
+                   std::string holder, Leases leases, std::shared_ptr<CursorMemory> memory);
 
-  Claim claim();
-  struct Start {
-    std::optional<Position> from;  ///< the cursor's position
-    bool again = false;
-    std::size_t rows = 0;  ///< the call may take
-    /// By a crash of the server, so nobody waits for it if the rows are durable already.
-    bool may_be_lost = false;
-    std::optional<std::string> written;  ///< to there, when the rows were read; absent: not known
-  };
-  Grant start(std::uint64_t epoch, const Start& start);
-  /// … of a batch from seriatim.aside; `looked_at`: so far late rows were looked for.
-  Grant start_due(std::uint64_t epoch, const Start& start, const DueBatch& batch,
-                  const std::optional<Mark>& looked_at);
-  /// Known once a start asked for it: the server says to where its log is written and flushed.
-  [[nodiscard]] bool knows_flushed() const { return knows_flushed_.value_or(false); }
-  /// Begins a transaction that holds the cursor's row during an announced call. False: refused.
-  bool lock(std::uint64_t epoch, const std::optional<Position>& position);
+  Claim claim() override;
+  Cursor read_cursor() override;
+  Grant start(std::uint64_t epoch, const Start& start, const Batch& batch) override;
+  SettleAnswer settle(std::uint64_t epoch, const Settlement& settlement,
+                      const Batch& batch) override;
+  void release(std::uint64_t epoch, bool untouched) override;
+
+  ParkedKeys parked_keys() override;
+  DueRows due_rows(unsigned rows_max) override;
+  LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
+                    const std::optional<std::string>& unreadable) override;
+
+  Transaction* transaction(std::uint64_t epoch, const std::optional<Position>& position) override;
+  bool is_lost() noexcept override { return connection_.is_lost(); }
+
+ private:
+  [[nodiscard]] std::string expected(std::uint64_t epoch) const;
+  Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
   /// Where the cursor goes, and what is noted of the way.
   struct Move {
-    std::optional<Position> from;
-    std::optional<Position> to;          ///< the last row done that was not late
-    std::size_t rows = 0;                ///< done, delivered or set aside
-    std::vector<std::string> open_ids;   ///< of these, those that stand in the open bucket
-    std::optional<Mark> newest;          ///< of these, the newest created_at
-    std::size_t set_aside = 0;           ///< of the rows done, how many
-    bool redriven = false;               ///< they were parked, so the ledger has them already
-    std::vector<std::string> delivered;  ///< of the rows done, those that a receiver has
-    Fate fate;                           ///< of the row after them
-    std::vector<Statement> with;         ///< what else is written in the same transaction
+    std::optional<Position> to;         ///< the last row done that was not late
+    std::size_t rows = 0;               ///< done, delivered or set aside
+    std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    std::optional<Mark> newest;         ///< of these, the newest created_at
 
     void saw(const Position& row) {
       newest = std::max(newest.value_or(mark_min), row.created_at_us);
     }
   };
-  struct Settled {
-    Grant grant = Grant::lost;
-    bool holds_key = false;       ///< of a row that was set aside
-    std::vector<Answer> answers;  ///< to Move::with
-  };
-  /// In the open transaction, which it commits; else in one of its own.
-  /// `behind`: asked right behind it, if the move is the only statement.
-  Settled settle(std::uint64_t epoch, const Move& move, Connection::Behind* behind = nullptr);
-  void release(std::uint64_t epoch, bool untouched);
-  Cursor look();
-
- private:
-  [[nodiscard]] std::string expected(std::uint64_t epoch) const;
-  Params lane_and(std::initializer_list<std::optional<std::string>> more) const;
   [[nodiscard]] Params start_params(std::uint64_t epoch, const Start& start,
                                     const std::optional<Mark>& looked_at) const;
-  [[nodiscard]] Params settle_params(std::uint64_t epoch, const Move& move) const;
+  Grant start_planned(std::uint64_t epoch, const Start& start, const Batch& batch);
   [[nodiscard]] Grant granted(std::uint64_t epoch, bool started);
+  bool lock(std::uint64_t epoch, const std::optional<Position>& position);
+  Move move_of(const Settlement& settlement, const Batch& batch);
+  void note_late(const std::vector<Position>& late, Move& move);
+  [[nodiscard]] Params settle_params(std::uint64_t epoch, const Settlement& settlement,
+                                     const Move& move, bool redriven) const;
+  [[nodiscard]] std::optional<Statement> queue_statement(const std::vector<QueuedRow>& rows) const;
   [[nodiscard]] Statement park_statement(const std::optional<Position>& from,
                                          const Park& park) const;
-  Settled settle_alone(const Statement& statement, Connection::Behind* behind);
-  Settled settle_in_transaction(Statement settle, const Move& move);
+  Grant settle_alone(const Statement& statement);
+  SettleAnswer settle_in_transaction(Statement settle, const Settlement& settlement, bool takes);
   [[nodiscard]] bool changed_hands(std::uint64_t epoch, const std::optional<Position>& from);
   bool asks_what_is_flushed();
   /// When the process began, as a timestamp; absent before the first claim.
@@ -98,6 +87,7 @@ class CursorRepository {
   /// True: another holder was seen to renew its lease.
   bool remember(const pqxx::row& row);
 
+  std::shared_ptr<LaneConnection> shared_;
   Connection& connection_;
   const Table& table_;
   SourceConfig source_;
@@ -105,8 +95,9 @@ class CursorRepository {
   std::string holder_;
   Leases leases_;
   std::shared_ptr<CursorMemory> memory_;
-  bool claimed_ = false;               ///< this session was granted the lane
-  std::optional<bool> knows_flushed_;  ///< the server says whether rows are durable
+  bool claimed_ = false;                 ///< this session was granted the lane
+  std::optional<LentTransaction> lent_;  ///< to the handler of the call in flight
+  Recount late_rows_;
 
   // Statements
   std::string mark_rows_;  ///< empty: nothing to mark
@@ -114,6 +105,8 @@ class CursorRepository {
   std::string start_unwaited_;  ///< … whose commit is waited for only if rows hang on it
   std::string start_due_;
   std::string lock_;
+  std::string forget_due_;
+  std::string put_back_parked_;
   struct Texts {
     std::string settle;
     std::string halt;

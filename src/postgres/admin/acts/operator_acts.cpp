@@ -136,7 +136,7 @@ struct FirstRow {
 
 /// Rows that were parked are not the cursor's, also if they go out again.
 std::optional<FirstRow> first_row(Connection& connection, WaitingRows& rows, const LaneRow& lane) {
-  for (const auto& due : due_rows(connection, lane.id, batch_max)) {
+  for (const auto& due : read_due_rows(connection, lane.id, batch_max).rows) {
     const bool ours = due.begun && !due.redriven && due.created_at_us;
     if (ours && rows.exists(due.id)) return FirstRow{{due.id, due.created_at_us}, true};
   }

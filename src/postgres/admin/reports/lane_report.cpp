@@ -100,7 +100,7 @@ class Reporter {
     const auto first = count_waiting(report, lane);
     report.late_records = 0;
     if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
-    const auto due = due_rows(connection_, lane, 1);
+    const auto due = read_due_rows(connection_, lane, 1).rows;
     const bool begun = !due.empty() && due[0].begun;
     if (begun) report.next_id = due[0].id;  // a batch goes on first, in its own order
     if (report.barrier) look_at_barrier(report, first);

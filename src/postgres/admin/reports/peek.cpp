@@ -42,7 +42,8 @@ class Peek {
   Peeked rows() {
     const auto& after = lane_.cursor.position;
     std::vector<std::string> due;
-    for (const auto& row : due_rows(connection_, lane_.id, rows_max_)) due.push_back(row.id);
+    for (const auto& row : read_due_rows(connection_, lane_.id, rows_max_).rows)
+      due.push_back(row.id);
     read_behind(std::move(due));
     if (after && written_order_ && !is_over()) read_behind(late_ids(*after));
     const auto first = records_.size();

@@ -154,7 +154,7 @@ class Inquiry {
   /// Those of a batch that goes on, in its order.
   std::vector<std::string> begun_rows() {
     std::vector<std::string> ids;
-    for (const auto& row : due_rows(connection_, lane_id_, batch_max)) {
+    for (const auto& row : read_due_rows(connection_, lane_id_, batch_max).rows) {
       if (row.begun) ids.push_back(row.id);
     }
     return ids;

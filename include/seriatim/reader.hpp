@@ -1,0 +1,116 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/error.hpp"
+#include "seriatim/observer.hpp"
+#include "seriatim/record.hpp"
+
+namespace seriatim {
+
+/// A row whose key is parked: it queues behind the parked row of its key and is not handed over.
+struct QueuedRow {
+  Position position;
+  std::optional<std::string> key;
+  std::size_t before = 0;  ///< it comes before this one of Round::records, or Settlement::done
+  bool late = false;       ///< … and behind the cursor
+
+  friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
+};
+
+/// What one poll brings.
+struct Round {
+  std::vector<Record>
+      records;  ///< settled rows after the cursor, in order; lane fields not yet set
+  /// Committed rows wait behind a transaction that may still insert; set only if no record is
+  /// brought.
+  bool fenced = false;
+  std::vector<Blocker> blockers;
+  /// The row after `records` that cannot be read, so the lane halts once it is reached.
+  struct Unreadable {
+    std::string row_id;
+    HaltReason reason = HaltReason::bad_payload;
+    std::string detail;
+  };
+  std::optional<Unreadable> unreadable;
+  std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
+  bool redriven = false;    ///< the records are parked rows, which stay parked if they fail again
+  bool announced = false;   ///< the last settlement announced its first call (`Next::read_ahead`)
+  bool prefetched = false;  ///< it was read before the poll that brings it
+  /// Its rows join those set aside when it starts, so that after a crash the same rows go out under
+  /// the same numbers.
+  bool planned = false;
+  /// Rows before this one survive a crash once the server's log is flushed up to here; absent: not
+  /// known. Only the source and its store know how to read it.
+  std::optional<std::string> durable_after;
+  /// Late rows are delivered: up to here rows behind the cursor are accounted for once this round
+  /// has started.
+  std::optional<Mark> looked_at;
+};
+
+/// What a poll asks for.
+struct Wanted {
+  std::optional<Position> after;  ///< the cursor; absent: from the first row
+  unsigned rows_max = 1;
+  /// Rows after this one are of no use; those up to it come in the order of their positions.
+  std::optional<Position> up_to{};
+};
+
+/// What a kind of source can do.
+struct Abilities {
+  bool fence = true;  ///< a row may become visible before an earlier one, so later ones wait for it
+  bool reread = true;  ///< a row can be read again by its id
+};
+
+/// Where one lane's rows come from. Knows nothing of cursors, failures and rows set aside.
+///
+/// Order: it is the reader's own. Nobody else compares two positions, but for equality.
+/// Threads: used by one thread.
+/// Errors: SessionLost (open another reader) or SourceBroken (halt).
+class Reader {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  virtual ~Reader() = default;
+
+  [[nodiscard]] virtual Abilities abilities() const = 0;
+  /// `row` goes out after `other`.
+  [[nodiscard]] virtual bool comes_after(const Position& row, const Position& other) const = 0;
+
+  /// The next rows in order, or what holds them back.
+  virtual Round poll(const Wanted& wanted) = 0;
+  /// Rows by their ids, in that order: those that are still there, up to one that cannot be read.
+  /// Each is marked late if it does not come after `after`.
+  virtual Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                       unsigned rows_max) = 0;
+
+  /// When rows that are expected will be asked for.
+  enum class Expected { after_this_call, after_this_settlement };
+  /// A hint: `poll` will ask for these next. May do nothing.
+  virtual void expect(const Position& /*after*/, unsigned /*rows_max*/, Expected /*when*/) {}
+  /// So many rows were prefetched for that place, and the next poll will bring them without a
+  /// statement. Never waits.
+  virtual std::size_t ready(const Position& /*after*/) { return 0; }
+
+  /// The lane was claimed at this epoch: somebody else may have moved its cursor.
+  virtual void claimed(std::uint64_t /*epoch*/) {}
+  /// The round of the last poll has started, and what Round::looked_at says is written down.
+  virtual void started() {}
+  /// Drop what was read and not asked for: an operator may have corrected it.
+  virtual void forget() {}
+
+  /// Sleep until a hint, a wake or the deadline; true if it was not the deadline. Notices a lost
+  /// connection too (SessionLost).
+  virtual bool wait_until(Time deadline) = 0;
+  /// True if new rows send hints, so that polling may be slow.
+  [[nodiscard]] virtual bool hints() const = 0;
+};
+
+}  // namespace seriatim

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "seriatim/config.hpp"
+#include "seriatim/error.hpp"
+#include "seriatim/reader.hpp"
+#include "seriatim/transaction.hpp"
+
+namespace seriatim {
+
+/// The cursor row of one lane as last read.
+struct Cursor {
+  enum class State { running, retrying, halted, paused };
+
+  std::optional<Position> position;  ///< absent before the first row
+  std::uint64_t sequence = 0;        ///< of the row at `position`
+  std::uint64_t set_aside = 0;       ///< of the numbers up to it, how many went to rows set aside
+  std::uint64_t epoch = 0;
+  State state = State::running;
+  unsigned attempts = 0;     ///< started for the row after `position`
+  unsigned crashes = 0;      ///< of those, how many ended with the process
+  milliseconds retry_in{0};  ///< state retrying: still to wait; may be 0
+  std::optional<HaltReason> reason;
+  std::string detail;
+  std::optional<std::string> row_id;  ///< the row that failed
+  std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
+  bool held = false;                  ///< a person waits for a turn: no call may be announced
+  unsigned parked = 0;  ///< rows of the process that failed and were set aside (`on_poison`)
+
+  friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+/// Answer to a claim.
+struct Claim {
+  bool granted = false;
+  Cursor cursor;            ///< as it now stands, whoever holds it
+  std::string holder;       ///< who does: this relay when granted
+  bool has_parked = false;  ///< granted, and rows of the process are set aside
+  std::string waits_for;    ///< not granted: there is no cursor yet, and why none can be created
+  /// Granted with a new epoch, and nobody held the lane since this relay did.
+  bool rejoined = false;
+  /// Not granted: the holder was seen to renew its lease, so it lives.
+  bool holder_lives = false;
+};
+
+/// What a cursor says after a row failed.
+struct Failure {
+  std::string row_id;
+  std::string detail;
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+// What becomes of the row after those that are done.
+
+/// Its call comes next, and is announced with this: it counts as attempted once.
+struct Next {
+  std::size_t rows = 1;     ///< that the call may take, with those that queue among them
+  bool read_ahead = false;  ///< it is the first row of the round that was read ahead
+
+  friend bool operator==(const Next&, const Next&) = default;
+};
+/// Nothing yet.
+struct Rest {
+  friend bool operator==(const Rest&, const Rest&) = default;
+};
+/// It failed, and is tried again in `delay`.
+struct Retry {
+  Failure failure;
+  milliseconds delay{0};
+
+  friend bool operator==(const Retry&, const Retry&) = default;
+};
+/// The lane halts at it.
+struct Halt {
+  HaltReason reason = HaltReason::poison;
+  Failure failure;
+
+  friend bool operator==(const Halt&, const Halt&) = default;
+};
+/// It failed and is set aside: the cursor moves onto it, unless it is late. A row that was parked
+/// before stays parked, and so do the rows of its key.
+struct Park {
+  Position row;
+  std::optional<std::string> key;
+  bool late = false;       ///< it stands behind the cursor, which stays where it is
+  bool holds_key = false;  ///< later rows of its key queue behind it
+  unsigned attempts = 1;
+  std::string detail;
+
+  friend bool operator==(const Park&, const Park&) = default;
+};
+using Fate = std::variant<Next, Rest, Retry, Halt, Park>;
+
+/// What became of a call: rows that were delivered, rows that queue behind a parked one, and the
+/// row after them. All of it is one commit.
+struct Settlement {
+  std::optional<Position> from;
+  std::vector<Position> done;
+  std::vector<QueuedRow> queued;
+  Fate fate = Rest{};
+
+  [[nodiscard]] bool announces() const { return std::holds_alternative<Next>(fate); }
+  /// A row failed, or the lane halts.
+  [[nodiscard]] bool failed() const { return fate.index() > 1; }
+};
+
+/// The answer to a statement that may announce a call.
+enum class Grant {
+  ours,  ///< done; a call that it announced may be made
+  held,  ///< a person waits for a turn: nothing is announced. What became of a call is settled
+  lost   ///< refused, and nothing changed: another holds the lane, or an act came first
+};
+
+/// Keys of which a row is parked. Rows without a key count as rows of one key.
+using ParkedKeys = std::set<std::optional<std::string>>;
+
+/// A row set aside that goes out before those after the cursor.
+struct DueRow {
+  std::string id;
+  bool begun = false;                           ///< a receiver may have seen it
+  bool redriven = false;                        ///< it was parked
+  std::optional<bool> late{};                   ///< absent: if it is behind the cursor by then
+  std::optional<std::int64_t> created_at_us{};  ///< absent: not known
+};
+
+/// The due rows of a lane, in their order, those that were begun first.
+struct DueRows {
+  /// A receiver may have seen the number after the cursor's, so no other row may take it.
+  bool number_in_use = false;
+  std::vector<DueRow> rows;
+};
+
+/// What became of a due row that cannot go out: it is parked again, or forgotten.
+enum class LeftOut {
+  quietly,
+  number_unused,  ///< … it had a number, which stays unused: the cursor has changed
+  refused         ///< nothing was changed: the lane is another's
+};
+
+/// How the rows that a lane has in hand came to go out.
+struct Batch {
+  struct Row {
+    Position position;
+    std::optional<std::string> key;
+    bool late = false;
+  };
+  std::vector<Row> rows;       ///< in order, with those that queue; only if `planned`
+  std::set<std::string> late;  ///< ids of those that go out, or queue, without moving the cursor
+  bool planned = false;        ///< as Round::planned, or they were set aside already
+  bool redriven = false;       ///< they were parked
+  std::optional<std::string> durable_after;
+  std::optional<Mark> looked_at;
+};
+
+/// The call that a start announces.
+struct Start {
+  std::optional<Position> from;  ///< the cursor's position, which is compared
+  std::size_t rows = 1;          ///< that the call may take
+  bool again = false;            ///< the attempt counted last was never made, so count no other
+  /// The count need not survive a crash of the server: no row set aside depends on it.
+  bool may_be_lost = true;
+};
+
+/// What a settlement came to.
+struct SettleAnswer {
+  Grant grant = Grant::lost;
+  std::vector<std::optional<std::string>> ended_keys{};  ///< of which no row is parked any more
+  bool holds_key = false;              ///< the row that was parked holds back later rows of its key
+  std::optional<Position> position{};  ///< the cursor's
+};
+
+/// Where one lane's cursor is kept, and the rows set aside. Knows nothing of how rows are read.
+///
+/// A lane is protected by what its row says: holder, epoch, lease, and whether a call is announced.
+/// Each write compares the epoch and the position, and is one commit.
+///
+/// Threads: used by one thread, that of the lane's reader.
+/// Errors: SessionLost or SourceBroken. After SessionLost nothing is known about the call in
+/// flight: open another store, claim, and read the cursor.
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  /// Become (or stay) the holder, or learn who is. Creates the cursor rows of a process that has
+  /// none and never had.
+  /// A change of holder is journalled and raises the epoch, as the first claim of a new session
+  /// does: a late statement of the old session is refused. Also renews the lease.
+  virtual Claim claim() = 0;
+  /// The cursor, without a lease.
+  virtual Cursor read_cursor() = 0;
+
+  /// Counts an attempt at the row after the cursor and announces its call; until that is settled
+  /// the lease covers it. After `ours` every row of the batch survives a crash of the server
+  /// (promise P7). Rows of a planned batch are set aside with it.
+  virtual Grant start(std::uint64_t epoch, const Start& start, const Batch& batch) = 0;
+  /// Commits what became of a call: moves to the last row that is not late (late rows count, but
+  /// move nothing), sets aside those that queue, and notes the fate of the row after them.
+  virtual SettleAnswer settle(std::uint64_t epoch, const Settlement& settlement,
+                              const Batch& batch) = 0;
+  /// Give the lane up so that another may have it at once.
+  /// `untouched`: the last started attempt was never made, so it is taken off the count.
+  virtual void release(std::uint64_t epoch, bool untouched) = 0;
+
+  // Rows set aside. Only the holder of a lane and acts of operators change them; an act raises the
+  // epoch. So what was read after a claim holds until the next one.
+  /// Keys whose rows queue.
+  virtual ParkedKeys parked_keys() = 0;
+  virtual DueRows due_rows(unsigned rows_max) = 0;
+  /// The row is gone, or cannot be read (`unreadable` says why).
+  virtual LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
+                            const std::optional<std::string>& unreadable) = 0;
+
+  /// For a handler that writes to the store's database: a transaction that holds the cursor's row,
+  /// begun at its first use and committed by `settle`. Null if there is none to lend.
+  virtual Transaction* transaction(std::uint64_t /*epoch*/,
+                                   const std::optional<Position>& /*position*/) {
+    return nullptr;
+  }
+  /// The connection is known to be lost: the server, or the network, has ended it. Never waits.
+  virtual bool is_lost() noexcept { return false; }
+};
+
+}  // namespace seriatim

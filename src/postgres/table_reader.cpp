@@ -1,0 +1,174 @@
+#include "postgres/table_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/fence.hpp"
+
+namespace seriatim::postgres {
+
+namespace {
+
+bool nothing_in(const Round& round) {
+  return round.records.empty() && !round.unreadable;
+}
+
+/// Late rows, and as many of the others as there is room for behind the last of them: none of a
+/// group that is sorted is left behind.
+void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
+  if (late.records.empty() && !late.unreadable) return;
+  const bool others_wait = !late.all || late.unreadable;
+  // A row that was moved in between may be among both.
+  std::erase_if(round.records, [&](const Record& record) {
+    return std::any_of(late.records.begin(), late.records.end(),
+                       [&](const Record& other) { return other.id() == record.id(); });
+  });
+  const auto stamp = [&](std::size_t row) { return round.records[row].position.created_at_us; };
+  auto room = others_wait ? 0 : rows_max - late.records.size();
+  if (room < round.records.size()) {
+    while (room > 0 && stamp(room - 1) == stamp(room)) room -= 1;
+    round.records.resize(room);
+    round.unreadable.reset();
+  }
+  if (others_wait) round.unreadable = std::move(late.unreadable);
+  round.records.insert(round.records.begin(), std::make_move_iterator(late.records.begin()),
+                       std::make_move_iterator(late.records.end()));
+}
+
+}  // namespace
+
+TableReader::TableReader(std::shared_ptr<LaneConnection> shared, Parts parts,
+                         const ProcessConfig& config, Waker& waker)
+    : shared_(std::move(shared)),
+      connection_(shared_->connection),
+      source_(parts.source),
+      poll_(connection_, shared_->table, source_, parts.lane),
+      rereader_(connection_, shared_->table, source_, parts.lane),
+      identity_(connection_, shared_->table, source_, parts.lane),
+      setup_(connection_, shared_->table, {config, source_}, std::move(parts.sound),
+             parts.recheck_interval),
+      wake_up_(connection_, shared_->table, parts.lane.process, waker, source_.listen) {
+  if (source_.late_rows == OnLateRow::deliver) {
+    written_order_.emplace(connection_, shared_->table, source_, parts.lane);
+    late_look_.emplace(connection_, shared_->table, source_, parts.lane, *written_order_);
+  }
+  if (!parts.prefetch) return;
+  read_ahead_ = std::make_unique<ReadAhead>(std::move(parts.prefetch), source_.batch_bytes);
+}
+
+bool TableReader::comes_after(const Position& row, const Position& other) const {
+  return core::comes_after(row, other, source_.order_by);
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+Round TableReader::poll(const Wanted& wanted) {
+  refuse_changes();
+  wake_up_.gather();
+  const bool news = wake_up_.heard();
+  auto round = settled_rows(wanted, news);
+  round = with_late_rows(std::move(round), wanted);
+  quiet_ = nothing_in(round) && !round.fenced;
+  const auto& latency = source_.insert_latency;
+  const bool ripens = round.fenced && nothing_in(round) && news && latency > milliseconds{0} &&
+                      source_.order_by == OrderBy::created_at;
+  if (ripens) ripe_at_ = std::chrono::steady_clock::now() + latency;
+  return round;
+}
+
+/// Before rows go out, whichever.
+void TableReader::refuse_changes() {
+  connection_.rollback();
+  if (late_look_) late_look_->begin();
+  identity_.refuse_mismatch();
+  setup_.refuse_unsound();
+}
+
+Round TableReader::settled_rows(const Wanted& wanted, bool news) {
+  auto behind = std::exchange(shared_->behind, std::nullopt);
+  const bool expected = news || !wake_up_.hints() || !quiet_;
+  if (expected) poll_.prompt();
+  if (late_look_) late_look_->see_transactions();
+  if (read_ahead_) {
+    if (auto round = read_ahead_->take(wanted.after, wanted.rows_max)) {
+      round->prefetched = true;
+      return *std::move(round);
+    }
+  }
+  if (shared_->says_flushed.value_or(false)) poll_.tell_written();
+  auto round = poll_.poll(wanted.after, wanted.rows_max, expected, std::move(behind));
+  round.durable_after = poll_.written();
+  return round;
+}
+
+Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
+  if (!late_look_) return round;
+  const auto& after = wanted.after;
+  const bool idle = nothing_in(round);
+  if (!wanted.up_to) written_order_->sort(round, after, poll_.cut());
+  go_before(round, late_look_->look(after, wanted.rows_max, idle), wanted.rows_max);
+  round.planned = true;
+  round.looked_at = looked_at(round, after);
+  return round;
+}
+
+/// The cursor at the last complete look; of the first batch, where that begins.
+Mark TableReader::looked_at(const Round& round, const std::optional<Position>& after) const {
+  if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
+  return late_look_->looked_at().value_or(mark_min);
+}
+
+Round TableReader::reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                          unsigned rows_max) {
+  refuse_changes();
+  auto batch = rereader_.read_ids(ids, after, rows_max);
+  Round round;
+  round.records = std::move(batch.records);
+  round.unreadable = std::move(batch.unreadable);
+  if (late_look_) round.looked_at = looked_at(round, after);
+  return round;
+}
+
+// --- rows read before they are asked for --------------------------------------------------------
+
+void TableReader::expect(const Position& after, unsigned rows_max, Expected when) {
+  if (when == Expected::after_this_call) {
+    if (read_ahead_) read_ahead_->begin(after, rows_max);
+    return;
+  }
+  shared_->behind.reset();
+  const bool prefetches = read_ahead_ && read_ahead_->is_asked_for(after);
+  if (prefetches || late_look_) return;
+  if (shared_->says_flushed.value_or(false)) poll_.tell_written();
+  auto statement = poll_.begins_with(after, rows_max);
+  if (!statement) return;
+  shared_->behind = {
+      after, rows_max, {.statement = *std::move(statement), .answer = {}, .refusal = {}}};
+}
+
+std::size_t TableReader::ready(const Position& after) {
+  return read_ahead_ && !setup_.due() ? read_ahead_->ready(after) : 0;
+}
+
+void TableReader::claimed(std::uint64_t epoch) {
+  const bool anew = std::exchange(epoch_, epoch) != epoch;
+  if (anew && late_look_) late_look_->forget();
+  identity_.compare(epoch);
+}
+
+void TableReader::started() {
+  if (late_look_) late_look_->started();
+}
+
+void TableReader::forget() {
+  if (read_ahead_) read_ahead_->forget();
+  shared_->behind.reset();
+}
+
+bool TableReader::wait_until(Time deadline) {
+  connection_.rollback();
+  const auto ripe = std::exchange(ripe_at_, std::nullopt).value_or(deadline);
+  return wake_up_.wait_until(std::min(ripe, deadline)) || ripe < deadline;
+}
+
+}  // namespace seriatim::postgres

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "seriatim/store.hpp"
+
+namespace seriatim::runtime {
+
+/// Rows of a lane that do not simply follow its cursor, as its holder needs them: those that are
+/// parked, those that queue behind one of these, and those that are due.
+///
+/// What it remembers was read at the last claim, or was changed by this lane since: Store says why
+/// that holds.
+class Aside {
+ public:
+  Aside(Store& store, Reader& reader) : store_(store), reader_(reader) {}
+
+  /// At a claim. `any`: rows of the process are set aside.
+  void load(bool any);
+  [[nodiscard]] bool any() const { return any_; }
+  /// Rows of these keys queue.
+  [[nodiscard]] const ParkedKeys& keys() const { return keys_; }
+
+  /// Which rows may be begun now, besides those that were begun.
+  enum class Begin {
+    none,
+    caught_up,  ///< due rows, unless a receiver may have seen the number after the cursor's
+    idle        ///< due rows: no row waits, so none has that number
+  };
+  /// The next due rows, in their order; nothing if there are none. One that cannot go out is left
+  /// out.
+  Round due(std::uint64_t epoch, const Wanted& wanted, Begin begin);
+
+  /// The rows of a planned batch are about to start.
+  void begin(const Batch& batch);
+  /// A settlement has taken rows out, and parked one.
+  void settled(const Settlement& settlement, const SettleAnswer& answer);
+
+ private:
+  std::vector<DueRow> of_one_kind(unsigned rows_max, Begin begin);
+  Round read(const std::vector<DueRow>& due, const Wanted& wanted);
+  bool leave_out(std::uint64_t epoch, const DueRow& row, const Round& round);
+
+  Store& store_;
+  Reader& reader_;
+  bool any_ = false;
+  std::set<std::string> begun_;  ///< set aside by this lane's starts, and not handed over yet
+  ParkedKeys keys_;
+};
+
+}  // namespace seriatim::runtime

@@ -1,0 +1,125 @@
+#include "runtime/lane_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/queueing.hpp"
+
+namespace seriatim::runtime {
+
+namespace {
+
+bool nothing_in(const Round& round) {
+  return round.records.empty() && !round.unreadable;
+}
+
+}  // namespace
+
+LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig& config,
+                         const std::string& holder, Waker& waker)
+    : lane_(source.open(lane, config, holder, waker)), aside_(store(), reader()) {}
+
+Claim LaneSession::claim() {
+  reader().forget();
+  auto answer = store().claim();
+  epoch_ = answer.cursor.epoch;
+  barrier_ = answer.cursor.barrier;
+  if (answer.granted) reader().claimed(epoch_);
+  aside_.load(answer.has_parked);
+  return answer;
+}
+
+Cursor LaneSession::look() {
+  reader().forget();
+  auto cursor = store().read_cursor();
+  barrier_ = cursor.barrier;
+  return cursor;
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+Round LaneSession::poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) {
+  position_ = after;
+  const Wanted wanted{after, rows_max, barrier_};
+  const bool announced = std::exchange(announced_, false);
+  auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive);
+  round.announced = announced && round.prefetched;
+  take_in_hand(round, rows_max);
+  if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
+  return round;
+}
+
+/// Due rows that were begun come first; others too, but not twice in a row.
+Round LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
+  using Begin = Aside::Begin;
+  const auto begin = may_redrive ? Begin::caught_up : Begin::none;
+  auto round = aside_.due(epoch_, wanted, batch_.redriven ? Begin::none : begin);
+  if (!nothing_in(round)) return round.redriven ? round : up_to_barrier(std::move(round));
+  round = up_to_barrier(reader().poll(wanted));
+  if (!nothing_in(round) || wanted.up_to) return round;
+  auto due = aside_.due(epoch_, wanted, round.fenced ? begin : Begin::idle);
+  return nothing_in(due) ? round : due;
+}
+
+/// A barrier is set with a new epoch, so the start of a batch read before it is refused.
+Round LaneSession::up_to_barrier(Round round) {
+  if (!barrier_) return round;
+  const auto beyond = std::find_if(
+      round.records.begin(), round.records.end(),
+      [&](const Record& record) { return reader().comes_after(record.position, *barrier_); });
+  if (beyond == round.records.end()) return round;
+  round.records.erase(beyond, round.records.end());
+  round.unreadable.reset();
+  return round;
+}
+
+void LaneSession::take_in_hand(const Round& round, unsigned rows_max) {
+  rows_max_ = rows_max;
+  batch_ = {.rows = {},
+            .late = {},
+            .planned = round.planned,
+            .redriven = round.redriven,
+            .durable_after = round.durable_after,
+            .looked_at = round.looked_at};
+  if (!round.planned) return;
+  for (const auto& record : round.records) {
+    batch_.rows.push_back({record.position, record.key, record.late});
+    if (record.late) batch_.late.insert(record.id());
+  }
+}
+
+std::size_t LaneSession::rows_ahead(const Position& after) {
+  const bool others_first = aside_.any() || barrier_;
+  return others_first ? 0 : reader().ready(after);
+}
+
+// --- one call, one commit -----------------------------------------------------------------------
+
+Grant LaneSession::start(std::uint64_t epoch, std::size_t rows, bool again) {
+  // A due row that asks for the next number must know how many a receiver may have seen.
+  const bool may_be_lost = !aside_.any() && !batch_.planned;
+  aside_.begin(batch_);
+  const auto grant = store().start(epoch, {position_, rows, again, may_be_lost}, batch_);
+  if (grant == Grant::ours && batch_.looked_at) reader().started();
+  return grant;
+}
+
+Transaction* LaneSession::transaction() {
+  return store().transaction(epoch_, position_);
+}
+
+Grant LaneSession::settle(std::uint64_t epoch, const Settlement& settlement) {
+  const bool rests = std::holds_alternative<Rest>(settlement.fate) && !settlement.done.empty();
+  if (rests && !aside_.any() && rows_max_ > 0) {
+    reader().expect(settlement.done.back(), rows_max_, Reader::Expected::after_this_settlement);
+  }
+  const auto settled = store().settle(epoch, settlement, batch_);
+  if (settled.grant == Grant::lost) return settled.grant;
+  aside_.settled(settlement, settled);
+  const auto* next = std::get_if<Next>(&settlement.fate);
+  announced_ = next != nullptr && next->read_ahead && settled.grant == Grant::ours;
+  position_ = settled.position;
+  return settled.grant;
+}
+
+}  // namespace seriatim::runtime

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "runtime/aside.hpp"
+#include "seriatim/source.hpp"
+
+namespace seriatim::runtime {
+
+/// One lane's reader and store, put together: what goes out next is decided here, whatever kind
+/// either of them is of.
+///
+/// Rows set aside that are due go out first, but after a batch of them comes one of new rows, so
+/// that many due rows do not hold the others up. Rows of a parked key queue.
+///
+/// Threads: used by one thread.
+/// Errors: every function throws SessionLost (drop this object and open another) or SourceBroken
+/// (halt). After SessionLost nothing is known about the call in flight: claim again and read.
+class LaneSession {
+ public:
+  LaneSession(Source& source, const LaneId& lane, const ProcessConfig& config,
+              const std::string& holder, Waker& waker);
+
+  Claim claim();
+  /// The cursor, without a lease.
+  Cursor look();
+
+  /// Rows after `after`, at most `rows_max`, and what holds the rest back; or due rows.
+  /// `may_redrive`: no attempt at the row after the cursor is open, so a due row may take the next
+  /// number.
+  Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true);
+  /// A hint: `poll` will be asked for these after the call in flight.
+  void read_ahead(const Position& after, unsigned rows_max) {
+    reader().expect(after, rows_max, Reader::Expected::after_this_call);
+  }
+  /// So many rows were prefetched for the place after the round in hand, and nothing else comes
+  /// first: the settlement of that round may announce their call. Never waits.
+  std::size_t rows_ahead(const Position& after);
+
+  /// Announces a call at the first rows of the round in hand; see Store::start.
+  Grant start(std::uint64_t epoch, std::size_t rows, bool again = false);
+  /// What a handler may write with during the call; see Store::transaction.
+  Transaction* transaction();
+  /// See Store::settle.
+  Grant settle(std::uint64_t epoch, const Settlement& settlement);
+  void release(std::uint64_t epoch, bool untouched) { store().release(epoch, untouched); }
+
+  bool is_lost() noexcept { return store().is_lost(); }
+  bool wait_until(Reader::Time deadline) { return reader().wait_until(deadline); }
+  [[nodiscard]] bool hints() const { return lane_.reader->hints(); }
+  [[nodiscard]] Abilities abilities() const { return lane_.reader->abilities(); }
+
+ private:
+  [[nodiscard]] Store& store() { return *lane_.store; }
+  [[nodiscard]] Reader& reader() { return *lane_.reader; }
+  Round next_round(const Wanted& wanted, bool may_redrive);
+  Round up_to_barrier(Round round);
+  void take_in_hand(const Round& round, unsigned rows_max);
+
+  Source::Lane lane_;
+  Aside aside_;
+  std::uint64_t epoch_ = 0;           ///< at the last claim
+  std::optional<Position> barrier_;   ///< as the cursor's row said when it was last read
+  std::optional<Position> position_;  ///< the cursor's, as of the last poll or settlement
+  Batch batch_;                       ///< in hand
+  unsigned rows_max_ = 0;             ///< asked for with it
+  bool announced_ = false;            ///< the next call, of rows that were prefetched
+};
+
+}  // namespace seriatim::runtime
