@@ -22,4 +22,5 @@ target_include_directories(seriatim_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE
 
 if(SERIATIM_BUILD_TESTS)
   find_package(doctest REQUIRED)
+  find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS context)
 endif()

@@ -65,7 +65,7 @@ std::vector<AsideStore::Row> AsideStore::due() const {
   return due;
 }
 
-void AsideStore::begin(const DueBatch& batch) {
+void AsideStore::begin(const Batch& batch) {
   const auto forgotten = batch.redriven ? Sabotage::redrive_plan_not_kept : Sabotage::plan_not_kept;
   if (stage_.sabotaged(forgotten)) return;
   for (const auto& due : batch.rows) {
@@ -128,15 +128,27 @@ bool AsideStore::park(const Park& parking, std::uint64_t epoch) {
   }
   if (!row->parked) row->holds_key = parking.holds_key;
   row->parked = row->head = row->late = true;
-  row->due = row->begun = false;
   row->failed_at = stage_.now();
-  for (auto& other : rows_) {
-    const bool left = stage_.sabotaged(Sabotage::failed_row_alone_put_back);
-    if (&other != row && share_a_queue(other, *row) && !left) other.due = other.begun = false;
-  }
+  put_back(*row);
   stage_.evidence.parked.push_back(
       {stage_.now(), std::stoll(parking.row.id), epoch, true, row->holds_key});
   return row->holds_key;
+}
+
+void AsideStore::put_back(Row& row) {
+  row.due = row.begun = false;
+  for (auto& other : rows_) {
+    const bool left = stage_.sabotaged(Sabotage::failed_row_alone_put_back);
+    if (&other != &row && share_a_queue(other, row) && !left) other.due = other.begun = false;
+  }
+}
+
+bool AsideStore::leave_out(const std::string& id) {
+  auto* row = find(id);
+  if (row == nullptr) return false;
+  const bool begun = row->begun;
+  row->parked ? put_back(*row) : skip(id);
+  return begun;
 }
 
 void AsideStore::redrive(const ParkedChoice& choice) {

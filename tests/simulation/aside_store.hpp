@@ -17,19 +17,6 @@ struct ParkedChoice {
   [[nodiscard]] bool all() const { return !id && !key; }
 };
 
-/// A row of the batch that goes out from seriatim.aside.
-struct DueRow {
-  Position position;
-  std::optional<std::string> key;
-  bool late = false;
-};
-
-/// What a session knows of that batch.
-struct DueBatch {
-  bool redriven = false;  ///< its rows were parked
-  std::vector<DueRow> rows;
-};
-
 /// seriatim.aside, with the statements of sql/store on it.
 class AsideStore {
  public:
@@ -60,7 +47,7 @@ class AsideStore {
   [[nodiscard]] std::vector<Row> due() const;
 
   /// The rows of a batch are begun; those that are not there yet come there in this order.
-  void begin(const DueBatch& batch);
+  void begin(const Batch& batch);
   void queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch);
   /// Handed over. Answers the keys that they held and of which no row is left.
   std::vector<std::optional<std::string>> take(const std::vector<Position>& rows);
@@ -69,6 +56,8 @@ class AsideStore {
   bool park(const Park& parking, std::uint64_t epoch);
   void redrive(const ParkedChoice& choice);
   std::vector<Row> discard(const ParkedChoice& choice);
+  /// It cannot go out: parked again, or no longer there. Answers whether a receiver may have it.
+  bool leave_out(const std::string& id);
   /// A row that was not parked is set aside for good.
   void skip(const std::string& id);
   /// What comes after `place` comes again in its order.
@@ -79,6 +68,7 @@ class AsideStore {
  private:
   [[nodiscard]] const Row* find(const std::string& id) const;
   [[nodiscard]] Row* find(const std::string& id);
+  void put_back(Row& row);
   void promote_heads();
 
   Stage& stage_;

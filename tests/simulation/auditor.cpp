@@ -16,10 +16,18 @@ bool is_active(const Cursor& cursor) {
 }  // namespace
 
 void Auditor::start() {
-  stage_.scheduler.after(turn_interval, [this] {
-    turn();
-    start();
-  });
+  thread_ = std::make_shared<Fiber>([this] { live(); });
+  thread_->resume();
+}
+
+void Auditor::live() {
+  for (;;) {
+    pass(turn_interval);
+    try {
+      turn();
+    } catch (const Gone&) {
+    }
+  }
 }
 
 void Auditor::turn() {
@@ -29,7 +37,8 @@ void Auditor::turn() {
   if (!seen_.position || !is_active(seen_)) return;
   stage_.evidence.audits.push_back(stage_.now());
   if (stage_.sabotaged(Sabotage::no_audit)) return;
-  look_behind(server_.cursors().ledger().newest(audited_up_to()), [this] { walk(); });
+  look_behind(server_.cursors().ledger().newest(audited_up_to()));
+  walk();
 }
 
 void Auditor::walk() {
@@ -38,15 +47,14 @@ void Auditor::walk() {
     buckets_walked_ = 0;
     return;
   }
-  look_behind(*older, [this] { buckets_walked_ += 1; });
+  look_behind(*older);
+  buckets_walked_ += 1;
 }
 
-void Auditor::look_behind(const NotedRange& range, const Step& then) {
-  at_server(stage_.random.between(40, 300), [this, range, then] {
-    const auto late = late_rows(range);
-    if (late.empty()) return then();
-    halt(range, late.front().id);
-  });
+void Auditor::look_behind(const NotedRange& range) {
+  at_server();
+  const auto late = late_rows(range);
+  if (!late.empty()) halt(range, late.front().id);
 }
 
 std::vector<Table::Row> Auditor::late_rows(const NotedRange& range) const {
@@ -54,31 +62,39 @@ std::vector<Table::Row> Auditor::late_rows(const NotedRange& range) const {
   return server_.cursors().late_rows(range, 1, aside_too);
 }
 
-/// Once no call is in flight; compares in the transaction that has the row's lock.
+/// Once no call is in flight; compares in the transaction that has the row's lock. The turn is over
+/// then.
 void Auditor::halt(const NotedRange& range, std::int64_t found) {
-  at_server(stage_.random.between(40, 300), [this, range, found] {
-    auto& cursors = server_.cursors();
-    if (cursors.is_in_call(watch_)) {
-      cursors.hold(hold_length);
-      return halt(range, found);
-    }
-    cursors.end_hold();
-    const auto now = cursors.row();
-    if (stage_.sabotaged(Sabotage::audit_not_compared)) return cursors.halt_late(found);
-    if (now.epoch != seen_.epoch || !is_active(now)) return;
+  auto& cursors = server_.cursors();
+  at_server();
+  while (cursors.is_in_call(watch_)) {
+    cursors.hold(hold_length);
+    at_server();
+  }
+  cursors.end_hold();
+  const auto now = cursors.row();
+  if (stage_.sabotaged(Sabotage::audit_not_compared)) {
+    cursors.halt_late(found);
+  } else if (now.epoch == seen_.epoch && is_active(now)) {
     const auto late = late_rows(range);
     if (!late.empty()) cursors.halt_late(late.front().id);
-  });
+  }
+  throw Gone{};
+}
+
+void Auditor::pass(Micros delay) {
+  stage_.scheduler.after(delay, [this] { thread_->resume(); });
+  thread_->wait();
 }
 
 /// Later, or never if the relay is dead or the server down; if it is frozen, once it thaws.
-void Auditor::at_server(Micros delay, const Step& step) {
+void Auditor::at_server() {
+  const auto delay = stage_.random.between(40, 300);
   const bool late = stage_.setup.faults && stage_.strikes(held_up);
-  stage_.scheduler.after(late ? stage_.random.between(delay, held_up_max) : delay, [this, step] {
-    if (relay_.name() != life_ || !relay_.is_running()) return;
-    if (relay_.is_frozen()) return at_server(millisecond, step);
-    if (server_.is_up() && !stage_.strikes(stage_.setup.answer_lost)) step();
-  });
+  pass(late ? stage_.random.between(delay, held_up_max) : delay);
+  while (relay_.name() == life_ && relay_.is_frozen()) pass(millisecond);
+  if (relay_.name() != life_ || !relay_.is_running()) throw Gone{};
+  if (!server_.is_up() || stage_.strikes(stage_.setup.answer_lost)) throw Gone{};
 }
 
 bool Auditor::is_ours() const {

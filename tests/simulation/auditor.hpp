@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "simulation/fiber.hpp"
 #include "simulation/relay.hpp"
 #include "simulation/server.hpp"
 
@@ -20,14 +22,16 @@ class Auditor {
   void start();
 
  private:
-  using Step = std::function<void()>;
+  struct Gone {};  ///< the turn ends: the relay is dead, or the server does not answer
 
+  void live();
   void turn();
   void walk();
-  void look_behind(const NotedRange& range, const Step& then);
+  void look_behind(const NotedRange& range);
   [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range) const;
   void halt(const NotedRange& range, std::int64_t found);
-  void at_server(Micros delay, const Step& step);
+  void pass(Micros delay);
+  void at_server();
   [[nodiscard]] bool is_ours() const;
   [[nodiscard]] Position audited_up_to() const;
 
@@ -38,6 +42,7 @@ class Auditor {
   Cursor seen_;       ///< as the turn found it
   LeaseWatch watch_;
   std::size_t buckets_walked_ = 0;
+  std::shared_ptr<Fiber> thread_;
 };
 
 }  // namespace seriatim::simulation

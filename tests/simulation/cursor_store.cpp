@@ -34,13 +34,6 @@ bool is_active(Cursor::State state) {
 
 }  // namespace
 
-bool Backend::is_late(const std::string& id) const {
-  if (!batch) return false;
-  const auto row = std::find_if(batch->rows.begin(), batch->rows.end(),
-                                [&](const DueRow& due) { return due.position.id == id; });
-  return row != batch->rows.end() && row->late;
-}
-
 // --- claim and release ---------------------------------------------------------------------------
 
 Claim CursorStore::claim(const BackendPtr& by, std::uint64_t known_epoch) {
@@ -156,35 +149,41 @@ bool CursorStore::is_ours(std::uint64_t epoch) const {
   return epoch == cursor_.epoch || stage_.sabotaged(Sabotage::no_epoch_check);
 }
 
-Grant CursorStore::start(Backend& by, std::uint64_t epoch, std::size_t rows, bool again) {
-  if (!is_ours(epoch) || !is_active(cursor_.state)) return Grant::lost;
+Grant CursorStore::start(const Backend& by, std::uint64_t epoch, const Start& start,
+                         const Batch& batch) {
+  const bool as_expected =
+      cursor_.position == start.from || stage_.sabotaged(Sabotage::cursor_not_reread);
+  if (!is_ours(epoch) || !as_expected || !is_active(cursor_.state)) return Grant::lost;
   if (is_held()) {
     call_epoch_.reset();  // of a call that was announced and not begun in time
     return Grant::held;
   }
-  commit_start(by);
-  if (!again) cursor_.attempts += 1;
+  commit_start(start, batch);
+  if (!start.again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
-  if (by.batch) aside_.begin(*by.batch);
-  if (by.batch && !by.batch->redriven) {
-    if (by.looked_at_soon) by.looked_at = std::exchange(by.looked_at_soon, std::nullopt);
-    const auto here = cursor_.position ? cursor_.position->created_at_us
-                                       : by.batch->rows.front().position.created_at_us;
-    const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
-    if (by.looked_at) looked_at_ = clamped ? std::min(*by.looked_at, here) : *by.looked_at;
-    if (!looked_at_) looked_at_ = here;  // of the first batch, where it begins
-    by.found = false;
-  }
-  announce(by, epoch, rows);
+  if (batch.planned) aside_.begin(batch);
+  if (batch.looked_at) look_up_to(*batch.looked_at);
+  announce(by, epoch, start.rows);
   return Grant::ours;
 }
 
+/// As start_attempt.sql: never past the cursor, which may have been taken back.
+void CursorStore::look_up_to(Mark given) {
+  const auto here =
+      cursor_.position ? std::optional(cursor_.position->created_at_us) : std::nullopt;
+  const auto known = given != mark_min ? std::optional(given) : looked_at_ ? looked_at_ : here;
+  const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
+  looked_at_ = clamped && here && known ? std::min(*known, *here) : known;
+}
+
 /// Waited for where a row read may still be lost, and where what it writes must not be.
-void CursorStore::commit_start(const Backend& by) {
-  const bool aside = by.any_aside && !stage_.sabotaged(Sabotage::start_forgets_parked);
-  const bool may_be_lost = !by.batch && !aside;
-  const bool rows_durable = table_.wal.flushed >= by.written.value_or(table_.wal.written) ||
-                            stage_.sabotaged(Sabotage::no_durability_commit);
+void CursorStore::commit_start(const Start& start, const Batch& batch) {
+  const bool may_be_lost =
+      !batch.planned && (start.may_be_lost || stage_.sabotaged(Sabotage::start_forgets_parked));
+  const auto read_up_to =
+      batch.durable_after ? std::stoull(*batch.durable_after) : table_.wal.written;
+  const bool rows_durable =
+      table_.wal.flushed >= read_up_to || stage_.sabotaged(Sabotage::no_durability_commit);
   const bool waits = !may_be_lost || !rows_durable;
   Before before{0, cursor_, handed_to_, retry_at_, call_epoch_, lease_until_, lease_length_};
   before.lsn = table_.wal.commit(waits);
@@ -204,30 +203,57 @@ void CursorStore::server_crashed() {
   stage_.trace(stage_.now(), "cursor", [&] { return std::string("a start is undone"); });
 }
 
-Grant CursorStore::settle(Backend& by, std::uint64_t epoch, const Settlement& settlement) {
+SettleAnswer CursorStore::settle(const Backend& by, std::uint64_t epoch,
+                                 const Settlement& settlement, const Batch& batch) {
+  SettleAnswer answer;
   const bool as_expected =
       cursor_.position == settlement.from || stage_.sabotaged(Sabotage::cursor_not_reread);
-  if (!is_ours(epoch) || !as_expected || !is_active(cursor_.state)) return Grant::lost;
+  if (!is_ours(epoch) || !as_expected || !is_active(cursor_.state)) return answer;
   const bool goes_on = !is_held();
   call_epoch_.reset();
   renew_lease(stage_.setup.config.lease);
-  const auto passed = passed_by(by, settlement);
-  if (!passed.empty()) move(by, epoch, settlement, passed);
+  move(epoch, settlement, batch, answer);
   if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
   if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
   const auto* next = std::get_if<Next>(&settlement.fate);
   if (next && goes_on) {
     cursor_.attempts = 1;
     announce(by, epoch, next->rows);
-    by.announced = next->read_ahead;
   }
-  table_.wal.commit(!by.announced || !stage_.sabotaged(Sabotage::next_not_durable));
+  const bool starts_next = next && goes_on && next->read_ahead;
+  table_.wal.commit(!starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
   unwaited_.reset();
-  return next && !goes_on ? Grant::held : Grant::ours;
+  answer.grant = next && !goes_on ? Grant::held : Grant::ours;
+  answer.position = cursor_.position;
+  return answer;
 }
 
-void CursorStore::move(Backend& by, std::uint64_t epoch, const Settlement& settlement,
-                       const std::vector<Passed>& passed) {
+namespace {
+
+/// In their order, those that queue among the others.
+std::vector<CursorStore::Passed> passed_by(const Settlement& settlement, const Batch& batch) {
+  std::vector<CursorStore::Passed> passed;
+  auto queued = settlement.queued.begin();
+  for (std::size_t i = 0; i <= settlement.done.size(); ++i) {
+    for (; queued != settlement.queued.end() && queued->before == i; ++queued) {
+      passed.push_back({queued->position, queued->late});
+    }
+    if (i == settlement.done.size()) break;
+    const auto& row = settlement.done[i];
+    passed.push_back({row, batch.late.contains(row.id)});
+  }
+  if (const auto* park = std::get_if<Park>(&settlement.fate)) {
+    passed.push_back({park->row, park->late});
+  }
+  return passed;
+}
+
+}  // namespace
+
+void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const Batch& batch,
+                       SettleAnswer& answer) {
+  const auto passed = passed_by(settlement, batch);
+  if (passed.empty()) return;
   const auto* park = std::get_if<Park>(&settlement.fate);
   const bool unused = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
   Evidence::Move move{.by = Evidence::Move::By::holder,
@@ -243,42 +269,18 @@ void CursorStore::move(Backend& by, std::uint64_t epoch, const Settlement& settl
   for (const auto& [row, late] : passed) {
     if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) move.to = row;
   }
-  const bool noted = !by.redriving() || stage_.sabotaged(Sabotage::parked_noted_again);
+  const bool noted = !batch.redriven || stage_.sabotaged(Sabotage::parked_noted_again);
   if (noted) move.done = ids_of(passed);
-  if (by.redriving()) move.redriven = ids_of(passed);
-  if (by.batch) {
-    for (const auto& key : aside_.take(settlement.done)) by.parked_keys.erase(key);
-  }
+  if (batch.redriven) move.redriven = ids_of(passed);
+  if (batch.planned) answer.ended_keys = aside_.take(settlement.done);
   aside_.queue(settlement.queued, epoch);
   const auto attempts = settlement.done.empty() ? cursor_.attempts : 1;
   cursor_.position = move.to;
-  if (park) {
-    by.any_aside = true;
-    if (aside_.park(*park, epoch)) by.parked_keys.insert(park->key);
-  }
+  if (park) answer.holds_key = aside_.park(*park, epoch);
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = settlement.failed() && !park ? attempts : 0;
   if (noted) note(passed);
-}
-
-/// In their order, those that queue among the others.
-std::vector<CursorStore::Passed> CursorStore::passed_by(const Backend& by,
-                                                        const Settlement& settlement) const {
-  std::vector<Passed> passed;
-  auto queued = settlement.queued.begin();
-  for (std::size_t i = 0; i <= settlement.done.size(); ++i) {
-    for (; queued != settlement.queued.end() && queued->before == i; ++queued) {
-      passed.push_back({queued->position, queued->late});
-    }
-    if (i == settlement.done.size()) break;
-    const auto& row = settlement.done[i];
-    passed.push_back({row, by.is_late(row.id)});
-  }
-  if (const auto* park = std::get_if<Park>(&settlement.fate)) {
-    passed.push_back({park->row, park->late});
-  }
-  return passed;
 }
 
 void CursorStore::note(const std::vector<Passed>& passed) {
@@ -295,53 +297,6 @@ void CursorStore::note(const std::vector<Passed>& passed) {
   stage_.scheduler.after(millisecond, [this, done, cursor, by = holder_backend_.lock()] {
     if (by && by->alive) ledger_.note(done, cursor);
   });
-}
-
-// --- rows set aside ------------------------------------------------------------------------------
-
-CursorStore::DueRows CursorStore::due_rows() const {
-  return {cursor_.sequence, handed_to_, aside_.due()};
-}
-
-void CursorStore::redrive(const ParkedChoice& choice) {
-  aside_.redrive(choice);
-  table_.wal.commit(true);
-  new_epoch();
-}
-
-/// A lane that stands at one of them goes on; those that were begun keep their numbers.
-void CursorStore::discard(const ParkedChoice& choice) {
-  const auto gone = aside_.discard(choice);
-  const bool failed =
-      cursor_.state == Cursor::State::halted || cursor_.state == Cursor::State::retrying;
-  const bool stands = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
-                        return row.position.id == cursor_.row_id;
-                      });
-  const auto left = aside_.due();  // those that were begun come first
-  const auto goes_out = [&](const AsideStore::Row& row) {
-    return !left.empty() && left.front().begun && left.front().number < row.number;
-  };
-  std::vector<std::int64_t> begun;  // rows behind one that still goes out used no number up
-  for (const auto& row : gone) {
-    if (row.begun && !goes_out(row)) begun.push_back(id_of(row.position));
-  }
-  if (!begun.empty() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
-    write_down({.by = Evidence::Move::By::discard,
-                .at = stage_.now(),
-                .from = cursor_.position,
-                .to = cursor_.position,
-                .sequence_before = cursor_.sequence,
-                .sequence = cursor_.sequence + begun.size(),
-                .mover_epoch = cursor_.epoch,
-                .row_epoch = cursor_.epoch,
-                .done = {},
-                .back = false,
-                .redriven = begun});
-    cursor_.attempts = cursor_.crashes = 0;
-  }
-  if (stands) begin_anew();
-  table_.wal.commit(true);
-  if (!stage_.sabotaged(Sabotage::discard_keeps_epoch)) new_epoch();
 }
 
 void CursorStore::new_epoch() {

@@ -11,24 +11,6 @@
 
 namespace seriatim::simulation {
 
-/// What a session reads while a batch is in hand (src/postgres/reader/read_ahead.hpp), with a fence
-/// of its own.
-struct Ahead {
-  Position after;
-  unsigned rows_max = 1;
-  bool done = false;
-  Round round;  ///< done, and without rows: no use
-};
-
-/// Rows that came with the commit of the move before them, for the next poll alone
-/// (src/postgres/reader/poll_source.hpp).
-struct Behind {
-  Position after;
-  unsigned rows_max = 1;
-  std::vector<Table::Row> rows;
-  std::uint64_t written = 0;
-};
-
 /// For so long an act that wants a turn asks for it, each time.
 inline constexpr Micros hold_length = second;
 
@@ -39,56 +21,38 @@ struct LeaseWatch {
   Micros since = 0;
 };
 
-/// A relay's connection as the server sees it.
+/// Rows that are asked for in the same message as the settlement before them, for the next poll
+/// alone.
+struct PolledBehind {
+  Position after;
+  unsigned rows_max = 1;
+  bool answered = false;
+  std::vector<Table::Row> rows{};
+  std::uint64_t written = 0;
+};
+
+/// A relay's connection, as the server and its client see it.
 struct Backend {
   unsigned relay = 0;
   std::string holder;  ///< the relay's name, unique per run
   bool alive = true;
-  Micros ended_at = 0;                   ///< not alive
-  bool cut_off = false;                  ///< … and its client does not hear of it
-  bool joined = false;                   ///< was granted the lane
-  std::optional<Position> polled_after;  ///< the cursor of the round in hand
-  unsigned polled_max = 0;               ///< … and how many rows were asked for
-  std::optional<std::uint64_t> written;  ///< to there the log, when that was read by this session
-
+  Micros ended_at = 0;                ///< not alive
+  bool cut_off = false;               ///< … and its client does not hear of it
+  bool joined = false;                ///< was granted the lane
+  bool given_up = false;              ///< by its client, while a statement is still under way
   std::shared_ptr<LeaseWatch> watch;  ///< of the client's process
-
-  // Kept by the client, lives as long as the session:
-  std::optional<core::Fence> fence;
-  Mark fence_from = mark_min;  ///< the cursor it began at
-  Mark latest_clock = mark_min;
-  std::shared_ptr<Ahead> ahead;
-  std::optional<core::Fence> ahead_fence;
-  Mark ahead_fence_from = mark_min;
-  std::optional<Behind> behind;
-  bool announced = false;  ///< the last settlement announced a call of what was read ahead
-
-  // … of what is set aside, as src/postgres/store/aside.hpp keeps it:
-  bool any_aside = false;
-  bool keys_read = true;  ///< since the claim
-  ParkedKeys parked_keys;
-  std::optional<DueBatch> batch;  ///< the round in hand, if it goes out from there
-  bool due_went_out = false;      ///< the last round was redriven
-
-  // … where late rows are delivered:
-  Micros next_look = 0;
-  std::optional<Mark> looked_at;       ///< the cursor at the last complete look
-  std::optional<Mark> looked_at_soon;  ///< … once what it found is put aside
-  bool found = false;                  ///< rows that are not put aside yet
+  std::optional<PolledBehind> behind;
 
   /// Its client knows that it is lost.
   [[nodiscard]] bool known_lost(Micros now) const {
     return !alive && !cut_off && now >= ended_at + loss_known_within;
   }
-  [[nodiscard]] bool redriving() const { return batch && batch->redriven; }
-  /// A row of the round in hand that does not move the cursor.
-  [[nodiscard]] bool is_late(const std::string& id) const;
 };
 using BackendPtr = std::shared_ptr<Backend>;
 
-/// The cursor row with the statements of LaneSession (seriatim/source.hpp), each done in one
-/// instant. What the row says is never lost, for its commits are waited for; but a start's, where
-/// it need not be, until the row's next one.
+/// The cursor row with the statements of Store (seriatim/store.hpp), each done in one instant. What
+/// the row says is never lost, for its commits are waited for; but a start's, where it need not be,
+/// until the row's next one.
 class CursorStore {
  public:
   CursorStore(Stage& stage, Table& table)
@@ -96,8 +60,9 @@ class CursorStore {
 
   /// `known_epoch`: the newest that the relay knew when it asked.
   Claim claim(const BackendPtr& by, std::uint64_t known_epoch);
-  Grant start(Backend& by, std::uint64_t epoch, std::size_t rows, bool again);
-  Grant settle(Backend& by, std::uint64_t epoch, const Settlement& settlement);
+  Grant start(const Backend& by, std::uint64_t epoch, const Start& start, const Batch& batch);
+  SettleAnswer settle(const Backend& by, std::uint64_t epoch, const Settlement& settlement,
+                      const Batch& batch);
   void release(const Backend& by, std::uint64_t epoch, bool untouched);
   /// The server is about to recover from its log.
   void server_crashed();
@@ -131,18 +96,13 @@ class CursorStore {
 
   // Rows set aside.
   [[nodiscard]] const AsideStore& aside() const { return aside_; }
-  struct DueRows {
-    std::uint64_t sequence = 0;
-    std::uint64_t handed_to = 0;  ///< above sequence: a receiver may have rows that come next
-    std::vector<AsideStore::Row> rows;
-  };
-  [[nodiscard]] DueRows due_rows() const;
-  void forget_due(const std::string& id) { aside_.skip(id); }
+  [[nodiscard]] DueRows due_rows(unsigned rows_max) const;
+  LeftOut leave_out(std::uint64_t epoch, const std::string& id);
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);
 
-  /// Late rows, delivered: they lie after it. From where the session or another one last looked.
-  Mark window_start(Backend& by, const Position& cursor) const;
+  /// Late rows, delivered: the cursor at the last complete look for them, as the row says.
+  [[nodiscard]] Mark looked_at(const Position& cursor) const;
 
   // The audit.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
@@ -164,15 +124,14 @@ class CursorStore {
   void renew_lease(milliseconds time);
   [[nodiscard]] bool is_ours(std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
-  void commit_start(const Backend& by);
+  void commit_start(const Start& start, const Batch& batch);
+  void look_up_to(Mark given);
   void suffer(const Failure& failure);
   void suffer(const Retry& retry);
   void suffer(const Halt& halt);
   void note(const std::vector<Passed>& done);
-  [[nodiscard]] std::vector<Passed> passed_by(const Backend& by,
-                                              const Settlement& settlement) const;
-  void move(Backend& by, std::uint64_t epoch, const Settlement& settlement,
-            const std::vector<Passed>& passed);
+  void move(std::uint64_t epoch, const Settlement& settlement, const Batch& batch,
+            SettleAnswer& answer);
   void write_down(Evidence::Move move);
   void begin_anew();
   void new_epoch();

@@ -77,9 +77,12 @@ void hold(Setup setup) {
 }
 
 /// A space in which nothing is ever caught proves nothing.
-void must_be_caught(Setup setup, Sabotage sabotage, const std::string& rule) {
+void must_be_caught(Setup setup, Sabotage sabotage, const std::string& rule,
+                    core::Mutant mutant = core::Mutant::none) {
   setup.sabotage = sabotage;
+  core::active_mutant = mutant;
   const auto walked = walk(setup);
+  core::active_mutant = core::Mutant::none;
   REQUIRE(walked.story);
   MESSAGE("caught by run ", walked.runs, ": ", walked.story->substr(0, walked.story->find('\n')));
   CHECK(rule.find(walked.story->substr(0, walked.story->find(':'))) != std::string::npos);
@@ -138,7 +141,7 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
   TEST_CASE("each guard is needed") {
     must_be_caught(relays_that_die(2), Sabotage::no_epoch_check, "P2 P3 P5");
     must_be_caught(relays_that_die(2), Sabotage::lease_too_short, "P2 P5");
-    must_be_caught(relays_that_die(2), Sabotage::late_call, "P5");
+    must_be_caught(relays_that_die(2), Sabotage::none, "P5", core::Mutant::late_call);
     must_be_caught(relays_that_die(2), Sabotage::call_on_dead_session, "P5");
     must_be_caught(relays_that_die(1), Sabotage::advance_before_delivery, "P6");
     must_be_caught(answers_that_are_lost(1), Sabotage::cursor_not_reread, "P3 P6");

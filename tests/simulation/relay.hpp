@@ -1,20 +1,24 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "core/lane.hpp"
+#include "runtime/lane_driver.hpp"
+#include "simulation/fiber.hpp"
 #include "simulation/receiver.hpp"
 #include "simulation/server.hpp"
 
 namespace seriatim::simulation {
 
-/// A relay process: the real core::Lane, and a driver that carries its actions out against the
-/// simulated server. It may be killed, frozen or stopped between any two of its steps.
+/// A relay process: the code that is shipped (lane driver, lane, session), on fibers, with a store
+/// and a reader whose statements are carried out by the simulated server. It may be killed, frozen
+/// or stopped whenever it waits.
 class Relay {
  public:
   Relay(Stage& stage, Server& server, Receiver& receiver, unsigned number);
+  ~Relay();
 
   void run(bool drain = false);
   void stop();  ///< SIGTERM
@@ -28,7 +32,7 @@ class Relay {
   void cut_off(bool on) { cut_off_ = on; }
   [[nodiscard]] const std::string& name() const { return name_; }  ///< of this life
   void hint();                                                     ///< NOTIFY
-  [[nodiscard]] bool is_running() const { return lane_.has_value(); }
+  [[nodiscard]] bool is_running() const { return main_ != nullptr; }
   [[nodiscard]] bool is_frozen() const { return stage_.now() < frozen_until_; }
   /// Comes back by itself when it is killed or stopped.
   void keep_restarting(bool on) { restarting_ = on; }
@@ -36,80 +40,44 @@ class Relay {
   /// How the lane stood when the process ended in good order.
   [[nodiscard]] LaneState left_as() const { return left_as_; }
 
-  /// The most actions asked for in a second in which no cursor moved.
+  /// The most things done in a second in which no cursor moved.
   [[nodiscard]] unsigned busiest_second() const { return busiest_second_; }
 
  private:
   using Step = std::function<void()>;
-  using Statement = std::function<core::Event(const BackendPtr&)>;
-  struct Look;
-  struct CallInHand;
-  using LookPtr = std::shared_ptr<Look>;
-  using CallPtr = std::shared_ptr<CallInHand>;
+  class Clock;
+  class Calls;
+  class Lanes;
+  class LaneStore;
+  class TableReader;
 
-  // The driver: one action in, one event out.
-  void tell(core::Event event);
-  void perform(const core::OpenSession&);
-  void perform(const core::ClaimLane&);
-  void perform(const core::LookAtCursor&);
-  void perform(const core::PollSource&);
-  void perform(const core::StartBatch&);
-  void perform(const core::CallHandler&);
-  void perform(const core::Settle&);
-  void perform(const core::ReleaseLane&);
-  void perform(const core::CloseSession&);
-  void perform(const core::WaitUntil&);
-  void perform(const core::Finish&);
-
-  // Steps of our process happen later, or never when it is dead; when it is frozen, once it thaws.
+  // Steps of the process happen later, or never if it is dead; if it is frozen, once it thaws.
   void later(Micros delay, Step step);
   void resume(unsigned life, const Step& step);
   void strike();
   std::int64_t length_of_freeze();
   void die(bool server_notices);
   void end_process();
+  void live(bool drain);
+  void go_on(const std::weak_ptr<Fiber>& fiber);
 
-  // Statements happen at the server, whatever becomes of us meanwhile.
-  void execute(Statement statement);
-  void reply(unsigned life, core::Event event);
-  void load_parked(core::Event claimed);
-  void session_ended();
-  void wake(bool early);
-
-  // A poll is three statements, and the second reads in two parts: others act in between. Where
-  // late rows are delivered, first of all comes what was started, or what is late.
-  void at_server(Micros delay, const LookPtr& look, Step step);
-  void read_due(const LookPtr& look);
-  void hand_over_again(const LookPtr& look, const std::vector<AsideStore::Row>& batch);
-  void look_on(const LookPtr& look);
-  void look_for_late_rows(const LookPtr& look);
-  void find_late_rows(const LookPtr& look, Micros took);
-  void go_before(Round& round, Round late, bool all, unsigned rows_max) const;
-  void answer(const LookPtr& look);
-  void choose(const Look& look);
-  void add(Round& round, const Table::Row& row, const Look& look) const;
-  void read_mark(const LookPtr& look);
-  [[nodiscard]] bool clock_went_back(const Look& look) const;
-  void read_locks(const LookPtr& look);
-  void read_ahead(const std::optional<core::PollSource>& then);
-  void take_ahead(const LookPtr& look);
-  void answer_ahead(Look& look);
-  [[nodiscard]] std::size_t rows_ahead() const;
-  void read_rows(const LookPtr& look);
-  Round settled_of(const std::vector<Table::Row>& rows, const Look& look) const;
-  void ask_behind(Backend& session, const Position& cursor) const;
-  bool take_behind(const LookPtr& look);
-  void forget_rows();
-
-  void begin_call(const CallPtr& call);
-  [[nodiscard]] bool knows_loss() const;
-  void send_row(const CallPtr& call);
-  void row_answered(const CallPtr& call, const Receiver::Answer& answer);
-  void advance_early(const CallPtr& call);
-
+  // For the code, on its fiber:
+  [[nodiscard]] Fiber& here() const;
+  void pass(Micros delay);
+  /// A statement happens at the server, whatever becomes of us meanwhile: so it must own what it
+  /// uses. Throws SessionLost if the answer is lost.
+  template <class Run>
+  auto execute(const BackendPtr& backend, Run run) {
+    using Answer = decltype(run(*backend));
+    auto answer = std::make_shared<std::optional<Answer>>();
+    send(backend, [answer, run = std::move(run)](Backend& by) { *answer = run(by); });
+    return std::move(**answer);
+  }
+  void send(const BackendPtr& backend, std::function<void(Backend&)> run);
+  /// True if a hint came first.
+  bool wait_until(core::Time deadline);
   void count_action();
   [[nodiscard]] core::Time time() const;
-  [[nodiscard]] const char* who() const { return name_.c_str(); }
   [[nodiscard]] Micros latency() { return stage_.random.between(40, 300); }
 
   Stage& stage_;
@@ -118,18 +86,22 @@ class Relay {
   const unsigned number_;
   std::string name_;
 
-  unsigned life_ = 0;  ///< grows with every start and end of the process
-  std::optional<core::Lane> lane_;
-  BackendPtr backend_;
+  unsigned life_ = 0;            ///< grows with every start and end of the process
+  std::shared_ptr<Fiber> main_;  ///< while the process lives
+  Fiber* running_ = nullptr;     ///< the one that runs just now
+  bool dying_ = false;
+  std::weak_ptr<Backend> backend_;  ///< of the newest session
+  runtime::LaneDriver* driver_ = nullptr;
+  std::stop_source stop_;
   std::shared_ptr<LeaseWatch> watch_;
   std::uint64_t known_epoch_ = 0;  ///< the newest this process has seen
-  bool stopping_ = false;
   bool wanted_ = true;
   bool cut_off_ = false;
   bool restarting_ = true;
   LaneState left_as_ = LaneState::stopped;
   Micros frozen_until_ = 0;
   bool waiting_ = false;
+  bool hinted_ = false;
   unsigned waits_ = 0;
   std::optional<Cursor> remembered_;  ///< sabotage cursor_not_reread: instead of reading it
 

@@ -38,7 +38,6 @@ enum class Sabotage {
   act_ignores_call,          ///< an operator acts though a call is in flight
   hold_ignored,              ///< calls are announced though an operator asks for a turn
   lease_too_short,           ///< the lease of a holder with a call does not cover the call
-  late_call,                 ///< the driver begins a call after `not_after`
   call_on_dead_session,      ///< … or though it knows that its connection is lost
   cursor_not_reread,         ///< a lost commit answer is taken for "not committed"
   failure_overtaken,         ///< the rest of a batch is sent though a row failed
@@ -52,10 +51,9 @@ enum class Sabotage {
   late_row_counts_as_tried,  ///< … when it was given a new place, so that it may be skipped there
   late_row_not_noted,        ///< a late row set aside is not in the ledger
   late_row_moves_cursor,     ///< … and takes the cursor with it
-  plan_not_kept,        ///< late rows delivered: what was started is forgotten with the session
-  due_overtaken,        ///< … rows after the cursor go out before rows that were started
-  due_overtakes_queue,  ///< … or though rows of their key are parked
-  late_row_forgotten,   ///< … a look that found more rows than a batch takes counts as complete
+  plan_not_kept,       ///< late rows delivered: what was started is forgotten with the session
+  due_overtaken,       ///< … rows after the cursor go out before rows that were started
+  late_row_forgotten,  ///< … a look that found more rows than a batch takes counts as complete
   plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
   plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
   late_delivery_not_noted,     ///< … a late row is not in the ledger

@@ -1,0 +1,135 @@
+// Of the cursor's store: rows set aside, and rows that are late, found by the audit or delivered.
+#include <algorithm>
+
+#include "core/fence.hpp"
+#include "simulation/cursor_store.hpp"
+
+namespace seriatim::simulation {
+
+// --- rows set aside ------------------------------------------------------------------------------
+
+DueRows CursorStore::due_rows(unsigned rows_max) const {
+  DueRows due{handed_to_ > cursor_.sequence, {}};
+  const bool at_first = !cursor_.position && stage_.sabotaged(Sabotage::plan_not_read_at_first);
+  if (at_first || stage_.sabotaged(Sabotage::due_overtaken)) return due;
+  for (const auto& row : aside_.due()) {
+    const bool begun = row.begun || stage_.sabotaged(Sabotage::redrive_while_open);
+    auto& next = due.rows.emplace_back(DueRow{row.position.id, begun, row.parked});
+    next.late = row.late;
+    if (due.rows.size() == rows_max) break;
+  }
+  return due;
+}
+
+/// A number under which a receiver may have seen the row stays unused.
+LeftOut CursorStore::leave_out(std::uint64_t epoch, const std::string& id) {
+  if (epoch != cursor_.epoch) return LeftOut::refused;
+  const bool begun = aside_.leave_out(id);
+  table_.wal.commit(true);
+  if (!begun || handed_to_ <= cursor_.sequence) return LeftOut::quietly;
+  write_down({.by = Evidence::Move::By::discard,
+              .at = stage_.now(),
+              .from = cursor_.position,
+              .to = cursor_.position,
+              .sequence_before = cursor_.sequence,
+              .sequence = cursor_.sequence + 1,
+              .mover_epoch = cursor_.epoch,
+              .row_epoch = cursor_.epoch,
+              .done = {},
+              .back = false,
+              .redriven = {std::stoll(id)}});
+  cursor_.attempts = cursor_.crashes = 0;
+  return LeftOut::number_unused;
+}
+
+void CursorStore::redrive(const ParkedChoice& choice) {
+  aside_.redrive(choice);
+  table_.wal.commit(true);
+  new_epoch();
+}
+
+/// A lane that stands at one of them goes on; those that were begun keep their numbers.
+void CursorStore::discard(const ParkedChoice& choice) {
+  const auto gone = aside_.discard(choice);
+  const bool failed =
+      cursor_.state == Cursor::State::halted || cursor_.state == Cursor::State::retrying;
+  const bool stands = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
+                        return row.position.id == cursor_.row_id;
+                      });
+  const auto left = aside_.due();  // those that were begun come first
+  const auto goes_out = [&](const AsideStore::Row& row) {
+    return !left.empty() && left.front().begun && left.front().number < row.number;
+  };
+  std::vector<std::int64_t> begun;  // rows behind one that still goes out used no number up
+  for (const auto& row : gone) {
+    if (row.begun && !goes_out(row)) begun.push_back(std::stoll(row.position.id));
+  }
+  if (!begun.empty() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
+    write_down({.by = Evidence::Move::By::discard,
+                .at = stage_.now(),
+                .from = cursor_.position,
+                .to = cursor_.position,
+                .sequence_before = cursor_.sequence,
+                .sequence = cursor_.sequence + begun.size(),
+                .mover_epoch = cursor_.epoch,
+                .row_epoch = cursor_.epoch,
+                .done = {},
+                .back = false,
+                .redriven = begun});
+    cursor_.attempts = cursor_.crashes = 0;
+  }
+  if (stands) begin_anew();
+  table_.wal.commit(true);
+  if (!stage_.sabotaged(Sabotage::discard_keeps_epoch)) new_epoch();
+}
+
+// --- late rows, delivered ------------------------------------------------------------------------
+
+Mark CursorStore::looked_at(const Position& cursor) const {
+  const Mark here = cursor.created_at_us;
+  if (stage_.sabotaged(Sabotage::window_from_cursor)) return here;
+  const Mark looked = looked_at_.value_or(here);
+  return stage_.sabotaged(Sabotage::window_past_cursor) ? looked : std::min(looked, here);
+}
+
+// --- the audit -----------------------------------------------------------------------------------
+
+std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned rows_max,
+                                               bool aside_too) const {
+  std::vector<Table::Row> late;
+  for (const auto& row : table_.rows_between(range.after, range.up_to)) {
+    const auto id = std::to_string(row.id);
+    const bool noted = range.ids.contains(id) || ledger_.has(id);
+    if (!noted && (aside_too || !aside_.has(id))) late.push_back(row);
+    if (late.size() == rows_max) break;
+  }
+  return late;
+}
+
+std::optional<Mark> CursorStore::late_window_start() const {
+  if (stage_.setup.lookback == 0 || !cursor_.position) return std::nullopt;
+  const Mark here = cursor_.position->created_at_us;
+  const Mark looked_at = looked_at_.value_or(here);
+  const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
+  return (clamped ? std::min(looked_at, here) : looked_at) - stage_.setup.lookback;
+}
+
+void CursorStore::halt_late(std::int64_t row) {
+  cursor_.state = Cursor::State::halted;
+  cursor_.reason = HaltReason::late_row;
+  cursor_.row_id = std::to_string(row);
+  cursor_.detail = "appeared behind";
+  unwaited_.reset();
+  table_.wal.commit(true);
+  stage_.evidence.halts.push_back({stage_.now(), HaltReason::late_row, *cursor_.row_id});
+  stage_.trace(stage_.now(), "auditor", [&] { return "halts: LATE_ROW at " + *cursor_.row_id; });
+}
+
+std::optional<Table::Row> CursorStore::late_row(const std::string& id) const {
+  const auto row = table_.row(id);
+  if (!row || !cursor_.position || ledger_.has(id)) return std::nullopt;
+  const bool ahead = core::comes_after(position_of(*row), *cursor_.position, stage_.setup.order);
+  return ahead ? std::nullopt : row;
+}
+
+}  // namespace seriatim::simulation

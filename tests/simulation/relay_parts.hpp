@@ -1,0 +1,90 @@
+#pragma once
+
+#include "simulation/relay.hpp"
+
+namespace seriatim::simulation {
+
+/// A lane's statements about its cursor, sent to the simulated server.
+class Relay::LaneStore final : public Store {
+ public:
+  LaneStore(Relay& relay, BackendPtr backend) : relay_(relay), backend_(std::move(backend)) {}
+  ~LaneStore() override;
+
+  Claim claim() override;
+  Cursor read_cursor() override;
+  Grant start(std::uint64_t epoch, const Start& start, const Batch& batch) override;
+  SettleAnswer settle(std::uint64_t epoch, const Settlement& settlement,
+                      const Batch& batch) override;
+  void release(std::uint64_t epoch, bool untouched) override;
+  ParkedKeys parked_keys() override;
+  DueRows due_rows(unsigned rows_max) override;
+  LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
+                    const std::optional<std::string>& unreadable) override;
+  bool is_lost() noexcept override;
+
+ private:
+  Relay& relay_;
+  BackendPtr backend_;
+};
+
+/// A lane's polls: F, the locks, the rows, each at a moment of its own.
+class Relay::TableReader final : public Reader {
+ public:
+  TableReader(Relay& relay, BackendPtr backend) : relay_(relay), backend_(std::move(backend)) {}
+  [[nodiscard]] Abilities abilities() const override { return {}; }
+  [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override;
+  Round poll(const Wanted& wanted) override;
+  Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+               unsigned rows_max) override;
+  void expect(const Position& after, unsigned rows_max, Expected when) override;
+  std::size_t ready(const Position& after) override;
+  void claimed(std::uint64_t epoch) override;
+  void started() override;
+  void forget() override;
+  bool wait_until(Time deadline) override;
+  [[nodiscard]] bool hints() const override;
+
+ private:
+  /// What one connection remembers from poll to poll.
+  struct Memory {
+    std::optional<core::Fence> fence;
+    Mark fence_from = mark_min;  ///< the cursor it began at
+    Mark latest_clock = mark_min;
+  };
+  /// What is read while a call is in flight, on a connection of its own.
+  struct Ahead {
+    Position after;
+    unsigned rows_max = 1;
+    bool done = false;
+    Round round;  ///< done, and without rows: no use
+  };
+
+  void at_server(Micros delay);
+  Round settled_rows(const Wanted& wanted);
+  Round read(const Wanted& wanted, Memory& memory);
+  Round settled_of(const std::vector<Table::Row>& rows, const Wanted& wanted, Mark settled) const;
+  [[nodiscard]] bool clock_went_back(const Wanted& wanted, Memory& memory) const;
+  Mark settle(Mark f, const std::vector<core::Holder>& holders, const Wanted& wanted,
+              Memory& memory) const;
+  void add(Round& round, const Table::Row& row, const std::optional<Position>& cursor) const;
+  std::optional<Round> take_ahead(const Wanted& wanted);
+  std::optional<Round> take_behind(Wanted& wanted);
+  Round with_late_rows(Round round, const Wanted& wanted);
+  [[nodiscard]] Mark looked_at(const Round& round, const std::optional<Position>& after) const;
+  void trace(const Round& round) const;
+
+  Relay& relay_;
+  BackendPtr backend_;
+  Memory memory_;
+  Memory ahead_memory_;
+  std::shared_ptr<Ahead> ahead_;
+  std::shared_ptr<Fiber> reading_ahead_;
+  std::uint64_t epoch_ = 0;
+  // If late rows are delivered:
+  Micros next_look_ = 0;
+  std::optional<Mark> looked_at_;  ///< the cursor at the last complete look
+  std::optional<Mark> soon_;       ///< … once what it found is put aside
+  bool found_ = false;             ///< rows that are not put aside yet
+};
+
+}  // namespace seriatim::simulation
