@@ -99,8 +99,8 @@ class Reader {
   /// statement. Never waits.
   virtual std::size_t ready(const Position& /*after*/) { return 0; }
 
-  /// The lane was claimed at this epoch: somebody else may have moved its cursor.
-  virtual void claimed(std::uint64_t /*epoch*/) {}
+  /// The lane was claimed. `anew`: the epoch is another, so somebody else may have moved its cursor.
+  virtual void claimed(std::uint64_t /*epoch*/, bool /*anew*/) {}
   /// The round of the last poll has started, and what Round::looked_at says is written down.
   virtual void started() {}
   /// Drop what was read and not asked for: an operator may have corrected it.

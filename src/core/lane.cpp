@@ -33,8 +33,8 @@ LaneStatus Lane::status() const {
   status.attempts = cursor_.attempts;
   status.parked = cursor_.parked;
   status.detail = detail_;
-  status.blockers = blockers_;
   status.fenced_for = fenced_for_;
+  if (state_ == LaneState::fenced) status.blockers = round_.blockers;
   if (state_ == LaneState::halted) status.reason = cursor_.reason;
   if (state_ == LaneState::retrying) status.retry_in = cursor_.retry_in;
   if (status.reason || state_ == LaneState::retrying) status.row_id = cursor_.row_id;
@@ -53,7 +53,7 @@ Action Lane::handle(Begin&, const Moment& moment) {
 }
 
 Action Lane::handle(Opened&, const Moment& moment) {
-  session_ = true;
+  has_ = Has::session;
   stale_ = false;
   if (going(moment)) return depart(moment);
   return ClaimLane{};
@@ -61,11 +61,11 @@ Action Lane::handle(Opened&, const Moment& moment) {
 
 Action Lane::handle(Claimed& event, const Moment& moment) {
   session_failures_ = 0;
-  holder_ = event.claim.granted;
+  has_ = event.claim.granted ? Has::lane : Has::session;
   claimed_at_ = moment.now;
-  const bool idle_still = holder_ && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
+  const bool idle_still = event.claim.granted && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
   read_cursor(event.claim.cursor, event.claim.rejoined);
-  if (!holder_) {
+  if (has_ != Has::lane) {
     enter(LaneState::standby, held_by(event.claim));
     return stand_by(event.claim.holder_lives, moment);
   }
@@ -140,10 +140,10 @@ Action Lane::follow_cursor(const Moment& moment) {
 // --- rows ---------------------------------------------------------------------------------------
 
 Action Lane::poll() {
-  round_ = {};
+  if (!round_.fenced) round_ = {};  // who holds up a fenced one is to be seen until the next poll
   next_ = next_queued_ = 0;
-  if (stale_) {  // what the session knows of its source may be what was mended meanwhile
-    session_ = holder_ = false;
+  if (stale_) {  // what the session knows of its source may be what was corrected meanwhile
+    has_ = Has::nothing;
     return OpenSession{};
   }
   const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
@@ -185,7 +185,6 @@ Action Lane::nothing_to_do(const Moment& moment) {
   if (round_.fenced) {
     if (!fenced_since_) fenced_since_ = moment.now;
     fenced_for_ = std::chrono::duration_cast<milliseconds>(moment.now - *fenced_since_);
-    blockers_ = round_.blockers;
   }
   idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
   wake_at_ = moment.now + idle_interval_;
@@ -422,7 +421,6 @@ void Lane::enter(LaneState state, std::string detail) {
   state_ = state;
   detail_ = std::move(detail);
   if (state == LaneState::fenced) return;
-  blockers_.clear();
   fenced_for_ = milliseconds{0};
   fenced_since_.reset();
 }

@@ -107,11 +107,9 @@ class Lane {
   LaneState state_ = LaneState::claiming;
   std::string detail_;  ///< what holds it, in words
 
-  bool session_ = false;          ///< a session is open
-  bool holder_ = false;           ///< … and, as far as we know, the lane is ours
-  bool stale_ = false;            ///< … and was opened before its source was found broken
-  bool ending_ = false;           ///< the lane is left for good
-  bool aside_ = false;            ///< left to other instances: no session until it is wanted
+  enum class Has { nothing, session, lane };  ///< the lane: as far as we know
+  Has has_ = Has::nothing;
+  bool stale_ = false;            ///< the session was opened before its source was found broken
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
   Round round_;
@@ -128,7 +126,6 @@ class Lane {
   std::optional<Time> refused_since_;  ///< held by another for this long
   std::optional<Time> fenced_since_;   ///< and nothing went out since
   milliseconds fenced_for_{0};
-  std::vector<Blocker> blockers_;
   Time announced_at_;  ///< the statement that announced the call was sent
   Time wake_at_;
 };

@@ -22,15 +22,14 @@ bool Lane::going(const Moment& moment) {
 
 Action Lane::rest(const Moment& moment) {
   const auto renewal = claimed_at_ + config_.lease / 3;
-  const auto until = holder_ ? std::min(wake_at_, renewal) : wake_at_;
+  const auto until = has_ == Has::lane ? std::min(wake_at_, renewal) : wake_at_;
   return WaitUntil{std::max(until, moment.now)};
 }
 
 Action Lane::handle(Woken& event, const Moment& moment) {
   if (going(moment)) return depart(moment);
-  if (std::exchange(aside_, false)) return OpenSession{};
-  if (!session_) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
-  if (!holder_ || renewal_due(moment)) {
+  if (has_ == Has::nothing) return moment.now >= wake_at_ ? Action(OpenSession{}) : rest(moment);
+  if (has_ != Has::lane || renewal_due(moment)) {
     if (event.early) wake_at_ = moment.now;  // a renewal alone asks for no poll
     return ClaimLane{};
   }
@@ -44,7 +43,7 @@ Action Lane::refused(const Moment& moment) {
   failure_.reset();
   enter(LaneState::claiming);
   if (going(moment)) return depart(moment);
-  holder_ = false;
+  has_ = std::min(has_, Has::session);
   wake_at_ = moment.now + refused_pause;
   return rest(moment);
 }
@@ -57,7 +56,7 @@ Action Lane::wait_for_turn(const Moment& moment) {
 }
 
 Action Lane::handle(SessionEnded& event, const Moment& moment) {
-  session_ = holder_ = false;
+  has_ = Has::nothing;
   failure_.reset();
   enter(LaneState::claiming, event.detail);
   if (going(moment)) return depart(moment);
@@ -71,9 +70,9 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   stale_ = true;
   uncalled_.reset();
   failure_.reset();
-  if (holder_ && !halting) return halt(event.reason, {}, event.detail);
+  if (has_ == Has::lane && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): stand still here and try again slowly.
-  holder_ = false;
+  has_ = std::min(has_, Has::session);
   cursor_.reason = event.reason;
   enter(LaneState::halted, event.detail);
   if (going(moment) || options_.drain) return depart(moment);
@@ -87,9 +86,7 @@ Action Lane::depart(const Moment& moment) {
 }
 
 Action Lane::leave() {
-  ending_ = true;
-  const bool ours = std::exchange(holder_, false);
-  if (!ours || !session_) {
+  if (std::exchange(has_, std::min(has_, Has::session)) != Has::lane) {
     if (state_ != LaneState::halted && state_ != LaneState::paused) {
       enter(LaneState::stopped, detail_);
     }
@@ -101,17 +98,16 @@ Action Lane::leave() {
 /// Between calls only, with what they did committed; other instances may have the lane at once. It
 /// costs neither connection nor statement until it is wanted again.
 Action Lane::stand_aside(const Moment& moment) {
-  const bool ours = std::exchange(holder_, false);
-  if (ours && session_) return ReleaseLane{cursor_.epoch, uncalled()};
-  if (std::exchange(session_, false)) return CloseSession{};
+  const auto had = std::exchange(has_, has_ == Has::lane ? Has::session : Has::nothing);
+  if (had == Has::lane) return ReleaseLane{cursor_.epoch, uncalled()};
+  if (had == Has::session) return CloseSession{};
   enter(LaneState::standby, "left to other instances, which share the lanes");
-  aside_ = true;
-  wake_at_ = moment.now + config_.lease;
-  return rest(moment);
+  wake_at_ = moment.now;  // at once, if it is wanted again
+  return WaitUntil{moment.now + config_.lease};
 }
 
 Action Lane::handle(Released&, const Moment& moment) {
-  return ending_ ? leave() : depart(moment);
+  return depart(moment);
 }
 
 Action Lane::handle(Closed&, const Moment& moment) {

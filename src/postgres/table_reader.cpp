@@ -96,9 +96,7 @@ Round TableReader::settled_rows(const Wanted& wanted, bool news) {
     }
   }
   if (shared_->says_flushed.value_or(false)) poll_.tell_written();
-  auto round = poll_.poll(wanted.after, wanted.rows_max, expected, std::move(behind));
-  round.durable_after = poll_.written();
-  return round;
+  return poll_.poll(wanted.after, wanted.rows_max, expected, std::move(behind));
 }
 
 Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
@@ -150,8 +148,7 @@ std::size_t TableReader::ready(const Position& after) {
   return read_ahead_ && !setup_.due() ? read_ahead_->ready(after) : 0;
 }
 
-void TableReader::claimed(std::uint64_t epoch) {
-  const bool anew = std::exchange(epoch_, epoch) != epoch;
+void TableReader::claimed(std::uint64_t epoch, bool anew) {
   if (anew && late_look_) late_look_->forget();
   identity_.compare(epoch);
 }

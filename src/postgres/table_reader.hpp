@@ -35,7 +35,7 @@ class TableReader final : public Reader {
                unsigned rows_max) override;
   void expect(const Position& after, unsigned rows_max, Expected when) override;
   std::size_t ready(const Position& after) override;
-  void claimed(std::uint64_t epoch) override;
+  void claimed(std::uint64_t epoch, bool anew) override;
   void started() override;
   void forget() override;
   bool wait_until(Time deadline) override;
@@ -58,7 +58,6 @@ class TableReader final : public Reader {
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
   std::optional<LateLook> late_look_;          ///< … too
   std::unique_ptr<ReadAhead> read_ahead_;      ///< if asked for, and no pooler in between
-  std::uint64_t epoch_ = 0;                    ///< at the last claim
   bool quiet_ = false;                         ///< the last poll found nothing
   /// Rows that came while the lane is fenced are safe from newcomers once a poll found them older
   /// than insert_latency: one then, or who begins to write until the next hint holds them up too.

@@ -22,9 +22,9 @@ LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig
 Claim LaneSession::claim() {
   reader().forget();
   auto answer = store().claim();
-  epoch_ = answer.cursor.epoch;
+  const bool anew = std::exchange(epoch_, answer.cursor.epoch) != epoch_;
   barrier_ = answer.cursor.barrier;
-  if (answer.granted) reader().claimed(epoch_);
+  if (answer.granted) reader().claimed(epoch_, anew);
   aside_.load(answer.has_parked);
   return answer;
 }

@@ -38,7 +38,7 @@ class Relay::TableReader final : public Reader {
                unsigned rows_max) override;
   void expect(const Position& after, unsigned rows_max, Expected when) override;
   std::size_t ready(const Position& after) override;
-  void claimed(std::uint64_t epoch) override;
+  void claimed(std::uint64_t epoch, bool anew) override;
   void started() override;
   void forget() override;
   bool wait_until(Time deadline) override;
@@ -79,7 +79,6 @@ class Relay::TableReader final : public Reader {
   Memory ahead_memory_;
   std::shared_ptr<Ahead> ahead_;
   std::shared_ptr<Fiber> reading_ahead_;
-  std::uint64_t epoch_ = 0;
   // If late rows are delivered:
   Micros next_look_ = 0;
   std::optional<Mark> looked_at_;  ///< the cursor at the last complete look

@@ -249,9 +249,9 @@ void Relay::TableReader::forget() {
 
 // --- late rows, delivered ------------------------------------------------------------------------
 
-void Relay::TableReader::claimed(std::uint64_t epoch) {
+void Relay::TableReader::claimed(std::uint64_t, bool anew) {
   const bool kept = relay_.stage_.sabotaged(Sabotage::window_past_cursor);
-  if (std::exchange(epoch_, epoch) == epoch || kept) return;
+  if (!anew || kept) return;
   looked_at_ = soon_ = std::nullopt;
   found_ = false;
   next_look_ = 0;

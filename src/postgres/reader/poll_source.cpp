@@ -116,6 +116,7 @@ std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, co
   cut_ = more;
   records.erase(first, records.end());
   found.round.records = std::move(records);
+  found.round.durable_after = std::move(batch.written);
   return found;
 }
 
@@ -169,6 +170,7 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max) {
   Round round;
   round.records = std::move(batch.records);
   round.unreadable = std::move(batch.unreadable);
+  round.durable_after = std::move(batch.written);
   return round;
 }
 
@@ -187,6 +189,7 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
       Round round;
       round.records = std::move(batch.records);
       round.records.resize(settled);
+      round.durable_after = std::move(batch.written);
       return round;
     }
   }
@@ -272,7 +275,7 @@ void PollSource::refuse_cursor_ahead(const Position& cursor) {
 // --- the floor: what `where` and lanes leave out is not scanned again ----------------------------
 
 std::optional<Mark> PollSource::floor_for(const std::optional<Position>& after) const {
-  return after == floor_cursor_ ? floor_ : std::nullopt;
+  return floor_ && floor_->cursor == after ? std::optional(floor_->mark) : std::nullopt;
 }
 
 /// Everything that matched below `settled` is in the batch and nothing can come there any more: so
@@ -283,9 +286,8 @@ void PollSource::remember_floor(const Range& range, const RowReader::Batch& batc
   if (whole_table_ || !batch.complete || range.settled == mark_max || range.settled == mark_min) {
     return;
   }
-  floor_ = range.settled;
-  floor_cursor_ =
-      batch.records.empty() ? range.after : std::optional(batch.records.back().position);
+  const auto& last = batch.records;
+  floor_ = {range.settled, last.empty() ? range.after : std::optional(last.back().position)};
 }
 
 }  // namespace seriatim::postgres

@@ -27,9 +27,8 @@ class PollSource {
   std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
   /// Rows with the stamp of the last record may follow the last round.
   [[nodiscard]] bool cut() const { return cut_; }
-  /// What the server's log was written to when the rows of a round were read: RowReader.
+  /// From now on a round says how far the server's log was written when its rows were read.
   void tell_written() { reader_.tell_written(); }
-  [[nodiscard]] const std::optional<std::string>& written() const { return reader_.written(); }
   /// Something may have come that a poll does not show.
   void prompt() { seldom_.prompt(); }
 
@@ -77,8 +76,11 @@ class PollSource {
   std::optional<core::Fence> fence_;
   Mark fence_from_ = mark_min;
   std::optional<Mark> last_clock_;  ///< the latest seen
-  std::optional<Mark> floor_;
-  std::optional<Position> floor_cursor_;  ///< the cursor for which floor_ holds
+  struct Floor {
+    Mark mark = mark_min;
+    std::optional<Position> cursor;  ///< for which it holds
+  };
+  std::optional<Floor> floor_;
   bool cut_ = false;
   Seldom seldom_;  ///< looks for rows that can never be delivered
 };

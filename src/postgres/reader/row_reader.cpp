@@ -156,7 +156,6 @@ RowReader::Batch RowReader::refused(const std::exception_ptr& refusal, const Ran
 /// A row whose expressions fail, or whose page is broken, fails the statement for all: then the
 /// rows are read one by one until the bad one is the first.
 RowReader::Batch RowReader::or_the_first(const Range& range, const std::function<Batch()>& read) {
-  written_.reset();
   try {
     return read();
   } catch (const SourceBroken& broken) {
@@ -173,16 +172,15 @@ RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
 RowReader::Batch RowReader::brought(const Answer& rows, unsigned rows_max) {
-  written_.reset();
-  if (tells_written_ && !rows.empty()) written_ = rows.value(0, "written");
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
   const bool complete = read.whole && read.records.size() < rows_max;
-  return {std::move(read.records), std::move(read.unreadable), complete};
+  Batch batch{std::move(read.records), std::move(read.unreadable), complete};
+  if (tells_written_ && !rows.empty()) batch.written = rows.value(0, "written");
+  return batch;
 }
 
 RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) {
-  written_.reset();
   auto batch = exact(query(range, rows_max, BatchBound::bytes), rows_max);
   const auto share = share_of(rows_max) / bytes_scale(table_.payload_is_binary);
   large_rows_ = std::any_of(batch.records.begin(), batch.records.end(),
@@ -198,7 +196,6 @@ RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
 }
 
 RowReader::Batch RowReader::read_first(const Range& range) {
-  written_.reset();
   const auto row = first_row(range);
   const bool by_id = config_.order_by == OrderBy::id;
   if (!row || (!by_id && row->created_at_us.value_or(mark_min) >= range.settled)) return {};

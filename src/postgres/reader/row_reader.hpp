@@ -39,6 +39,8 @@ class RowReader {
     std::vector<Record> records;
     std::optional<Round::Unreadable> unreadable;  ///< the row after them
     bool complete = false;                        ///< nothing else in the range was waiting
+    /// An LSN, at or behind the commits of all rows of the batch; absent: not known.
+    std::optional<std::string> written{};
   };
   Batch read(const Range& range, unsigned rows_max);
   /// For a caller who sends it together with others: reads a range without a bound above. Nothing
@@ -50,9 +52,6 @@ class RowReader {
 
   /// From now on `read` asks how far the server's log was written when the rows were read.
   void tell_written() { tells_written_ = true; }
-  /// … an LSN, at or behind the commits of all rows of the last `read` or `brought`; absent: not
-  /// known.
-  [[nodiscard]] const std::optional<std::string>& written() const { return written_; }
 
   /// This row alone, where it stands in the range.
   Batch read_one(const Range& range, const std::string& id);
@@ -103,7 +102,6 @@ class RowReader {
   LaneId lane_;
   bool large_rows_ = false;  ///< the last batch held one over its share
   bool tells_written_ = false;
-  std::optional<std::string> written_;
   std::map<RowShape, std::string> statements_;
   RowSearch search_;  ///< for the row that fails a statement over many
   std::string first_row_;
