@@ -48,7 +48,9 @@ bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
 LaneDriver::LaneDriver(Parts parts)
     : parts_(std::move(parts)),
       lane_(parts_.config, parts_.lane, {.drain = parts_.drain_audit != nullptr, .hints = false}),
-      told_(lane_.status()) {}
+      told_(lane_.status()) {
+  if (!parts_.outside) parts_.outside = real_time_and_chance();
+}
 
 LaneStatus LaneDriver::run(const std::stop_token& stop) {
   stop_ = stop;

@@ -31,7 +31,7 @@ class LaneDriver {
     std::shared_ptr<Source> source;
     std::unique_ptr<Handler> handler;
     std::shared_ptr<Observer> observer;
-    std::shared_ptr<TimeAndChance> outside = std::make_shared<TimeAndChance>();
+    std::shared_ptr<TimeAndChance> outside{};  ///< absent: the real ones
   };
   explicit LaneDriver(Parts parts);
 

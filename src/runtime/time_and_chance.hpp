@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <random>
+#include <memory>
 
 #include "seriatim/source.hpp"
 
@@ -17,15 +17,14 @@ class TimeAndChance {
   TimeAndChance& operator=(const TimeAndChance&) = delete;
   virtual ~TimeAndChance() = default;
 
-  [[nodiscard]] virtual Time now() { return std::chrono::steady_clock::now(); }
+  [[nodiscard]] virtual Time now() = 0;
   /// In [0, 1).
-  [[nodiscard]] virtual double chance() { return between_(random_); }
+  [[nodiscard]] virtual double chance() = 0;
   /// For a lane without a session; true if it was woken.
-  virtual bool sleep_until(Time deadline, const Waker& waker) { return waker.wait_until(deadline); }
-
- private:
-  std::mt19937_64 random_{std::random_device{}()};
-  std::uniform_real_distribution<double> between_{0.0, 1.0};
+  virtual bool sleep_until(Time deadline, const Waker& waker) = 0;
 };
+
+/// This machine's clock and random numbers.
+[[nodiscard]] std::shared_ptr<TimeAndChance> real_time_and_chance();
 
 }  // namespace seriatim::runtime
