@@ -99,7 +99,8 @@ class Reader {
   /// statement. Never waits.
   virtual std::size_t ready(const Position& /*after*/) { return 0; }
 
-  /// The lane was claimed. `anew`: the epoch is another, so somebody else may have moved its cursor.
+  /// The lane was claimed. `anew`: the epoch is another, so somebody else may have moved its
+  /// cursor.
   virtual void claimed(std::uint64_t /*epoch*/, bool /*anew*/) {}
   /// The round of the last poll has started, and what Round::looked_at says is written down.
   virtual void started() {}

@@ -63,7 +63,8 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   session_failures_ = 0;
   has_ = event.claim.granted ? Has::lane : Has::session;
   claimed_at_ = moment.now;
-  const bool idle_still = event.claim.granted && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
+  const bool idle_still =
+      event.claim.granted && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
   read_cursor(event.claim.cursor, event.claim.rejoined);
   if (has_ != Has::lane) {
     enter(LaneState::standby, held_by(event.claim));

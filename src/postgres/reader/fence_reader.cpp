@@ -90,10 +90,6 @@ std::vector<core::Holder> read_lock_holders(Connection& connection, const Table&
 /// then, and the rows are not.
 ClockAndHolders read_clock_and_holders(Connection& connection, const Table& table,
                                        const std::optional<Statement>& rows) {
-  if (!connection.direct()) {
-    const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
-    return {clock, read_lock_holders(connection, table), std::nullopt};
-  }
   std::vector<Statement> statements{{sql::wire::clock, {}},
                                     {sql::reader::lock_holders, {table.name, table.oid}}};
   if (rows) statements.push_back(*rows);

@@ -20,7 +20,7 @@ namespace seriatim::postgres {
                                                           const Table& table);
 
 /// The server's clock, µs since 1970, then the same ones, and then what `rows` brings, in one round
-/// trip where no pooler is between; there `rows` must not be given.
+/// trip if no pooler is in between.
 struct ClockAndHolders {
   Mark clock = 0;
   std::vector<core::Holder> holders;

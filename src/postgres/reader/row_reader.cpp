@@ -105,11 +105,12 @@ RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const
 
 Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
   auto params = params_of(range, limits_of(bound, rows_max));
-  return params ? run(statement(shape_of(bound, !range.after, rows_max)), *params) : Answer();
+  if (!params) return Answer();
+  return connection_.fetch_prepared(statement(shape_of(bound, !range.after, rows_max)), *params);
 }
 
 std::optional<Statement> RowReader::asking_for(const Range& unbounded, unsigned rows_max) {
-  if (!connection_.direct() || large_rows_) return std::nullopt;
+  if (large_rows_) return std::nullopt;
   auto params = params_of(unbounded, limits_of(BatchBound::share, rows_max));
   if (!params) return std::nullopt;
   return Statement{statement(shape_of(BatchBound::share, !unbounded.after, rows_max)),
@@ -136,11 +137,6 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
                                  timestamp_text(range.floor.value_or(mark_min))});
   }
   return params;
-}
-
-Answer RowReader::run(const std::string& text, const Params& params) {
-  return connection_.direct() ? connection_.fetch_prepared(text, params)
-                              : connection_.fetch(text, params);
 }
 
 RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {

@@ -83,7 +83,6 @@ class RowReader {
       const std::optional<std::string>& only_id = std::nullopt) const;
   [[nodiscard]] RowShape shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const;
   const std::string& statement(const RowShape& shape);
-  Answer run(const std::string& text, const Params& params);
   Batch read_within_share(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);

@@ -19,11 +19,9 @@ const std::string operator_channel = "seriatim_control";
 WakeUp::WakeUp(Connection& connection, const Table& table, std::string process, Waker& waker,
                bool listen)
     : connection_(connection), table_oid_(table.oid), process_(std::move(process)), waker_(waker) {
-  // A pooler would leave our LISTEN with a backend that others use.
-  if (!listen || !connection_.direct()) return;
-  connection_.listen(insert_channel);
-  connection_.listen(operator_channel);
-  hints_ = table.hinted;
+  if (!listen) return;
+  const bool hears = connection_.listen(insert_channel) && connection_.listen(operator_channel);
+  hints_ = hears && table.hinted;
 }
 
 void WakeUp::gather() {

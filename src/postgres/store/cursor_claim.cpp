@@ -18,9 +18,7 @@ std::optional<std::string> some(std::string text) {
 Claim CursorRepository::claim() {
   connection_.rollback();
   const auto lanes = std::to_string(lane_.lanes);
-  const auto backend =  // behind a pooler, the life of a backend says nothing about us
-      connection_.direct() ? std::optional(std::to_string(connection_.backend_pid()))
-                           : std::nullopt;
+  const auto backend = connection_.own_backend();
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto began = began_text();
     const auto silent = memory_->silent(lane_, leases_.lane);

@@ -37,10 +37,6 @@ std::optional<std::string> some(std::string text) {
   return text;
 }
 
-std::string literal(const std::optional<std::string>& text) {
-  return text ? quote_literal(*text) : "NULL";
-}
-
 std::vector<std::string> ids_of(const std::vector<Position>& rows) {
   std::vector<std::string> ids;
   for (const auto& row : rows) ids.push_back(row.id);
@@ -125,12 +121,6 @@ CursorRepository::CursorRepository(std::shared_ptr<LaneConnection> shared,
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
   start_due_ = fill(sql::store::start_due, {{"start", start_}});
-  lock_ = fill(sql::store::lock_cursor, {{"process", "$1"},
-                                         {"lane", "$2"},
-                                         {"epoch", "$3"},
-                                         {"position_at", "$4"},
-                                         {"position_id", "$5"},
-                                         {"began", "$6"}});
   const auto settle = [](std::string_view answer) {
     return fill(sql::store::settle, {{"answer", answer}, {"goes_on", sql::store::goes_on}});
   };
@@ -234,19 +224,9 @@ bool CursorRepository::asks_what_is_flushed() {
 }
 
 bool CursorRepository::lock(std::uint64_t epoch, const std::optional<Position>& position) {
-  const auto process = lane_.process;
-  const bool locked =
-      connection_.direct()
-          ? connection_.begin_prepared(
-                {lock_, lane_and({expected(epoch), at(position), id(position), began_text()})})
-          : !connection_
-                 .begin(fill(sql::store::lock_cursor, {{"process", quote_literal(lane_.process)},
-                                                       {"lane", std::to_string(lane_.lane)},
-                                                       {"epoch", expected(epoch)},
-                                                       {"position_at", literal(at(position))},
-                                                       {"position_id", literal(id(position))},
-                                                       {"began", literal(began_text())}}))
-                 .empty();
+  const bool locked = connection_.begin_prepared(
+      {sql::store::lock_cursor,
+       lane_and({expected(epoch), at(position), id(position), began_text()})});
   if (!locked) connection_.rollback();
   return locked;
 }

@@ -104,7 +104,6 @@ class CursorRepository final : public Store {
   std::string start_;
   std::string start_unwaited_;  ///< … whose commit is waited for only if rows hang on it
   std::string start_due_;
-  std::string lock_;
   std::string forget_due_;
   std::string put_back_parked_;
   struct Texts {

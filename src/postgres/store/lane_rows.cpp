@@ -132,7 +132,7 @@ class Turn {
   }
   void end() { connection_.run(sql::store::end_hold, {process_, lane_text(), who_}); }
   void wait() {
-    if (connection_.direct() && !std::exchange(listens_, true)) connection_.listen(control_channel);
+    if (!std::exchange(listens_, true)) connection_.listen(control_channel);
     pollfd readable{connection_.socket(), POLLIN, 0};
     ::poll(&readable, 1, static_cast<int>(try_again.count()));
     (void)connection_.notifications();

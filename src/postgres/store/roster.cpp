@@ -22,12 +22,10 @@ class PostgresRoster final : public RosterSession {
         memory_(std::move(memory)) {}
 
   Roster look(bool tell) override {
-    const auto backend = connection_.direct()
-                             ? std::optional(std::to_string(connection_.backend_pid()))
-                             : std::nullopt;
     const auto rows = connection_.run_prepared(
-        sql::store::look_at_roster, {process_, holder_, std::to_string(lanes_), backend,
-                                     std::to_string(silence_max.count()), tell ? "true" : "false"});
+        sql::store::look_at_roster,
+        {process_, holder_, std::to_string(lanes_), connection_.own_backend(),
+         std::to_string(silence_max.count()), tell ? "true" : "false"});
     Roster roster;
     roster.lanes.resize(lanes_);
     for (const auto& row : rows) add(row, roster);

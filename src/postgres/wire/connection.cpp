@@ -108,16 +108,22 @@ pqxx::result Connection::run_prepared(std::string_view sql, const Params& params
 }
 
 Answer Connection::fetch(std::string_view sql, const Params& params) {
+  return ask({sql, params, true});
+}
+
+Answer Connection::ask(const Statement& statement) {
   OneBackend scope(*this);
   auto answer = guarded([&] {
     const auto owed = expectation();
-    return fetch_text(connection_->raw(), std::string(sql), params);
+    return fetch_text(connection_->raw(), std::string(statement.sql), statement.params,
+                      statement.binary);
   });
   scope.end();
   return answer;
 }
 
 Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
+  if (!direct_) return fetch(sql, params);
   return guarded([&] {
     const auto owed = expectation();
     return postgres::fetch_prepared(connection_->raw(), name_of(sql), params);
@@ -256,6 +262,10 @@ void Connection::cancel() noexcept {
   if (cancel_) PQcancel(cancel_.get(), why.data(), static_cast<int>(why.size()));
 }
 
+std::optional<std::string> Connection::own_backend() const {
+  return direct_ ? std::optional(std::to_string(backend_pid())) : std::nullopt;
+}
+
 int Connection::backend_pid() const {
   return connection_->backendpid();
 }
@@ -274,11 +284,13 @@ class Connection::Receiver final : public pqxx::notification_receiver {
   Connection& owner_;
 };
 
-void Connection::listen(const std::string& channel) {
+bool Connection::listen(const std::string& channel) {
+  if (!direct_) return false;
   guarded([&] {
     receivers_.push_back(std::make_unique<Receiver>(*this, channel));
     return 0;
   });
+  return true;
 }
 
 std::vector<std::pair<std::string, std::string>> Connection::notifications() {

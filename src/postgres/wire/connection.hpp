@@ -93,12 +93,13 @@ class Connection {
   /// and no parameters.
   pqxx::result begin(std::string_view first_statement);
   /// The same for a statement as run_prepared takes it; whether it found a row. The ROLLBACK of a
-  /// transaction left open goes in the same message. Directly only.
+  /// transaction left open goes in the same message.
   bool begin_prepared(Statement first);
 
   /// Statements as run_prepared takes them, in one round trip, each with a snapshot of its own; the
   /// answers in their order. `before`: called with the number of each but the first when the one
-  /// before it is answered and it is not yet sent, which takes a round trip each. Directly only.
+  /// before it is answered and it is not yet sent, which takes a round trip each. Through a
+  /// pooler they are sent one by one.
   std::vector<Answer> run_together(const std::vector<Statement>& statements,
                                    const std::function<void(std::size_t)>& before = {});
 
@@ -144,6 +145,8 @@ class Connection {
   /// its pid and its LISTENs mean something.
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] int backend_pid() const;
+  /// Its pid, for others who ask whether this client lives; absent behind a pooler.
+  [[nodiscard]] std::optional<std::string> own_backend() const;
 
   /// How long a statement may wait for a lock.
   [[nodiscard]] milliseconds lock_timeout() const { return lock_timeout_; }
@@ -151,7 +154,8 @@ class Connection {
   /// Asks the server to end the statement in hand (57014), if there is one. From any thread.
   void cancel() noexcept;
 
-  void listen(const std::string& channel);
+  /// False behind a pooler, which would leave the LISTEN with a backend that others use.
+  bool listen(const std::string& channel);
   /// Payloads of notifications that have come: (channel, payload). Never waits.
   std::vector<std::pair<std::string, std::string>> notifications();
   /// The server, or the network, has ended it, as far as that can be seen without waiting.
@@ -166,6 +170,7 @@ class Connection {
   pqxx::result execute(std::string_view sql, const auto& params);
   pqxx::result execute_prepared(std::string_view sql, const auto& params);
   std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
+  Answer ask(const Statement& statement);
   const std::string& name_of(std::string_view sql);
   [[nodiscard]] bool is_known(std::string_view sql) const;
   void send(Pipeline& pipeline, const Statement& known);

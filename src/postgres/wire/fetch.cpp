@@ -9,8 +9,6 @@ namespace seriatim::postgres {
 
 namespace {
 
-constexpr int binary = 1;
-
 Answer receive(pg_conn* connection, int sent) {
   if (sent != 1) throw pqxx::broken_connection(PQerrorMessage(connection));
   Answer rows(PQgetResult(connection));
@@ -30,15 +28,15 @@ Answer fetch_prepared(pg_conn* connection, const std::string& name,
   const auto values = pointers_to(params);
   return receive(connection,
                  PQsendQueryPrepared(connection, name.c_str(), static_cast<int>(values.size()),
-                                     values.data(), nullptr, nullptr, binary));
+                                     values.data(), nullptr, nullptr, 1));
 }
 
 Answer fetch_text(pg_conn* connection, const std::string& sql,
-                  const std::vector<std::optional<std::string>>& params) {
+                  const std::vector<std::optional<std::string>>& params, bool binary) {
   const auto values = pointers_to(params);
   return receive(connection,
                  PQsendQueryParams(connection, sql.c_str(), static_cast<int>(values.size()),
-                                   nullptr, values.data(), nullptr, nullptr, binary));
+                                   nullptr, values.data(), nullptr, nullptr, binary ? 1 : 0));
 }
 
 }  // namespace seriatim::postgres
