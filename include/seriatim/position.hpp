@@ -19,12 +19,13 @@ enum class OrderBy {
   id,          ///< id alone, drawn from a sequence with CACHE 1 and increment 1
 };
 
-/// Where a row stands. `id` is the database's text form; its order is the database's business
-/// (uuid and text do not sort the way C++ would sort them), so positions are compared for equality
-/// here and for order in SQL.
+/// A place in a source's order. Only the source knows which of two comes first
+/// (Reader::comes_after): of a table the database decides, because it does not sort uuid and text
+/// as C++ does; a log may have a page and a line in `id`. Everyone else compares positions for
+/// equality.
 struct Position {
-  std::int64_t created_at_us = 0;  ///< microseconds since 1970-01-01 UTC
-  std::string id;
+  std::int64_t created_at_us = 0;  ///< microseconds since 1970-01-01 UTC; 0 if the source has none
+  std::string id;                  ///< the source's text for the row: unique, the same for good
 
   friend bool operator==(const Position&, const Position&) = default;
 };
