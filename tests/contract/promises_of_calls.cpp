@@ -218,7 +218,9 @@ const std::vector<Promise>& promises_of_calls() {
        an_attempt_not_made_is_not_counted_again},
       {"a retry is kept until it is due or an operator acts", a_retry_is_kept},
       {"rows done and the failure after them are settled at once", a_call_is_settled_at_once},
-      {"a parked row and those behind it go out again", a_parked_row_goes_out_again},
+      {"a parked row and those behind it go out again",
+       a_parked_row_goes_out_again,
+       {.fence = false, .reread = true}},
       {"a halt stays until an operator acts", a_halt_stays_until_an_operator_acts},
       {"a pause stops the lane until it is resumed", a_pause_stops_the_lane},
   };

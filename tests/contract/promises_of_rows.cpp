@@ -96,8 +96,12 @@ const std::vector<Promise>& promises_of_rows() {
       {"rows come in order, at most as many as asked", rows_come_in_order},
       {"rows after the cursor only", rows_after_the_cursor_only},
       {"rows read and not delivered are read again", rows_not_delivered_are_read_again},
-      {"an open transaction fences later rows", an_open_transaction_fences_later_rows, true},
-      {"a rolled back row is a hole, waited for once", a_rolled_back_row_is_a_hole, true},
+      {"an open transaction fences later rows",
+       an_open_transaction_fences_later_rows,
+       {.fence = true, .reread = false}},
+      {"a rolled back row is a hole, waited for once",
+       a_rolled_back_row_is_a_hole,
+       {.fence = true, .reread = false}},
   };
   return promises;
 }

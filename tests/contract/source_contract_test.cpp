@@ -24,7 +24,8 @@ Abilities abilities_of(SourceUnderTest& source) {
 }
 
 bool applies(const Promise& promise, const Abilities& abilities) {
-  return abilities.fence || !promise.needs_fence;
+  const auto& needs = promise.needs;
+  return (abilities.fence || !needs.fence) && (abilities.reread || !needs.reread);
 }
 
 /// What a source cannot be asked for, by what it says of itself.

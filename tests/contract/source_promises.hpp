@@ -14,7 +14,7 @@ namespace seriatim::testing {
 struct Promise {
   const char* name;
   void (*check)(SourceUnderTest&);
-  bool needs_fence = false;
+  Abilities needs{.fence = false, .reread = false};
 };
 /// What every source promises of its rows, of what is settled, and of who holds a lane.
 [[nodiscard]] const std::vector<Promise>& promises_of_rows();
