@@ -19,13 +19,12 @@ enum class OrderBy {
   id,          ///< id alone, drawn from a sequence with CACHE 1 and increment 1
 };
 
-/// A place in a source's order. Only the source knows which of two comes first
-/// (Reader::comes_after): of a table the database decides, because it does not sort uuid and text
-/// as C++ does; a log may have a page and a line in `id`. Everyone else compares positions for
-/// equality.
+/// A place in a source's order. Only the source can say which of two places comes first
+/// (Reader::comes_after). For a table the database decides, because it does not sort uuid and text
+/// as C++ does. Everyone else compares two positions only for equality.
 struct Position {
   std::int64_t created_at_us = 0;  ///< microseconds since 1970-01-01 UTC; 0 if the source has none
-  std::string id;                  ///< the source's text for the row: unique, the same for good
+  std::string id;                  ///< the source's name for the row: unique, and it never changes
 
   friend bool operator==(const Position&, const Position&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,12 +45,15 @@ struct Round {
   /// Its rows join those set aside when it starts, so that after a crash the same rows go out under
   /// the same numbers.
   bool planned = false;
-  /// Rows before this one survive a crash once the server's log is flushed up to here; absent: not
-  /// known. Only the source and its store know how to read it.
+  /// These rows survive a crash once the server's log is flushed up to here; absent: not known.
+  /// Only the reader and the store of one source know how to read it.
   std::optional<std::string> durable_after;
-  /// Late rows are delivered: up to here rows behind the cursor are accounted for once this round
-  /// has started.
+  /// Set if late rows are delivered. Once this round has started, no row up to here is missed: each
+  /// is delivered, or set aside.
   std::optional<Mark> looked_at;
+
+  /// No row to hand over, and none that halts the lane. Rows may still queue, or wait.
+  [[nodiscard]] bool empty() const { return records.empty() && !unreadable; }
 };
 
 /// What a poll asks for.
@@ -95,12 +99,12 @@ class Reader {
   enum class Expected { after_this_call, after_this_settlement };
   /// A hint: `poll` will ask for these next. May do nothing.
   virtual void expect(const Position& /*after*/, unsigned /*rows_max*/, Expected /*when*/) {}
-  /// So many rows were prefetched for that place, and the next poll will bring them without a
-  /// statement. Never waits.
+  /// How many rows were prefetched for that place. The next poll brings them without a statement.
+  /// Never waits.
   virtual std::size_t ready(const Position& /*after*/) { return 0; }
 
-  /// The lane was claimed. `anew`: the epoch is another, so somebody else may have moved its
-  /// cursor.
+  /// The lane was claimed. `anew`: the epoch has changed since the last claim, so somebody else may
+  /// have moved the cursor.
   virtual void claimed(std::uint64_t /*epoch*/, bool /*anew*/) {}
   /// The round of the last poll has started, and what Round::looked_at says is written down.
   virtual void started() {}

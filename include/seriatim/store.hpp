@@ -145,7 +145,7 @@ enum class LeftOut {
   refused         ///< nothing was changed: the lane is another's
 };
 
-/// How the rows that a lane has in hand came to go out.
+/// How the rows of the last poll came to go out.
 struct Batch {
   struct Row {
     Position position;

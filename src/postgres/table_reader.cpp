@@ -9,12 +9,8 @@ namespace seriatim::postgres {
 
 namespace {
 
-bool nothing_in(const Round& round) {
-  return round.records.empty() && !round.unreadable;
-}
-
-/// Late rows, and as many of the others as there is room for behind the last of them: none of a
-/// group that is sorted is left behind.
+/// Puts late rows first, and as many of the others behind them as fit. A group that is sorted is
+/// not cut.
 void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
   if (late.records.empty() && !late.unreadable) return;
   const bool others_wait = !late.all || late.unreadable;
@@ -68,15 +64,15 @@ Round TableReader::poll(const Wanted& wanted) {
   const bool news = wake_up_.heard();
   auto round = settled_rows(wanted, news);
   round = with_late_rows(std::move(round), wanted);
-  quiet_ = nothing_in(round) && !round.fenced;
+  quiet_ = round.empty() && !round.fenced;
   const auto& latency = source_.insert_latency;
-  const bool ripens = round.fenced && nothing_in(round) && news && latency > milliseconds{0} &&
+  const bool ripens = round.fenced && round.empty() && news && latency > milliseconds{0} &&
                       source_.order_by == OrderBy::created_at;
   if (ripens) ripe_at_ = std::chrono::steady_clock::now() + latency;
   return round;
 }
 
-/// Before rows go out, whichever.
+/// Before rows go out, new ones or due ones.
 void TableReader::refuse_changes() {
   connection_.rollback();
   if (late_look_) late_look_->begin();
@@ -102,7 +98,7 @@ Round TableReader::settled_rows(const Wanted& wanted, bool news) {
 Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
   if (!late_look_) return round;
   const auto& after = wanted.after;
-  const bool idle = nothing_in(round);
+  const bool idle = round.empty();
   if (!wanted.up_to) written_order_->sort(round, after, poll_.cut());
   go_before(round, late_look_->look(after, wanted.rows_max, idle), wanted.rows_max);
   round.planned = true;
@@ -110,7 +106,7 @@ Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
   return round;
 }
 
-/// The cursor at the last complete look; of the first batch, where that begins.
+/// The cursor at the last complete look; for the first batch, the place of its first row.
 Mark TableReader::looked_at(const Round& round, const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
   return late_look_->looked_at().value_or(mark_min);

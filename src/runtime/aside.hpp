@@ -24,7 +24,7 @@ class Aside {
   /// Rows of these keys queue.
   [[nodiscard]] const ParkedKeys& keys() const { return keys_; }
 
-  /// Which rows may be begun now, besides those that were begun.
+  /// Which rows may begin now. Those that have begun always go on.
   enum class Begin {
     none,
     caught_up,  ///< due rows, unless a receiver may have seen the number after the cursor's

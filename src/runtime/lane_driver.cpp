@@ -123,8 +123,7 @@ core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
   auto round = session_->poll(action.after, action.rows_max, action.may_redrive);
-  const bool drained = parts_.drain_audit && round.records.empty() && round.queued.empty() &&
-                       !round.fenced && !round.unreadable;
+  const bool drained = parts_.drain_audit && round.empty() && round.queued.empty() && !round.fenced;
   if (drained) {  // but for rows that came behind the cursor meanwhile
     const auto cursor = looked_behind();
     const bool stands = cursor && (cursor->state == Cursor::State::halted ||

@@ -7,14 +7,6 @@
 
 namespace seriatim::runtime {
 
-namespace {
-
-bool nothing_in(const Round& round) {
-  return round.records.empty() && !round.unreadable;
-}
-
-}  // namespace
-
 LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig& config,
                          const std::string& holder, Waker& waker)
     : lane_(source.open(lane, config, holder, waker)), aside_(store(), reader()) {}
@@ -22,7 +14,7 @@ LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig
 Claim LaneSession::claim() {
   reader().forget();
   auto answer = store().claim();
-  const bool anew = std::exchange(epoch_, answer.cursor.epoch) != epoch_;
+  const bool anew = answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch);
   barrier_ = answer.cursor.barrier;
   if (answer.granted) reader().claimed(epoch_, anew);
   aside_.load(answer.has_parked);
@@ -44,7 +36,7 @@ Round LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
   const bool announced = std::exchange(announced_, false);
   auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive);
   round.announced = announced && round.prefetched;
-  take_in_hand(round, rows_max);
+  remember(round, rows_max);
   if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
   return round;
 }
@@ -54,11 +46,11 @@ Round LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
   using Begin = Aside::Begin;
   const auto begin = may_redrive ? Begin::caught_up : Begin::none;
   auto round = aside_.due(epoch_, wanted, batch_.redriven ? Begin::none : begin);
-  if (!nothing_in(round)) return round.redriven ? round : up_to_barrier(std::move(round));
+  if (!round.empty()) return round.redriven ? round : up_to_barrier(std::move(round));
   round = up_to_barrier(reader().poll(wanted));
-  if (!nothing_in(round) || wanted.up_to) return round;
+  if (!round.empty() || wanted.up_to) return round;
   auto due = aside_.due(epoch_, wanted, round.fenced ? begin : Begin::idle);
-  return nothing_in(due) ? round : due;
+  return due.empty() ? round : due;
 }
 
 /// A barrier is set with a new epoch, so the start of a batch read before it is refused.
@@ -73,7 +65,7 @@ Round LaneSession::up_to_barrier(Round round) {
   return round;
 }
 
-void LaneSession::take_in_hand(const Round& round, unsigned rows_max) {
+void LaneSession::remember(const Round& round, unsigned rows_max) {
   rows_max_ = rows_max;
   batch_ = {.rows = {},
             .late = {},

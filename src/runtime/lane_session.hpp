@@ -34,11 +34,11 @@ class LaneSession {
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
   }
-  /// So many rows were prefetched for the place after the round in hand, and nothing else comes
+  /// How many rows were prefetched for the place after the last round, and nothing else comes
   /// first: the settlement of that round may announce their call. Never waits.
   std::size_t rows_ahead(const Position& after);
 
-  /// Announces a call at the first rows of the round in hand; see Store::start.
+  /// Announces a call at the first rows of the last round; see Store::start.
   Grant start(std::uint64_t epoch, std::size_t rows, bool again = false);
   /// What a handler may write with during the call; see Store::transaction.
   Transaction* transaction();
@@ -56,14 +56,14 @@ class LaneSession {
   [[nodiscard]] Reader& reader() { return *lane_.reader; }
   Round next_round(const Wanted& wanted, bool may_redrive);
   Round up_to_barrier(Round round);
-  void take_in_hand(const Round& round, unsigned rows_max);
+  void remember(const Round& round, unsigned rows_max);
 
   Source::Lane lane_;
   Aside aside_;
   std::uint64_t epoch_ = 0;           ///< at the last claim
   std::optional<Position> barrier_;   ///< as the cursor's row said when it was last read
   std::optional<Position> position_;  ///< the cursor's, as of the last poll or settlement
-  Batch batch_;                       ///< in hand
+  Batch batch_;                       ///< of the last poll
   unsigned rows_max_ = 0;             ///< asked for with it
   bool announced_ = false;            ///< the next call, of rows that were prefetched
 };

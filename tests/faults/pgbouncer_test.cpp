@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "lab/http/http_service.hpp"
 #include "postgres/admin/check/check.hpp"
@@ -291,6 +292,34 @@ TEST_SUITE("PgBouncer") {
     elsewhere.start();
     postgres::Connection replica(outbox.url(), {});
     CHECK(refused(replica, "leads to a standby"));
+  }
+
+  TEST_CASE("a handler may write in the transaction that moves the cursor") {
+    Outbox outbox(one_backend());
+    outbox.database.run("CREATE TABLE model (id text)");
+    outbox.append(3);
+    DeliveryLog log;
+    bool refused = false;
+    const auto writes = [&](const Record& record, const CallContext& context) {
+      const auto write = [&] {
+        context.transaction->run("INSERT INTO model VALUES ($1)", {record.id()});
+      };
+      if (record.id() == "3" && !std::exchange(refused, true)) {
+        outbox.database.run("UPDATE seriatim.cursor SET epoch = epoch + 1, holder = 'another'");
+        CHECK_THROWS_WITH_AS(write(), doctest::Contains("the lane was taken"), SessionLost);
+        outbox.database.run("UPDATE seriatim.cursor SET holder = NULL");
+        throw SessionLost("as the transaction said");
+      }
+      write();
+      log.add(record);
+      return Outcome::done();
+    };
+    InProcessRelay relay(postgres_source(outbox.url(), source()), process(), handler_from(writes));
+    CHECK(log.wait_for_rows(3));
+    CHECK(outbox.database.becomes_true("SELECT sequence = 3 FROM seriatim.cursor"));
+    relay.stop();
+    CHECK(refused);
+    CHECK(outbox.database.value("SELECT string_agg(id, ' ' ORDER BY id) FROM model") == "1 2 3");
   }
 
   TEST_CASE("two relays, one holder; after kill -9 the other takes over when the lease is over") {

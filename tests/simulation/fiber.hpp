@@ -40,7 +40,7 @@ class Fiber : public std::enable_shared_from_this<Fiber> {
     if (!ended_) resume();
   }
 
-  /// Goes on where the code waits; returns when it waits again, or has ended.
+  /// Lets the code go on; returns when it waits again, or has ended.
   void resume() {
     enter();
     inside_ = std::move(inside_).resume();
@@ -59,7 +59,7 @@ class Fiber : public std::enable_shared_from_this<Fiber> {
  private:
   using Context = boost::context::fiber;
   static constexpr std::size_t stack_size = 256 * 1024;
-  /// Tells where the stack is, which AddressSanitizer wants to know.
+  /// Remembers where the stack is, because AddressSanitizer must know.
   class Stack {
    public:
     explicit Stack(const void*& bottom) : bottom_(&bottom) {}

@@ -62,7 +62,7 @@ class Relay::Calls final : public Handler {
       const bool failed = taken.thrown || !taken.outcome.is_done();
       if (failed && !answer) answer = {taken.thrown ? 0 : place, std::move(taken.outcome)};
       if (!answer || stage_.sabotaged(Sabotage::failure_overtaken)) continue;
-      if (taken.thrown) throw std::runtime_error("as told to");
+      if (taken.thrown) throw std::runtime_error("thrown on purpose");
       return *answer;
     }
     return answer.value_or(BatchOutcome{batch.size(), std::nullopt});

@@ -9,13 +9,9 @@ namespace {
 
 constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
 
-bool nothing_in(const Round& round) {
-  return round.records.empty() && !round.unreadable;
-}
-
 /// Late rows, and as many of the others as there is room for behind the last of them.
 void go_before(Round& round, Round late, bool all, unsigned rows_max) {
-  if (nothing_in(late)) return;
+  if (late.empty()) return;
   const bool others_wait = !all || late.unreadable;
   const auto room = others_wait ? 0 : rows_max - late.records.size();
   if (room < round.records.size()) {
@@ -262,7 +258,7 @@ void Relay::TableReader::started() {
   found_ = false;
 }
 
-/// The cursor at the last complete look; of the first batch, where that begins.
+/// The cursor at the last complete look; for the first batch, the place of its first row.
 Mark Relay::TableReader::looked_at(const Round& round, const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
   return soon_ ? *soon_ : looked_at_.value_or(mark_min);
@@ -275,7 +271,7 @@ Round Relay::TableReader::with_late_rows(Round round, const Wanted& wanted) {
   round.looked_at = looked_at(round, wanted.after);
   if (!wanted.after) return round;
   const auto& cursor = *wanted.after;
-  const bool idle = nothing_in(round);
+  const bool idle = round.empty();
   if (!idle && !found_ && stage.now() < next_look_) return round;
   const auto window = cursors.looked_at(cursor);
   // The cursor may have been taken back since this session looked.

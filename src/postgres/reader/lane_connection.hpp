@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
@@ -24,7 +26,7 @@ struct LaneConnection {
 
   Connection connection;
   Table table;
-  /// The server says to where its log is written and flushed; the first start finds out.
+  /// Whether the server reports how far its log is written and flushed. The first start finds out.
   std::optional<bool> says_flushed;
   std::optional<PolledBehind> behind;  ///< the reader asks, the store sends, the reader takes
 };

@@ -217,8 +217,8 @@ bool CursorRepository::asks_what_is_flushed() {
   auto& known = shared_->says_flushed;
   if (!known) {
     const auto answer = connection_.attempt(sql::store::tells_what_is_flushed, {});
-    const auto* told = std::get_if<pqxx::result>(&answer);
-    known = told != nullptr && (*told)[0][0].as<bool>();
+    const auto* result = std::get_if<pqxx::result>(&answer);
+    known = result != nullptr && (*result)[0][0].as<bool>();
   }
   return *known;
 }

@@ -1,0 +1,55 @@
+// What a reader hears of its lane: it may have to forget what it knows.
+#include "runtime/lane_session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+#include "runtime/memory_store.hpp"
+
+using namespace seriatim;
+
+namespace {
+
+class Listening final : public Reader {
+ public:
+  explicit Listening(std::vector<bool>& anew) : anew_(anew) {}
+
+  [[nodiscard]] Abilities abilities() const override { return {}; }
+  [[nodiscard]] bool comes_after(const Position&, const Position&) const override { return false; }
+  Round poll(const Wanted&) override { return {}; }
+  Round reread(const std::vector<std::string>&, const std::optional<Position>&, unsigned) override {
+    return {};
+  }
+  void claimed(std::uint64_t, bool anew) override { anew_.push_back(anew); }
+  bool wait_until(Time) override { return false; }
+  [[nodiscard]] bool hints() const override { return false; }
+
+ private:
+  std::vector<bool>& anew_;
+};
+
+struct OneLane final : Source {
+  Lane open(const LaneId& lane, const ProcessConfig&, const std::string& holder,
+            Waker& waker) override {
+    return {testing::MemoryCursors::open(cursors, lane, holder, waker),
+            std::make_unique<Listening>(anew)};
+  }
+  std::shared_ptr<testing::MemoryCursors> cursors = std::make_shared<testing::MemoryCursors>();
+  std::vector<bool> anew;
+};
+
+}  // namespace
+
+TEST_SUITE("lane session") {
+  TEST_CASE("a reader hears of each claim whether the epoch is another") {
+    OneLane source;
+    Waker waker;
+    runtime::LaneSession session(source, {"p", 0, 1}, {}, "us", waker);
+    REQUIRE(session.claim().granted);
+    REQUIRE(session.claim().granted);  // renewed
+    source.cursors->redrive("p");      // an operator's act raises the epoch
+    REQUIRE(session.claim().granted);
+    CHECK(source.anew == std::vector<bool>{true, false, true});
+  }
+}
