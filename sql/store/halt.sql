@@ -1,5 +1,5 @@
 -- A lane halts. A row that halts it as late is aside until `retry`, `skip` or a rewind.
--- What halts it is the UPDATE of settle.sql or halt_where_it_stands.sql.
+-- What halts it is the UPDATE of settle.sql.
 WITH halted AS (
     {halt}
 ), late AS (

@@ -196,6 +196,13 @@ class Parser {
         ->type_name("NAME");
   }
 
+  /// For scripts: they act on what they have seen, or not at all.
+  static void add_expect(CLI::App* sub, Act& act) {
+    sub->add_option("--expect", act.expect,
+                    "Change nothing unless it is so: row, state, attempts, epoch, lane")
+        ->type_name("KEY=VALUE");
+  }
+
   template <class V>
   std::pair<CLI::App*, std::shared_ptr<V>> add_act(const std::string& name,
                                                    const std::string& description, V values,
@@ -204,6 +211,7 @@ class Parser {
     add_process(sub, verb->act.process);
     sub->add_option("--reason", verb->act.reason, "Why, for the journal")->type_name("TEXT");
     add_actor(sub, verb->act);
+    add_expect(sub, verb->act);
     return {sub, verb};
   }
 
@@ -226,6 +234,7 @@ class Parser {
         ->required()
         ->type_name("TEXT");
     add_actor(sub, verb->act);
+    add_expect(sub, verb->act);
   }
 
   void add_parked() {
@@ -274,6 +283,7 @@ class Parser {
     auto* reason = sub->add_option("--reason", verb->act.reason, "Why, for the journal");
     reason->type_name("TEXT")->required(what == ParkedVerb::What::discard);
     add_actor(sub, verb->act);
+    add_expect(sub, verb->act);
   }
 
   void add_rewind() {
@@ -289,6 +299,7 @@ class Parser {
     yes->needs(sub->add_option("--reason", verb->act.reason, "Why, for the journal; --yes needs it")
                    ->type_name("TEXT"));
     add_actor(sub, verb->act);
+    add_expect(sub, verb->act);
   }
 
   void add_lanes() {

@@ -296,6 +296,30 @@ TEST_SUITE("the house") {
     }
   }
 
+  TEST_CASE("outside the store one function changes a cursor's state or position") {
+    const std::regex makes_or_removes(R"((INSERT INTO|DELETE FROM)\s+seriatim\.cursor\b)");
+    const std::regex updates(R"(UPDATE\s+seriatim\.cursor\b([\s\S]*?)(WHERE|$))");
+    const std::regex state(R"(\b(state|position_at|position_id|sequence|epoch|barrier_at)\s*=)");
+    const std::regex comments("--[^\n]*");
+    std::set<std::string> found;
+    for (const auto& room : fs::directory_iterator(root / "sql")) {
+      // The store's own; what was run once; a bench's imitation; the torture's damage.
+      const std::set<std::string> others{"store", "migrations", "bench", "torture"};
+      if (others.contains(room.path().filename().string())) continue;
+      for (const auto& file : fs::directory_iterator(room)) {
+        const auto text = std::regex_replace(text_of(file.path()), comments, "");
+        std::smatch update;
+        const bool is_update = std::regex_search(text, update, updates);
+        const auto columns = is_update ? update.str(1) : std::string();
+        const bool moves = std::regex_search(columns, state);
+        if (moves || std::regex_search(text, makes_or_removes)) {
+          found.insert(file.path().filename().string());
+        }
+      }
+    }
+    CHECK(found == std::set<std::string>{"act.sql"});
+  }
+
   TEST_CASE("no comment in SQL holds a placeholder: what is put there may be of several lines") {
     static const std::regex filled(R"(--.*\{[a-z_]+\})");
     for (const auto& file : fs::recursive_directory_iterator(root / "sql")) {

@@ -164,7 +164,7 @@ TEST_CASE("retry looks again: a row stamped anew goes out in its place, an unmen
   const auto found = audited(desk);
   REQUIRE(found);
   CHECK(desk.cursor("state, reason, failed_id, position_id") == "halted|LATE_ROW|50|3");
-  CHECK(halts_in_journal(desk.database) == "relay|50");
+  CHECK(halts_in_journal(desk.database) == "the auditor of relay|50");
 
   desk.admin.retry(desk.target, alice);
   REQUIRE(first_look(desk));

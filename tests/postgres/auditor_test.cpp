@@ -116,7 +116,7 @@ TEST_CASE("the act waits for the call in flight, and then halts the lane") {
   const auto found = halted(desk.database);
   REQUIRE(found);
   CHECK(found->row_id == "50");
-  CHECK(halts_in_journal(desk.database) == "relay|50");
+  CHECK(halts_in_journal(desk.database) == "the auditor of relay|50");
   CHECK_FALSE(desk.lane.start());
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("the server's clock is set forward during a call: the lane stays its h
   }
   SUBCASE("for acts") {
     CHECK_THROWS_WITH_AS(lane.admin.pause(lane.target, alice),
-                         doctest::Contains("has been calling"), Error);
+                         doctest::Contains("the call of lane 0 by"), Error);
     CHECK(lane.settle() == Grant::ours);
     CHECK(lane.admin.pause(lane.target, alice).at(0) == "lane 0: paused after row 1");
   }

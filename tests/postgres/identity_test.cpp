@@ -176,7 +176,7 @@ TEST_CASE("a table dropped and made anew halts, after retry again, until it is a
   CHECK(done[0] ==
         "lane 0: adopted table_oid " + old_oid + " → " + new_oid + "; goes on after row 3");
   CHECK(desk.cursor("state, reason, detail") == "running");
-  CHECK(desk.journal("act, who, why, detail ->> 'change', detail ->> 'reason'") ==
+  CHECK(desk.journal("act, who, why, detail ->> 'change', detail #>> '{before,reason}'") ==
         "adopt|alice@desk|the number is wrong|table_oid " + old_oid + " → " + new_oid +
             "|SOURCE_CHANGED");
   auto lane = desk.relay();
@@ -266,7 +266,8 @@ TEST_CASE("a process without a cursor is asked whether it is another one under a
   SUBCASE("it was renamed: it takes the cursor over") {
     const auto done = desk.admin.adopt(desk.target, "process", alice);
     CHECK(done.at(0) == "lane 0: taken over from process, stands after row 3");
-    CHECK(desk.journal("process_name, act, detail ->> 'from'") == "renamed|adopt|process");
+    CHECK(desk.journal("process_name, act, detail #>> '{after,renamed_to}'") ==
+          "process|retire|renamed");
     CHECK(refusals(desk, {.configured = {"renamed"}}).empty());
     desk.insert(1);
     auto lane = desk.relay();

@@ -1,4 +1,7 @@
 // What an operator does to a process; each act stands in the journal.
+#include <algorithm>
+#include <charconv>
+
 #include "app/output.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
@@ -10,80 +13,129 @@ namespace seriatim::app {
 
 namespace {
 
-/// Says what an act did.
-Exit tell_act(const Context& context, const std::string& process, const postgres::ActResult& done) {
-  if (context.json()) {
-    print(act_json(process, done));
+constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::seconds give_up_max{
+    30};  ///< to take back what an act asked for, at a signal
+
+template <class T>
+void read_number(const std::string& text, const std::string& value, std::optional<T>& number) {
+  T read = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), read);
+  if (error != std::errc{} || end != value.data() + value.size()) {
+    throw ConfigError("--expect " + printable(text) + ": \"" + printable(value) +
+                      "\" is no number that it can be");
+  }
+  number = read;
+}
+
+/// "row=4711", "state=halted", "attempts=3", "epoch=7", "lane=0"
+void expect(postgres::Expectation& seen, const std::string& text) {
+  const auto equals = std::min(text.find('='), text.size());
+  const auto key = text.substr(0, equals);
+  const auto value = equals < text.size() ? text.substr(equals + 1) : "";
+  if (key == "row" && equals < text.size()) {
+    seen.row = value;
+  } else if (key == "state" && !value.empty()) {
+    seen.state = value;
+  } else if (key == "attempts") {
+    read_number(text, value, seen.attempts);
+  } else if (key == "epoch") {
+    read_number(text, value, seen.epoch);
+  } else if (key == "lane") {
+    read_number(text, value, seen.lane);
+  } else {
+    throw ConfigError("--expect " + printable(text) +
+                      ": it takes row=ID, state=STATE, attempts=N, epoch=N or lane=N");
+  }
+}
+
+/// One act of a person, from the command line. It says what it waits for, and gives up at a signal.
+class Desk {
+ public:
+  Desk(const Act& act, Context& context)
+      : process(act.process),
+        target(context.process(act.process).target),
+        actor(context.actor(act.who, act.reason)),
+        admin(context.database_url(),
+              [this](const std::string& text) { return keep_waiting(text); }),
+        json_(context.json()) {
+    if (act.expect.empty()) return;
+    postgres::Expectation seen;
+    for (const auto& text : act.expect) expect(seen, text);
+    actor.expected.push_back(std::move(seen));
+  }
+
+  bool keep_waiting(const std::string& text) {
+    if (said_ != text) complain("waiting for " + text + '\n');
+    said_ = text;
+    return !stopped();
+  }
+  [[nodiscard]] bool stopped() const { return signals_.token().stop_requested(); }
+  bool sleep() const { return sleep_unless_stopped(look_interval, signals_.token()); }
+
+  Exit report(const postgres::ActResult& done) const {
+    if (json_) print(act_json(process, done));
+    for (const auto& line : done) {
+      if (!json_) print(process + ' ' + printable(line) + '\n');
+    }
     return Exit::done;
   }
-  for (const auto& line : done) print(process + ' ' + printable(line) + '\n');
-  return Exit::done;
-}
+
+ private:
+  const Signals signals_{give_up_max};
+
+ public:
+  const std::string process;
+  const postgres::Target& target;
+  postgres::Actor actor;
+  postgres::Admin admin;
+
+ private:
+  bool json_;
+  std::string said_;
+};
 
 }  // namespace
 
 Exit perform(const PauseVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  const auto done = admin.pause(target, context.actor(verb.act.who, verb.act.reason));
-  return tell_act(context, verb.act.process, done);
+  Desk desk(verb.act, context);
+  return desk.report(desk.admin.pause(desk.target, desk.actor));
 }
 
 Exit perform(const ResumeVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  const auto done = admin.resume(target, context.actor(verb.act.who, verb.act.reason));
-  return tell_act(context, verb.act.process, done);
+  Desk desk(verb.act, context);
+  return desk.report(desk.admin.resume(desk.target, desk.actor));
 }
 
 Exit perform(const RetryVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  const auto done = admin.retry(target, context.actor(verb.act.who, verb.act.reason));
-  return tell_act(context, verb.act.process, done);
+  Desk desk(verb.act, context);
+  return desk.report(desk.admin.retry(desk.target, desk.actor));
 }
 
 Exit perform(const SkipVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  const auto done = admin.skip(target, verb.id, context.actor(verb.act.who, verb.act.reason));
-  return tell_act(context, verb.act.process, done);
+  Desk desk(verb.act, context);
+  return desk.report(desk.admin.skip(desk.target, verb.id, desk.actor));
 }
 
 /// Without --yes only what would happen: rows delivered again may be payments made again.
 Exit perform(const RewindVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
+  Desk desk(verb.act, context);
   const auto place = postgres::place_from(verb.to);
-  postgres::Admin admin(context.database_url());
-  const auto steps = verb.yes
-                         ? admin.rewind(target, place, context.actor(verb.act.who, verb.act.reason))
-                         : admin.plan_rewind(target, place);
+  const auto steps = verb.yes ? desk.admin.rewind(desk.target, place, desk.actor)
+                              : desk.admin.plan_rewind(desk.target, place);
   print(context.json() ? rewind_json(verb.act.process, steps, verb.yes)
                        : rewind_text(verb.act.process, steps, verb.yes));
   return Exit::done;
 }
 
-namespace {
-
-constexpr std::chrono::milliseconds look_interval{200};
-constexpr std::chrono::seconds give_up_max{30};  ///< to take the barrier away after a signal
-
-}  // namespace
-
 Exit perform(const LanesVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  const Signals signals(give_up_max);
-  std::string told;
+  Desk desk(verb.act, context);
   const auto keep_waiting = [&](const std::string& left) {
-    if (told != left) complain("waiting for " + left + '\n');
-    told = left;
-    return sleep_unless_stopped(look_interval, signals.token());
+    return desk.keep_waiting(left) && desk.sleep();
   };
-  const auto done =
-      admin.recut(target, verb.lanes, context.actor(verb.act.who, verb.act.reason), keep_waiting);
-  const auto exit = tell_act(context, verb.act.process, done);
-  return signals.token().stop_requested() ? Exit::failure : exit;
+  const auto exit =
+      desk.report(desk.admin.recut(desk.target, verb.lanes, desk.actor, keep_waiting));
+  return desk.stopped() ? Exit::failure : exit;
 }
 
 namespace {
@@ -100,17 +152,16 @@ void refuse_configured(Context& context, const std::string& from) {
 }  // namespace
 
 Exit perform(const AdoptVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
+  Desk desk(verb.act, context);
   if (verb.from) refuse_configured(context, *verb.from);
-  postgres::Admin admin(context.database_url());
-  const auto done = admin.adopt(target, verb.from, context.actor(verb.act.who, verb.act.reason));
-  return tell_act(context, verb.act.process, done);
+  return desk.report(desk.admin.adopt(desk.target, verb.from, desk.actor));
 }
 
 namespace {
 
-Exit list(const ParkedVerb& verb, const postgres::Target& target, postgres::Admin& admin,
-          const Context& context) {
+Exit list(const ParkedVerb& verb, Context& context) {
+  const auto& target = context.process(verb.act.process).target;
+  postgres::Admin admin(context.database_url());
   std::vector<postgres::ParkedRow> rows;
   admin.parked(target, verb.key, verb.rows, [&](const auto& row) { rows.push_back(row); });
   const auto count = admin.parked_count(target);
@@ -122,14 +173,12 @@ Exit list(const ParkedVerb& verb, const postgres::Target& target, postgres::Admi
 }  // namespace
 
 Exit perform(const ParkedVerb& verb, Context& context) {
-  const auto& target = context.process(verb.act.process).target;
-  postgres::Admin admin(context.database_url());
-  if (verb.what == ParkedVerb::What::list) return list(verb, target, admin, context);
+  if (verb.what == ParkedVerb::What::list) return list(verb, context);
+  Desk desk(verb.act, context);
   const postgres::ParkedChoice choice{verb.id, verb.key};
-  const auto actor = context.actor(verb.act.who, verb.act.reason);
-  const auto done = verb.what == ParkedVerb::What::redrive ? admin.redrive(target, choice, actor)
-                                                           : admin.discard(target, choice, actor);
-  return tell_act(context, verb.act.process, done);
+  return desk.report(verb.what == ParkedVerb::What::redrive
+                         ? desk.admin.redrive(desk.target, choice, desk.actor)
+                         : desk.admin.discard(desk.target, choice, desk.actor));
 }
 
 }  // namespace seriatim::app

@@ -53,6 +53,7 @@ struct Act {
   std::string process;
   std::string who;  ///< empty: user@host
   std::string reason;
+  std::vector<std::string> expect;  ///< "row=4711": what the lane must be like still
 };
 struct RetryVerb {
   Act act;

@@ -34,7 +34,8 @@ Connection act_connection(const std::string& url, const Target& target) {
 
 }  // namespace
 
-Admin::Admin(std::string url) : url_(std::move(url)) {}
+Admin::Admin(std::string url, KeepWaiting keep_waiting)
+    : url_(std::move(url)), keep_waiting_(std::move(keep_waiting)) {}
 
 std::vector<LaneReport> Admin::status(const Target& target) {
   auto connection = report_connection(url_);
@@ -61,22 +62,26 @@ std::vector<LaneAudit> Admin::audit(const Target& target, bool every_bucket,
 
 ActResult Admin::pause(const Target& target, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return pause_lanes(connection, target, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return pause_lanes(act);
 }
 
 ActResult Admin::resume(const Target& target, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return resume_lanes(connection, target, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return resume_lanes(act);
 }
 
 ActResult Admin::retry(const Target& target, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return retry_lanes(connection, target, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return retry_lanes(act);
 }
 
 ActResult Admin::skip(const Target& target, const std::string& id, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return skip_row(connection, target, id, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return skip_row(act, target, id);
 }
 
 void Admin::parked(const Target& target, const std::optional<std::string>& key,
@@ -92,19 +97,21 @@ ParkedCount Admin::parked_count(const Target& target) {
 
 ActResult Admin::redrive(const Target& target, const ParkedChoice& choice, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return redrive_parked(connection, target, choice, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return redrive_parked(act, choice);
 }
 
 ActResult Admin::discard(const Target& target, const ParkedChoice& choice, const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return discard_parked(connection, target, choice, actor);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return discard_parked(act, choice);
 }
 
 ActResult Admin::adopt(const Target& target, const std::optional<std::string>& from,
                        const Actor& actor) {
   auto connection = act_connection(url_, target);
-  return from ? take_over(connection, target, *from, actor)
-              : adopt_source(connection, target, actor);
+  Act act(connection, from.value_or(target.process.name), actor, keep_waiting_);
+  return from ? take_over(act, target) : adopt_source(act, target);
 }
 
 std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPlace& place) {
@@ -115,7 +122,8 @@ std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPla
 std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& place,
                                       const Actor& actor, milliseconds settle_max) {
   auto connection = act_connection(url_, target);
-  return rewind_lanes(connection, target, place, actor, settle_max);
+  Act act(connection, target.process.name, actor, keep_waiting_);
+  return rewind_lanes(act, target, place, settle_max);
 }
 
 ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,

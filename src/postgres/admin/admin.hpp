@@ -8,6 +8,7 @@
 
 #include "postgres/auditor/lane_audit.hpp"
 #include "postgres/reader/unread_row.hpp"
+#include "postgres/store/actor.hpp"
 #include "postgres/table/rewind_place.hpp"
 #include "postgres/table/target.hpp"
 #include "seriatim/config.hpp"
@@ -90,12 +91,6 @@ struct Peeked {
   std::optional<UnreadRow> unread;  ///< the row after them, at which the lane halts
 };
 
-/// Who acts, for the journal.
-struct Actor {
-  std::string who;  ///< "alice@host"
-  std::string why;  ///< may be empty except where a reason is demanded
-};
-
 /// What an act did to one lane, in words: "lane 0: skipped row 4711 (sequence 17)".
 using ActResult = std::vector<std::string>;
 
@@ -134,13 +129,14 @@ struct ParkedChoice {
   std::optional<std::string> key;
 };
 
-/// Operator acts and reports; one short-lived connection each. Every act is a compare-and-set under
-/// the cursor's row lock, is journalled with who and why, and wakes the relay.
-/// Errors: Error with what, where and what to do when an act does not apply; SessionLost when the
+/// Operator acts and reports; one short-lived connection each. Every act waits for the calls in
+/// flight, changes all lanes it names or none, is in the journal with who and why, and wakes the
+/// relay. `keep_waiting` hears what it waits for.
+/// Errors: Error with what, where and what to do if an act does not apply; SessionLost if the
 /// database cannot be reached.
 class Admin {
  public:
-  explicit Admin(std::string url);
+  explicit Admin(std::string url, KeepWaiting keep_waiting = {});
 
   std::vector<LaneReport> status(const Target& target);
   Peeked peek(const Target& target, unsigned lane, unsigned rows_max);
@@ -192,6 +188,7 @@ class Admin {
 
  private:
   std::string url_;
+  KeepWaiting keep_waiting_;
 };
 
 }  // namespace seriatim::postgres

@@ -12,6 +12,7 @@
 #include "postgres/auditor/audit_pass.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/wake_up.hpp"
+#include "postgres/store/act.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
@@ -19,7 +20,6 @@
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "sql/auditor.hpp"
-#include "sql/store.hpp"
 #include "sql/table.hpp"
 
 namespace seriatim::postgres {
@@ -249,7 +249,9 @@ class PostgresAuditor final : public AuditorSession {
     try {
       halt(lane);
       lane.suspected = false;
-    } catch (const SessionLost& lost) {  // lock_not_available, query_canceled: once more
+    } catch (const ActRefused&) {  // once more
+      refuse_if_interrupted();
+    } catch (const SessionLost& lost) {  // query_canceled, lock_not_available: likewise
       const bool too_long = lost.sqlstate() == "57014";
       if ((lost.sqlstate() != "55P03" && !too_long) || interrupted_) throw;
       connection_.rollback();
@@ -263,33 +265,41 @@ class PostgresAuditor final : public AuditorSession {
   void halt(Lane& lane) {
     core::crash_point("before audit halt");
     const auto identity = read_identity(connection_, table_, source_);
-    const auto locked = lock(lane);
-    if (const auto found = judge_locked(lane, locked, identity)) {
-      core::ensure(connection_.in_transaction(), "the auditor halts under the lock it compared in");
-      const auto halted = connection_.run(
-          fill(sql::store::halt,
-               {{"halt", sql::store::halt_where_it_stands}, {"refused", "'lost'"}}),
-          {process_, std::to_string(lane.id.lane), lane.epoch,
-           found->row_id.empty() ? std::nullopt : std::optional(found->row_id),
-           storable_text(found->detail, Outcome::reason_bytes_max), to_string(found->reason)});
-      if (halted[0]["answer"].as<std::string>() == "ours") {
-        connection_.run(sql::auditor::tell_lane, {process_});
-        connection_.commit();
-        lane.moves = false;
-      }
+    const auto goes_on = [this](const std::string&) { return !interrupted_; };
+    Act act(connection_, process_, {"the auditor of " + holder_, {}}, goes_on, lane.id.lane);
+    const auto locked = lock(act, lane);
+    const auto found = judge_locked(lane, locked, identity);
+    if (!found) return;
+    core::ensure(connection_.in_transaction(), "the auditor halts under the lock it compared in");
+    halt(act, lane.id, *found);
+    lane.moves = false;
+  }
+
+  void halt(Act& act, const LaneId& lane, const AuditFinding& found) {
+    const auto row = found.row_id.empty() ? std::nullopt : std::optional(found.row_id);
+    const auto detail = storable_text(found.detail, Outcome::reason_bytes_max);
+    Columns set{{"state", "halted"},
+                {"reason", to_string(found.reason)},
+                {"detail", detail},
+                {"failed_id", row},
+                {"next_attempt_at", {}}};
+    act.because(std::string(to_string(found.reason)) + ": " + detail);
+    act.change("halt", {{lane.lane, std::move(set), row}});
+    if (found.reason == HaltReason::late_row) {
+      connection_.run(sql::auditor::note_late_row, {process_, row, std::to_string(lane.lane)});
     }
-    connection_.rollback();
+    act.commit();
   }
 
   /// What it waits for a call in hand is no work of ours.
-  std::vector<LaneRow> lock(const Lane& lane) {
+  std::vector<LaneRow> lock(Act& act, const Lane& lane) {
     struct Wait {
       Clock::duration& sum;
       Time began = Clock::now();
       ~Wait() { sum += Clock::now() - began; }
     };
     const Wait wait{waited_};
-    auto locked = lock_in_turn(connection_, process_, "the auditor", lane.id.lane);
+    auto locked = act.take_turn();
     connection_.run(sql::auditor::bound_act, {std::to_string(lane.act_max.count())});
     return locked;
   }

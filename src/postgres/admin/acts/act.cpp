@@ -1,53 +1,62 @@
 #include "postgres/admin/acts/act.hpp"
 
-#include "core/crash_point.hpp"
 #include "postgres/wire/sql_text.hpp"
-#include "seriatim/outcome.hpp"
 
 namespace seriatim::postgres {
-
-namespace {
-
-constexpr std::size_t who_bytes_max = 200;
-
-std::optional<std::string> stored(const std::string& text, std::size_t bytes_max) {
-  auto kept = storable_text(text, bytes_max);
-  return kept.empty() ? std::nullopt : std::optional(std::move(kept));
-}
-
-}  // namespace
 
 std::string lane_name(const LaneRow& lane) {
   return "lane " + std::to_string(lane.id.lane);
 }
 
-std::optional<std::string> stored_who(const Actor& actor) {
-  return stored(actor.who, who_bytes_max);
+std::string after_row(const std::optional<Position>& position) {
+  return position ? "after row " + position->id : "before the first row";
 }
 
-std::optional<std::string> stored_reason(const Actor& actor) {
-  return stored(actor.why, Outcome::reason_bytes_max);
+std::string name_of(const Actor& actor) {
+  return stored_who(actor).value_or("an operator");
 }
 
-pqxx::result change(Connection& connection, std::string_view statement, const LaneRow& lane,
-                    const Actor& actor, const Params& more) {
-  const auto& position = lane.cursor.position;
-  Params params{lane.id.process,
-                std::to_string(lane.id.lane),
-                std::to_string(lane.cursor.epoch),
-                position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt,
-                position ? std::optional(position->id) : std::nullopt,
-                stored_who(actor),
-                stored_reason(actor)};
-  params.insert(params.end(), more.begin(), more.end());
-  core::crash_point("before act");
-  auto changed = connection.run(statement, params);
-  core::crash_point("during act");
-  if (changed.empty()) {
-    throw Error(lane_name(lane) + " of process \"" + lane.id.process +
-                "\" changed meanwhile; nothing was done: look again");
+std::vector<LaneRow> take_turn(Act& act) {
+  try {
+    auto lanes = act.take_turn();
+    if (lanes.empty()) refuse_unknown(act.connection(), act.process());
+    refuse_retired(lanes);
+    return lanes;
+  } catch (const ActRefused& refused) {
+    throw Error("process \"" + act.process() + "\" is busy: " + refused.what() +
+                "; nothing was changed: try again, or stop what is in the way first");
   }
-  return changed;
+}
+
+std::optional<std::string> at(const std::optional<Position>& position) {
+  return position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt;
+}
+
+std::optional<std::string> id(const std::optional<Position>& position) {
+  return position ? std::optional(position->id) : std::nullopt;
+}
+
+void set_place(Columns& set, const std::string& name, const std::optional<Position>& position) {
+  set[name + "_at"] = at(position);
+  set[name + "_id"] = id(position);
+}
+
+std::string next_epoch(const LaneRow& lane) {
+  return std::to_string(lane.cursor.epoch + 1);
+}
+
+Columns tries_again(const LaneRow& lane) {
+  Columns set{{"state", "running"}, {"reason", {}}, {"detail", {}}};
+  set["failed_id"] = set["next_attempt_at"] = std::nullopt;
+  if (!lane.holder_alive) set["holder"] = std::nullopt;
+  return set;
+}
+
+Columns starts_anew(const LaneRow& lane) {
+  const bool paused = lane.cursor.state == Cursor::State::paused;
+  auto set = paused ? Columns{{"failed_id", {}}} : tries_again(lane);
+  set["attempts"] = set["crashes"] = "0";
+  return set;
 }
 
 }  // namespace seriatim::postgres

@@ -2,26 +2,42 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "postgres/admin/admin.hpp"
+#include "postgres/store/act.hpp"
 #include "postgres/store/lane_rows.hpp"
-#include "postgres/wire/connection.hpp"
+#include "seriatim/position.hpp"
 
 namespace seriatim::postgres {
 
-// What operator acts are made of.
+// What the acts of a person are made of.
 
 /// "lane 0"
 [[nodiscard]] std::string lane_name(const LaneRow& lane);
+/// "after row 4711", "before the first row"
+[[nodiscard]] std::string after_row(const std::optional<Position>& position);
+/// Who acts, in a sentence.
+[[nodiscard]] std::string name_of(const Actor& actor);
 
-/// As the journal keeps them; absent: not given.
-[[nodiscard]] std::optional<std::string> stored_who(const Actor& actor);
-[[nodiscard]] std::optional<std::string> stored_reason(const Actor& actor);
+/// All lanes of a process, in this act's turn. Error if it cannot be had, or if the process is not
+/// known or was renamed.
+[[nodiscard]] std::vector<LaneRow> take_turn(Act& act);
 
-/// The compare-and-set: `statement` takes $1 process, $2 lane, $3 epoch, $4 and $5 position, $6
-/// who, $7 why, then `more`. Error, and nothing changed, where the row is no longer as it was read.
-pqxx::result change(Connection& connection, std::string_view statement, const LaneRow& lane,
-                    const Actor& actor, const Params& more = {});
+/// As text for a statement; absent: before the first row.
+[[nodiscard]] std::optional<std::string> at(const std::optional<Position>& position);
+[[nodiscard]] std::optional<std::string> id(const std::optional<Position>& position);
+
+// What a lane's row becomes.
+
+/// "position" → position_at, position_id
+void set_place(Columns& set, const std::string& name, const std::optional<Position>& position);
+/// A new epoch: what the holder was about to do is refused, and it reads anew.
+[[nodiscard]] std::string next_epoch(const LaneRow& lane);
+/// Whatever the lane stood still for is over. A holder that is found dead did not die of the row
+/// the lane stands at, so the next claim must not count a crash.
+[[nodiscard]] Columns tries_again(const LaneRow& lane);
+/// … and the next row is another one. A paused lane stays paused.
+[[nodiscard]] Columns starts_anew(const LaneRow& lane);
 
 }  // namespace seriatim::postgres

@@ -1,6 +1,10 @@
 #include "postgres/admin/acts/adopt.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <utility>
 
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/store/lane_rows.hpp"
@@ -15,6 +19,8 @@ namespace seriatim::postgres {
 
 namespace {
 
+namespace json = boost::json;
+
 constexpr milliseconds settle_max{10'000};
 
 /// What the process reads now.
@@ -27,11 +33,6 @@ Reading read_now(Connection& connection, const Target& target) {
   auto table = resolve_table(connection, target.source);
   auto identity = read_identity(connection, table, target.source);
   return {std::move(table), std::move(identity)};
-}
-
-std::string after_row(const LaneRow& lane) {
-  const auto& position = lane.cursor.position;
-  return position ? "after row " + position->id : "before the first row";
 }
 
 /// "timeline 00000001 → 00000002, table_oid 16402 → 16571"
@@ -50,21 +51,26 @@ std::string begins_after(const StartFinder::Places& places) {
   std::string text;
   for (const auto& place : places) {
     text += text.empty() ? "" : ", ";
-    text += place ? "after row " + place->id : "before the first row";
+    text += after_row(place);
   }
   return text;
 }
 
-ActResult adopt_new(Connection& connection, const Target& target, const Reading& seen,
-                    const Actor& actor) {
+ActResult adopt_new(Act& act, const Target& target, const Reading& seen) {
   const auto& process = target.process.name;
-  const auto places = find_start(connection, seen.table, target, settle_max);
-  if (!begin_process(connection, {process, target.source.start}, places, seen.identity,
+  const auto& actor = act.actor();
+  const auto places = find_start(act.connection(), seen.table, target, settle_max);
+  if (!begin_process(act.connection(), {process, target.source.start}, places, seen.identity,
                      {"adopt", stored_who(actor), stored_reason(actor)})) {
     throw Error("process \"" + process + "\" got a cursor meanwhile; nothing was done: look again");
   }
   return {"noted as a new process, which begins " + begins_after(places) + " (start = \"" +
           target.source.start + "\")"};
+}
+
+bool stood_for_it(const Cursor& cursor) {
+  return cursor.state == Cursor::State::halted && (cursor.reason == HaltReason::source_changed ||
+                                                   cursor.reason == HaltReason::config_changed);
 }
 
 /// What the act says where there is nothing to do.
@@ -100,36 +106,48 @@ std::string judge_order(Connection& connection, const Table& table, const LaneRo
   return repeated == "0" ? "" : "; " + repeated + " rows sent before come again";
 }
 
-std::string adopt_lane(Connection& connection, const LaneRow& lane, const std::string& identity,
-                       const std::string& words, const Actor& actor) {
-  const auto changed = change(connection, sql::acts::adopt_lane, lane, actor, {identity, words});
-  const bool goes_on =
-      changed[0]["stood_for_it"].as<bool>() || lane.cursor.state == Cursor::State::running;
-  return lane_name(lane) + ": adopted " + words + "; " + (goes_on ? "goes on " : "still stands ") +
-         after_row(lane);
+/// What is seen now replaces what was noted; what cannot be seen now stays.
+std::string merged(const std::string& noted, const std::string& seen) {
+  auto identity = json::parse(noted).as_object();
+  const auto now = json::parse(seen);
+  for (const auto& [part, value] : now.as_object()) identity[part] = value;
+  return json::serialize(identity);
+}
+
+/// A lane that halted because it was another source goes on.
+LaneChange adopted(const LaneRow& lane, const std::string& identity, const std::string& words) {
+  auto set = stood_for_it(lane.cursor) ? tries_again(lane) : Columns();
+  set["identity"] = merged(lane.identity, identity);
+  return {lane.id.lane, std::move(set), {}, json::serialize(json::object{{"change", words}})};
 }
 
 }  // namespace
 
-ActResult adopt_source(Connection& connection, const Target& target, const Actor& actor) {
+ActResult adopt_source(Act& act, const Target& target) {
+  auto& connection = act.connection();
   const auto& process = target.process.name;
   const auto [table, identity] = read_now(connection, target);
-  if (read_lanes(connection, process).empty()) {
-    return adopt_new(connection, target, {table, identity}, actor);
-  }
+  if (read_lanes(connection, process).empty()) return adopt_new(act, target, {table, identity});
   ActResult result;
   ActResult refused;
-  for (const auto& lane : lock_lanes(connection, process)) {
-    const auto changes = read_identity_changes(connection, process, identity, lane.id.lane);
-    if (changes.empty()) {
+  std::vector<LaneChange> changes;
+  for (const auto& lane : take_turn(act)) {
+    const auto differs = read_identity_changes(connection, process, identity, lane.id.lane);
+    if (differs.empty()) {
       refused.push_back(why_not(lane));
       continue;
     }
-    const auto again = judge_order(connection, table, lane, changes);
-    result.push_back(adopt_lane(connection, lane, identity, in_words(changes), actor) + again);
+    const auto again = judge_order(connection, table, lane, differs);
+    const auto words = in_words(differs);
+    changes.push_back(adopted(lane, identity, words));
+    const bool goes_on = stood_for_it(lane.cursor) || lane.cursor.state == Cursor::State::running;
+    result.push_back(lane_name(lane) + ": adopted " + words + "; " +
+                     (goes_on ? "goes on " : "still stands ") + after_row(lane.cursor.position) +
+                     again);
   }
   if (result.empty()) throw Error("process \"" + process + "\": " + refused.front());
-  connection.commit();
+  act.change("adopt", changes);
+  act.commit();
   result.insert(result.end(), refused.begin(), refused.end());
   return result;
 }
@@ -137,54 +155,85 @@ ActResult adopt_source(Connection& connection, const Target& target, const Actor
 namespace {
 
 /// A name that was given up to `from` may be taken back from it, no other that has a cursor.
-void refuse_own_cursor(Connection& connection, const std::string& process,
-                       const std::string& from) {
-  const auto lanes = read_lanes(connection, process);
+void free_name(Act& act, const std::string& process) {
+  const auto lanes = read_lanes(act.connection(), process);
   if (lanes.empty()) return;
-  if (lanes.front().renamed_to == from) {
-    connection.run(sql::acts::forget_retired, {process, from});
-    return;
+  if (lanes.front().renamed_to != act.process()) {
+    refuse_retired(lanes);
+    throw Error("process \"" + process + "\" has a cursor of its own; nothing was taken over");
   }
-  refuse_retired(lanes);
-  throw Error("process \"" + process + "\" has a cursor of its own; nothing was taken over");
+  std::vector<LaneChange> changes;
+  for (const auto& lane : lanes) changes.push_back({.lane = lane.id.lane, .gone = true});
+  act.change("adopt", process, changes);
 }
 
-void retire(Connection& connection, const LaneRow& lane, const std::string& to,
-            const Actor& actor) {
+/// What a renamed process leaves behind, so that nobody begins again under its name.
+LaneChange retired(const LaneRow& lane, const std::string& to, const Actor& actor,
+                   const std::string& now) {
   const auto& from = lane.id.process;
-  connection.run(
-      sql::acts::retire_lane,
-      {from, std::to_string(lane.id.lane), to,
-       "process \"" + from + "\" was renamed to \"" + to + "\"", stored_who(actor),
-       stored_reason(actor),
-       "set name = \"" + to + "\" in the configuration; or take it back: seriatim adopt " +
-           shell_word(from) + " --from " + shell_word(to)});
+  const auto why = stored_reason(actor);
+  const auto detail = "process \"" + from + "\" was renamed to \"" + to + "\" at " + now + " by " +
+                      name_of(actor) + (why ? " (" + *why + ")" : "") + ": set name = \"" + to +
+                      "\" in the configuration; or take it back: seriatim adopt " +
+                      shell_word(from) + " --from " + shell_word(to);
+  Columns set{{"lanes", std::to_string(lane.id.lanes)},
+              {"sequence", std::to_string(lane.cursor.sequence)},
+              {"set_aside", std::to_string(lane.cursor.set_aside)},
+              {"epoch", next_epoch(lane)},
+              {"identity", lane.identity},
+              {"created_at", lane.created_at},
+              {"state", "retired"},
+              {"renamed_to", to},
+              {"reason", to_string(HaltReason::config_changed)},
+              {"detail", detail}};
+  set_place(set, "position", lane.cursor.position);
+  return {.lane = lane.id.lane, .set = std::move(set)};
+}
+
+/// The epoch grows, so that nobody goes on under the old name.
+LaneChange renamed(const LaneRow& lane, const std::string& to, const std::string& identity) {
+  Columns set{{"process_name", to},
+              {"identity", merged(lane.identity, identity)},
+              {"epoch", next_epoch(lane)}};
+  for (const auto* column : {"holder", "holder_pid", "holder_started", "lease_until"}) {
+    set[column] = std::nullopt;
+  }
+  return {
+      lane.id.lane, std::move(set), {}, json::serialize(json::object{{"from", lane.id.process}})};
 }
 
 }  // namespace
 
-ActResult take_over(Connection& connection, const Target& target, const std::string& from,
-                    const Actor& actor) {
+ActResult take_over(Act& act, const Target& target) {
+  auto& connection = act.connection();
   const auto& process = target.process;
+  const auto& from = act.process();
   const auto identity = read_now(connection, target).identity;
-  const auto lanes = lock_lanes(connection, from);
-  refuse_own_cursor(connection, process.name, from);
+  const auto lanes = take_turn(act);
+  free_name(act, process.name);
   if (lanes.size() != process.lanes) {
     throw Error("process \"" + from + "\" has " + std::to_string(lanes.size()) + " lanes, \"" +
                 process.name + "\" is configured with " + std::to_string(process.lanes) +
                 "; nothing was taken over: set `lanes` to the same number");
   }
+  const auto now = connection.run(sql::acts::now)[0][0].as<std::string>();
   ActResult result;
+  std::vector<LaneChange> names;
+  std::vector<LaneChange> left;
   for (const auto& lane : lanes) {
     if (lane.holder_alive) {
       throw Error(lane_name(lane) + " of process \"" + from + "\" is held by " + lane.holder +
                   "; nothing was taken over: stop that relay first");
     }
-    change(connection, sql::acts::take_over_lane, lane, actor, {process.name, identity});
-    retire(connection, lane, process.name, actor);
-    result.push_back(lane_name(lane) + ": taken over from " + from + ", stands " + after_row(lane));
+    names.push_back(renamed(lane, process.name, identity));
+    left.push_back(retired(lane, process.name, act.actor(), now));
+    result.push_back(lane_name(lane) + ": taken over from " + from + ", stands " +
+                     after_row(lane.cursor.position));
   }
-  connection.commit();
+  act.change("adopt", names);
+  act.change("retire", left);
+  connection.run(sql::acts::rename_ledger, {from, process.name});
+  act.commit();
   return result;
 }
 

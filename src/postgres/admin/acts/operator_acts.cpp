@@ -17,31 +17,40 @@ namespace seriatim::postgres {
 
 namespace {
 
+/// The auditor looks for them once more.
+void forget_late_rows(Act& act, const std::vector<LaneChange>& changes) {
+  for (const auto& change : changes) {
+    act.connection().run(sql::acts::forget_late,
+                         {act.process(), std::to_string(change.lane), std::nullopt});
+  }
+}
+
 /// An act on the state of every lane it applies to.
 struct StateAct {
-  std::string_view statement;
-  bool (*applies)(Cursor::State);
+  const char* name;  ///< "pause"
   const char* done;  ///< "paused"
+  bool (*applies)(Cursor::State);
   std::string (*why_not)(const std::string& lane, Cursor::State);
+  Columns (*set)(const LaneRow& lane, const Actor& actor);
 };
 
-ActResult act_on_lanes(Connection& connection, const Target& target, const Actor& actor,
-                       const StateAct& act) {
-  const auto lanes = lock_lanes(connection, target.process.name);
+ActResult act_on_lanes(Act& act, const StateAct& on_state) {
   ActResult result;
+  std::vector<LaneChange> changes;
   std::string why_not;
-  for (const auto& lane : lanes) {
-    if (!act.applies(lane.cursor.state)) {
-      why_not += (why_not.empty() ? "" : "; ") + act.why_not(lane_name(lane), lane.cursor.state);
+  for (const auto& lane : take_turn(act)) {
+    const auto& cursor = lane.cursor;
+    if (!on_state.applies(cursor.state)) {
+      why_not += (why_not.empty() ? "" : "; ") + on_state.why_not(lane_name(lane), cursor.state);
       continue;
     }
-    change(connection, act.statement, lane, actor);
-    const auto& position = lane.cursor.position;
-    result.push_back(lane_name(lane) + ": " + act.done +
-                     (position ? " after row " + position->id : " before the first row"));
+    changes.push_back({lane.id.lane, on_state.set(lane, act.actor()), cursor.row_id});
+    result.push_back(lane_name(lane) + ": " + on_state.done + " " + after_row(cursor.position));
   }
-  if (result.empty()) throw Error("process \"" + target.process.name + "\": " + why_not);
-  connection.commit();
+  if (result.empty()) throw Error("process \"" + act.process() + "\": " + why_not);
+  act.change(on_state.name, changes);
+  if (std::string_view(on_state.name) == "retry") forget_late_rows(act, changes);
+  act.commit();
   if (!why_not.empty()) result.push_back(why_not);
   return result;
 }
@@ -92,8 +101,26 @@ void refuse_unsettled(Connection& connection, const Target& target, const Table&
               writers + "; nothing was skipped: try again when they have ended");
 }
 
-std::string set_aside(Connection& connection, const LaneRow& lane, const WaitingRows::Row& row,
-                      OrderBy order, const Actor& actor) {
+/// The cursor goes to `place`, and the row has the number after the cursor's.
+std::string set_aside(Act& act, const LaneRow& lane, const std::string& row,
+                      const std::optional<Position>& place,
+                      const std::vector<std::string>& open_ids, std::int64_t created_at_us) {
+  const auto sequence = std::to_string(lane.cursor.sequence + 1);
+  auto set = starts_anew(lane);
+  set_place(set, "position", place);
+  set["sequence"] = sequence;
+  set["set_aside"] = std::to_string(lane.cursor.set_aside + 1);
+  set["epoch"] = next_epoch(lane);
+  act.change("skip", {{lane.id.lane, std::move(set), row}});
+  const auto number = std::to_string(lane.id.lane);
+  act.connection().run(sql::acts::note_in_open_bucket, {act.process(), number, array_text(open_ids),
+                                                        timestamp_text(created_at_us)});
+  act.connection().run(sql::acts::forget_late, {act.process(), number, row});
+  return "row " + row + " (sequence " + sequence + ")";
+}
+
+std::string set_aside_next(Act& act, const LaneRow& lane, const WaitingRows::Row& row,
+                           OrderBy order) {
   if (!row.created_at_us && order == OrderBy::created_at) {
     throw Error("row " + row.id +
                 " has no place in the order, its created_at is infinite: correct "
@@ -102,29 +129,21 @@ std::string set_aside(Connection& connection, const LaneRow& lane, const Waiting
   // In id order a row without a time takes the cursor's: it decides nothing there.
   const auto& position = lane.cursor.position;
   const auto at = row.created_at_us.value_or(position ? position->created_at_us : 0);
-  const auto changed =
-      change(connection, sql::acts::skip_row, lane, actor,
-             {timestamp_text(at), row.id, row.id, array_text({row.id}), timestamp_text(at)});
-  return lane_name(lane) + ": skipped row " + row.id + " (sequence " +
-         changed[0]["sequence"].as<std::string>() + ")";
+  return lane_name(lane) + ": skipped " +
+         set_aside(act, lane, row.id, Position{at, row.id}, {row.id}, at);
 }
 
 /// A row behind the cursor that halted the lane, or of a batch that goes on: the cursor stays, the
 /// row is accounted for. Nothing if it is not late.
-std::optional<std::string> set_aside_late(Connection& connection, const Table& table,
-                                          const LaneRow& lane, const std::string& id,
-                                          const Actor& actor) {
+std::optional<std::string> set_aside_late(Act& act, const Table& table, const LaneRow& lane,
+                                          const std::string& id) {
   const auto& position = lane.cursor.position;
   if (!position) return std::nullopt;
-  Recount late_rows(connection, table, lane.id);
+  Recount late_rows(act.connection(), table, lane.id);
   const auto late = late_rows.one(*position, id);
   if (!late) return std::nullopt;
-  const auto open_bucket = late_rows.note({*late});
-  const auto changed = change(connection, sql::acts::skip_row, lane, actor,
-                              {timestamp_text(position->created_at_us), position->id, id,
-                               array_text(open_bucket), timestamp_text(late->created_at_us)});
-  return lane_name(lane) + ": skipped late row " + id + " (sequence " +
-         changed[0]["sequence"].as<std::string>() + ")";
+  return lane_name(lane) + ": skipped late " +
+         set_aside(act, lane, id, position, late_rows.note({*late}), late->created_at_us);
 }
 
 /// The row a lane stands at, which is the one that `skip` sets aside.
@@ -169,11 +188,12 @@ std::string standing(WaitingRows& rows, const LaneRow& lane, const std::optional
               "expression, then: seriatim retry " + shell_word(target.process.name));
 }
 
-std::optional<std::string> skip_in(Connection& connection, const Target& target, const Table& table,
-                                   const LaneRow& lane, const std::string& id, const Actor& actor,
+std::optional<std::string> skip_in(Act& act, const Target& target, const Table& table,
+                                   const LaneRow& lane, const std::string& id,
                                    std::string& standings) try {
+  auto& connection = act.connection();
   if (failed_with(lane, id) || lane.cursor.reason == HaltReason::late_row) {
-    if (auto late = set_aside_late(connection, table, lane, id, actor)) return late;
+    if (auto late = set_aside_late(act, table, lane, id)) return late;
   }
   WaitingRows rows(connection, table, lane.id);
   const auto first = first_row(connection, rows, lane);
@@ -183,49 +203,60 @@ std::optional<std::string> skip_in(Connection& connection, const Target& target,
   }
   if (!first->begun) {
     refuse_unsettled(connection, target, table, lane, id);
-  } else if (auto late = set_aside_late(connection, table, lane, id, actor)) {
+  } else if (auto late = set_aside_late(act, table, lane, id)) {
     return late;
   }
-  return set_aside(connection, lane, first->row, target.source.order_by, actor);
+  return set_aside_next(act, lane, first->row, target.source.order_by);
 } catch (const SourceBroken& broken) {
-  refuse_unjudged(connection, target, table, lane, broken);
+  refuse_unjudged(act.connection(), target, table, lane, broken);
 }
 
 }  // namespace
 
-ActResult pause_lanes(Connection& connection, const Target& target, const Actor& actor) {
+ActResult pause_lanes(Act& act) {
   const auto applies = [](Cursor::State state) {
     return state == Cursor::State::running || state == Cursor::State::retrying;
   };
-  return act_on_lanes(connection, target, actor,
-                      {sql::acts::pause_lane, applies, "paused", why_no_pause});
+  const auto set = [](const LaneRow&, const Actor& actor) {
+    const auto why = stored_reason(actor);
+    return Columns{{"state", "paused"},
+                   {"reason", {}},
+                   {"next_attempt_at", {}},
+                   {"detail", "paused by " + name_of(actor) + (why ? ": " + *why : "")}};
+  };
+  return act_on_lanes(act, {"pause", "paused", applies, why_no_pause, set});
 }
 
-ActResult resume_lanes(Connection& connection, const Target& target, const Actor& actor) {
+ActResult resume_lanes(Act& act) {
   const auto applies = [](Cursor::State state) { return state == Cursor::State::paused; };
-  return act_on_lanes(connection, target, actor,
-                      {sql::acts::resume_lane, applies, "resumed", why_no_resume});
+  const auto set = [](const LaneRow& lane, const Actor&) { return tries_again(lane); };
+  return act_on_lanes(act, {"resume", "resumed", applies, why_no_resume, set});
 }
 
-ActResult retry_lanes(Connection& connection, const Target& target, const Actor& actor) {
+/// Attempts go on counting.
+ActResult retry_lanes(Act& act) {
   const auto applies = [](Cursor::State state) {
     return state == Cursor::State::halted || state == Cursor::State::retrying;
   };
-  return act_on_lanes(connection, target, actor,
-                      {sql::acts::retry_lane, applies, "tries again", why_no_retry});
+  const auto set = [](const LaneRow& lane, const Actor&) {
+    auto again = tries_again(lane);
+    again["crashes"] = "0";
+    return again;
+  };
+  return act_on_lanes(act, {"retry", "tries again", applies, why_no_retry, set});
 }
 
-ActResult skip_row(Connection& connection, const Target& target, const std::string& id,
-                   const Actor& actor) {
-  if (!stored_reason(actor)) {
+ActResult skip_row(Act& act, const Target& target, const std::string& id) {
+  if (!stored_reason(act.actor())) {
     throw Error("skip needs a reason for the journal; nothing was skipped: --reason \"…\"");
   }
+  auto& connection = act.connection();
   const auto table = resolve_table(connection, target.source);
-  const auto lanes = lock_lanes(connection, target.process.name);
+  const auto lanes = take_turn(act);
   std::string standings;
   for (const auto& lane : lanes) {
-    if (const auto done = skip_in(connection, target, table, lane, id, actor, standings)) {
-      connection.commit();
+    if (const auto done = skip_in(act, target, table, lane, id, standings)) {
+      act.commit();
       return {*done};
     }
   }

@@ -2,16 +2,14 @@
 
 #include <string>
 
-#include "postgres/admin/admin.hpp"
-#include "postgres/wire/connection.hpp"
+#include "postgres/admin/acts/act.hpp"
+#include "postgres/table/target.hpp"
 
 namespace seriatim::postgres {
 
-/// Each is one transaction under the cursor rows' locks, journalled.
-ActResult pause_lanes(Connection& connection, const Target& target, const Actor& actor);
-ActResult resume_lanes(Connection& connection, const Target& target, const Actor& actor);
-ActResult retry_lanes(Connection& connection, const Target& target, const Actor& actor);
-ActResult skip_row(Connection& connection, const Target& target, const std::string& id,
-                   const Actor& actor);
+ActResult pause_lanes(Act& act);
+ActResult resume_lanes(Act& act);
+ActResult retry_lanes(Act& act);
+ActResult skip_row(Act& act, const Target& target, const std::string& id);
 
 }  // namespace seriatim::postgres

@@ -1,16 +1,18 @@
 #include "postgres/admin/acts/parked_acts.hpp"
 
-#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <utility>
 
-#include "postgres/admin/acts/act.hpp"
-#include "postgres/store/lane_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
+#include "postgres/wire/sql_text.hpp"
 #include "sql/acts.hpp"
 
 namespace seriatim::postgres {
 
 namespace {
+
+constexpr std::size_t key_bytes_max = 200;  ///< in the journal
 
 std::string name_of(const ParkedChoice& choice) {
   if (choice.id) return "row " + *choice.id;
@@ -18,23 +20,24 @@ std::string name_of(const ParkedChoice& choice) {
   return "any row";
 }
 
-[[noreturn]] void nothing_chosen(const Target& target, const ParkedChoice& choice) {
-  throw Error("process \"" + target.process.name + "\" has not parked " + name_of(choice) +
-              "; nothing was changed: seriatim parked list " + shell_word(target.process.name));
+[[noreturn]] void nothing_chosen(const Act& act, const ParkedChoice& choice) {
+  throw Error("process \"" + act.process() + "\" has not parked " + name_of(choice) +
+              "; nothing was changed: seriatim parked list " + shell_word(act.process()));
 }
 
-/// The same statement for each lane, in one transaction; answers how many rows it named in each.
-std::vector<std::uint64_t> act(Connection& connection, std::string_view statement,
-                               const std::vector<LaneRow>& lanes, const ParkedChoice& choice,
-                               const Actor& actor) {
-  std::vector<std::uint64_t> rows;
-  for (const auto& lane : lanes) {
-    const auto changed = change(connection, statement, lane, actor,
-                                {choice.id, choice.key, choice.id || choice.key ? "false" : "true",
-                                 std::to_string(lane.id.lanes)});
-    rows.push_back(changed[0]["rows"].as<std::uint64_t>());
-  }
-  return rows;
+Params chosen(const LaneRow& lane, const ParkedChoice& choice) {
+  return {lane.id.process,
+          std::to_string(lane.id.lane),
+          std::to_string(lane.id.lanes),
+          choice.id,
+          choice.key,
+          choice.id || choice.key ? "false" : "true"};
+}
+
+LaneChange looks_anew(const LaneRow& lane, const ParkedChoice& choice, std::uint64_t rows) {
+  boost::json::object detail{{"rows", rows}};
+  if (choice.key) detail["key"] = storable_text(*choice.key, key_bytes_max);
+  return {lane.id.lane, {{"epoch", next_epoch(lane)}}, choice.id, serialize(detail)};
 }
 
 std::string counted(std::uint64_t rows) {
@@ -54,42 +57,56 @@ std::string standstill(const LaneRow& lane) {
   return lane.holder_alive ? "" : "; nobody runs this process: seriatim run " + shell_word(process);
 }
 
-ActResult tell(const std::vector<LaneRow>& lanes, const std::vector<std::uint64_t>& rows,
-               const std::function<std::string(const LaneRow&, std::uint64_t)>& what) {
-  ActResult result;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (rows[i] > 0) result.push_back(lane_name(lanes[i]) + ": " + what(lanes[i], rows[i]));
-  }
-  return result;
-}
-
 }  // namespace
 
-ActResult redrive_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
-                         const Actor& actor) {
-  const auto lanes = lock_lanes(connection, target.process.name);
-  const auto rows = act(connection, sql::acts::redrive_parked, lanes, choice, actor);
-  auto result = tell(lanes, rows, [](const LaneRow& lane, std::uint64_t count) {
-    return counted(count) + " handed over again, in the order parked" + standstill(lane);
-  });
-  if (result.empty()) nothing_chosen(target, choice);
-  connection.commit();
+ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
+  ActResult result;
+  std::vector<LaneChange> changes;
+  for (const auto& lane : take_turn(act)) {
+    const auto rows = act.connection()
+                          .run(sql::acts::redrive_parked, chosen(lane, choice))[0][0]
+                          .as<std::uint64_t>();
+    if (rows == 0) continue;
+    changes.push_back(looks_anew(lane, choice, rows));
+    result.push_back(lane_name(lane) + ": " + counted(rows) +
+                     " handed over again, in the order parked" + standstill(lane));
+  }
+  if (changes.empty()) nothing_chosen(act, choice);
+  act.change("redrive", changes);
+  act.commit();
   return result;
 }
 
-ActResult discard_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
-                         const Actor& actor) {
-  if (!stored_reason(actor)) {
+/// A lane that stands at one of them goes on.
+ActResult discard_parked(Act& act, const ParkedChoice& choice) {
+  if (!stored_reason(act.actor())) {
     throw Error("discard needs a reason for the journal; nothing was discarded: --reason \"…\"");
   }
-  const auto lanes = lock_lanes(connection, target.process.name);
-  const auto rows = act(connection, sql::acts::discard_parked, lanes, choice, actor);
-  auto result = tell(lanes, rows, [](const LaneRow&, std::uint64_t count) {
-    return counted(count) + " discarded: set aside for good";
-  });
-  if (result.empty()) nothing_chosen(target, choice);
-  connection.run(sql::acts::promote_heads, {target.process.name});
-  connection.commit();
+  ActResult result;
+  std::vector<LaneChange> changes;
+  for (const auto& lane : take_turn(act)) {
+    auto params = chosen(lane, choice);
+    params.insert(params.end(), {stored_who(act.actor()), stored_reason(act.actor())});
+    const auto gone = act.connection().run(sql::acts::discard_parked, params)[0];
+    const auto rows = gone["rows"].as<std::uint64_t>();
+    if (rows == 0) continue;
+    auto change = looks_anew(lane, choice, rows);
+    const auto begun = gone["begun"].as<std::uint64_t>();
+    if (gone["stands"].as<bool>()) {
+      for (const auto& [column, value] : starts_anew(lane)) change.set[column] = value;
+    } else if (begun > 0) {
+      change.set["attempts"] = change.set["crashes"] = "0";
+    }
+    change.set["sequence"] = std::to_string(lane.cursor.sequence + begun);
+    change.set["set_aside"] = std::to_string(lane.cursor.set_aside + begun);
+    change.set["redriven"] = std::to_string(lane.redriven + begun);
+    changes.push_back(std::move(change));
+    result.push_back(lane_name(lane) + ": " + counted(rows) + " discarded: set aside for good");
+  }
+  if (changes.empty()) nothing_chosen(act, choice);
+  act.change("discard", changes);
+  act.connection().run(sql::acts::promote_heads, {act.process()});
+  act.commit();
   return result;
 }
 

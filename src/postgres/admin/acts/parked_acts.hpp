@@ -1,13 +1,10 @@
 #pragma once
 
-#include "postgres/admin/admin.hpp"
-#include "postgres/wire/connection.hpp"
+#include "postgres/admin/acts/act.hpp"
 
 namespace seriatim::postgres {
 
-ActResult redrive_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
-                         const Actor& actor);
-ActResult discard_parked(Connection& connection, const Target& target, const ParkedChoice& choice,
-                         const Actor& actor);
+ActResult redrive_parked(Act& act, const ParkedChoice& choice);
+ActResult discard_parked(Act& act, const ParkedChoice& choice);
 
 }  // namespace seriatim::postgres

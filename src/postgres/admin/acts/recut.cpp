@@ -1,6 +1,8 @@
 #include "postgres/admin/acts/recut.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
@@ -17,42 +19,37 @@ namespace {
 
 using Place = std::optional<Position>;
 
-std::optional<std::string> at(const Place& place) {
-  return place ? std::optional(timestamp_text(place->created_at_us)) : std::nullopt;
-}
-
-std::optional<std::string> id(const Place& place) {
-  return place ? std::optional(place->id) : std::nullopt;
-}
-
 class Recut {
  public:
-  Recut(Connection& connection, const Target& target, unsigned lanes, const Actor& actor)
+  Recut(Connection& connection, const Target& target, unsigned lanes, const Actor& actor,
+        KeepWaiting keep_waiting)
       : connection_(connection),
         target_(target),
         lanes_(lanes),
         actor_(actor),
+        keep_waiting_(std::move(keep_waiting)),
         table_(resolve_table(connection, target.source)) {}
 
   /// At the furthest place a lane has delivered, or has tried and so given a number to.
   void set_barrier() {
-    const auto lanes = lock_lanes(connection_, target_.process.name);
+    Act act(connection_, target_.process.name, actor_, keep_waiting_);
+    const auto lanes = take_turn(act);
     Place furthest;
     for (const auto& lane : lanes) {
       furthest = later(furthest, lane.cursor.position);
       if (lane.cursor.attempts > 0) furthest = later(furthest, next_row(lane));
     }
-    stand_at(furthest, lanes);
+    stand_at(act, furthest, lanes);
   }
 
   /// False: there was none.
   bool remove_barrier() {
-    const auto lanes = lock_lanes(connection_, target_.process.name);
+    Act act(connection_, target_.process.name, actor_);
+    const auto lanes = take_turn(act);
     const bool stands = std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) {
       return lane.cursor.barrier.has_value();
     });
-    if (stands) stand_at(std::nullopt, lanes);
-    connection_.rollback();
+    if (stands) stand_at(act, std::nullopt, lanes);
     return stands;
   }
 
@@ -71,29 +68,82 @@ class Recut {
   /// Nothing when a lane has rows left after all, or began where there was nothing to set a barrier
   /// at: then there is now.
   std::optional<ActResult> cut() {
-    const auto lanes = lock_lanes(connection_, target_.process.name);
-    const bool moved = std::any_of(lanes.begin(), lanes.end(), [&](const auto& lane) {
-      const bool began = lane.cursor.position || lane.cursor.attempts > 0;
-      return lane.cursor.barrier != barrier_ || rows_left(lane) > 0 || (!barrier_ && began);
-    });
-    if (moved) {
-      connection_.rollback();
-      if (!barrier_) set_barrier();
-      return std::nullopt;
+    {
+      Act act(connection_, target_.process.name, actor_, keep_waiting_);
+      const auto lanes = take_turn(act);
+      const bool moved = std::any_of(lanes.begin(), lanes.end(), [&](const auto& lane) {
+        const bool began = lane.cursor.position || lane.cursor.attempts > 0;
+        return lane.cursor.barrier != barrier_ || rows_left(lane) > 0 || (!barrier_ && began);
+      });
+      if (!moved) return exchange(act, lanes);
     }
-    connection_.run(sql::acts::recut_lanes,
-                    {target_.process.name, std::to_string(lanes_), at(barrier_), id(barrier_),
-                     stored_who(actor_), stored_reason(actor_)});
-    connection_.commit();
-    return ActResult{"cut from " + std::to_string(lanes.size()) + " into " +
-                         std::to_string(lanes_) + " lanes " +
-                         (barrier_ ? "after row " + barrier_->id : "before the first row"),
-                     "relays configured with another number stand still now: start them again "
-                     "with lanes = " +
-                         std::to_string(lanes_)};
+    if (!barrier_) set_barrier();
+    return std::nullopt;
   }
 
  private:
+  ActResult exchange(Act& act, const std::vector<LaneRow>& lanes) {
+    const auto now = static_cast<unsigned>(lanes.size());
+    for (const auto& lane : lanes) {  // so that the ledger of each reaches there
+      if (!barrier_) break;
+      connection_.run(sql::acts::close_bucket, {act.process(), std::to_string(lane.id.lane),
+                                                at(barrier_), id(barrier_), "true"});
+    }
+    const auto shared = connection_.run(sql::acts::what_lanes_share, {act.process()})[0];
+    const auto detail = serialize(boost::json::object{{"from", now}, {"to", lanes_}});
+    std::vector<LaneChange> changes;
+    for (const auto& lane : lanes) {
+      const bool gone = lane.id.lane >= lanes_;
+      auto set = gone ? Columns() : kept(lane, shared);
+      changes.push_back({lane.id.lane, std::move(set), {}, detail, gone});
+    }
+    for (const auto& lane : new_lanes(now)) {
+      auto set = lane_at_barrier(shared);
+      set["sequence"] = set["ledger_start"] = lane["number"].as<std::string>();
+      set["created_at"] = shared["created_at"].as<std::string>();
+      set["identity"] = lanes.front().identity;
+      changes.push_back({lane["lane"].as<unsigned>(), std::move(set), {}, detail});
+    }
+    act.change("lanes", changes);
+    connection_.run(sql::acts::forget_begun, {act.process(), std::nullopt});
+    connection_.run(sql::acts::move_late_rows, {act.process(), std::to_string(lanes_)});
+    act.commit();
+    return {
+        "cut from " + std::to_string(now) + " into " + std::to_string(lanes_) + " lanes " +
+            after_row(barrier_),
+        "relays configured with another number stand still now: start them again with lanes = " +
+            std::to_string(lanes_)};
+  }
+
+  pqxx::result new_lanes(unsigned now) {
+    return connection_.run(sql::acts::numbers_used,
+                           {target_.process.name, std::to_string(now), std::to_string(lanes_ - 1)});
+  }
+
+  Columns lane_at_barrier(const pqxx::row& shared) const {
+    Columns set{{"lanes", std::to_string(lanes_)},
+                {"epoch", shared["epoch"].as<std::string>()},
+                {"bucket_ids", "{}"},
+                {"bucket_ranges", "{}"},
+                {"bucket_newest_at", {}}};
+    const auto looked_at = shared["looked_at"];
+    set["looked_at"] =
+        looked_at.is_null() ? std::nullopt : std::optional(looked_at.as<std::string>());
+    set_place(set, "position", barrier_);
+    set_place(set, "bucket", barrier_);
+    set_place(set, "barrier", std::nullopt);
+    return set;
+  }
+
+  Columns kept(const LaneRow& lane, const pqxx::row& shared) const {
+    auto set = lane_at_barrier(shared);
+    for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
+    for (const auto* column : {"holder", "holder_pid", "holder_started", "lease_until"}) {
+      set[column] = std::nullopt;
+    }
+    return set;
+  }
+
   Place later(const Place& a, const Place& b) const {
     if (!a || !b) return a ? a : b;
     return precedes(*a, *b) ? b : a;
@@ -110,11 +160,15 @@ class Recut {
     return Position{row->created_at_us.value_or(0), row->id};
   }
 
-  void stand_at(const Place& place, const std::vector<LaneRow>& lanes) {
+  /// The epoch grows, so that a batch that reaches beyond is refused.
+  void stand_at(Act& act, const Place& place, const std::vector<LaneRow>& lanes) {
+    std::vector<LaneChange> changes;
     for (const auto& lane : lanes) {
-      change(connection_, sql::acts::set_barrier, lane, actor_, {at(place), id(place)});
+      changes.push_back({lane.id.lane, {{"epoch", next_epoch(lane)}}, id(place)});
+      set_place(changes.back().set, "barrier", place);
     }
-    connection_.commit();
+    act.change(place ? "barrier" : "barrier removed", changes);
+    act.commit();
     barrier_ = place;
   }
 
@@ -133,6 +187,7 @@ class Recut {
   const Target& target_;
   unsigned lanes_;
   const Actor& actor_;
+  KeepWaiting keep_waiting_;
   Table table_;
   Place barrier_;
 };
@@ -140,10 +195,9 @@ class Recut {
 }  // namespace
 
 ActResult recut_lanes(Connection& connection, const Target& target, unsigned lanes,
-                      const Actor& actor,
-                      const std::function<bool(const std::string&)>& keep_waiting) {
+                      const Actor& actor, const KeepWaiting& keep_waiting) {
   const auto now = read_lanes(connection, target.process.name).size();
-  Recut recut(connection, target, lanes, actor);
+  Recut recut(connection, target, lanes, actor, keep_waiting);
   if (now == lanes) {
     if (recut.remove_barrier()) return {"the barrier was taken away; the lanes stay as they are"};
     throw Error("process \"" + target.process.name + "\" has " + std::to_string(lanes) +

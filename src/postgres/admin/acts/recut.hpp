@@ -17,7 +17,6 @@ namespace seriatim::postgres {
 /// false, or the connection is lost, nothing has changed but that the barrier may stand: called
 /// again, it is set anew, and with the number of lanes there are it is taken away.
 ActResult recut_lanes(Connection& connection, const Target& target, unsigned lanes,
-                      const Actor& actor,
-                      const std::function<bool(const std::string&)>& keep_waiting);
+                      const Actor& actor, const KeepWaiting& keep_waiting);
 
 }  // namespace seriatim::postgres

@@ -1,6 +1,8 @@
 #include "postgres/admin/acts/rewind.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <chrono>
 #include <thread>
@@ -74,6 +76,7 @@ struct Remainder {
   std::optional<std::string> first_bucket_gone;
   std::optional<std::string> from_at, from_id;  ///< where the open bucket begins
   NotedIds noted;                               ///< … what is in it
+  std::uint64_t rows = 0;                       ///< … so many rows
   std::optional<std::string> newest_at;         ///< … and the newest created_at of that
 };
 
@@ -113,33 +116,57 @@ class Rewind {
 
   /// The step as planned, from where the lane stands now. A lane that has meanwhile passed the
   /// place it was to jump to stays: going back is another act.
-  RewindStep carry_out(const LaneRow& lane, const RewindStep& planned, const Actor& actor) {
+  RewindStep carry_out(Act& act, const LaneRow& lane, const RewindStep& planned) {
     auto step = step_to(lane, planned.to);
     if (planned.forward && !step.forward) return stay(step);
-    Remainder rest;
-    if (step.forward) {
-      LanePlaces places(connection_, table_, lane.id);
-      step.rows = places.jump(step.from, *step.to);
-      step.sequence_to = step.sequence_from + step.rows;
-    } else {
-      rest = remainder(lane, step);
-      connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
-                      {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
-    }
-    forget_aside(lane, step.forward ? step.from : step.to);
-    change(connection_, sql::acts::rewind_lane, lane, actor,
-           {at(step.to), id(step.to), std::to_string(step.sequence_to), std::to_string(step.rows),
-            step.forward ? "true" : "false", rest.first_bucket_gone, rest.from_at, rest.from_id,
-            array_text(rest.noted.listed), rest.noted.ranges, rest.newest_at});
+    auto set = step.forward ? jump(lane, step) : go_back(lane, step);
+    set_place(set, "position", step.to);
+    set["sequence"] = std::to_string(step.sequence_to);
+    set["epoch"] = next_epoch(lane);
+    set["looked_at"] = set["position_at"];
+    for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
+    const boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
+    act.change("rewind", {{lane.id.lane, std::move(set), id(step.to), serialize(detail)}});
+    connection_.run(sql::acts::forget_begun, of(lane));
     return step;
   }
 
  private:
-  static std::optional<std::string> at(const std::optional<Position>& position) {
-    return position ? std::optional(timestamp_text(position->created_at_us)) : std::nullopt;
+  static Params of(const LaneRow& lane, const Params& more = {}) {
+    Params params{lane.id.process, std::to_string(lane.id.lane)};
+    params.insert(params.end(), more.begin(), more.end());
+    return params;
   }
-  static std::optional<std::string> id(const std::optional<Position>& position) {
-    return position ? std::optional(position->id) : std::nullopt;
+
+  /// Rows up to there are accounted for in buckets of their own, after the open one.
+  Columns jump(const LaneRow& lane, RewindStep& step) {
+    forget_aside(lane, step.from);
+    step.rows = LanePlaces(connection_, table_, lane.id).jump(step.from, *step.to);
+    step.sequence_to = step.sequence_from + step.rows;
+    connection_.run(sql::acts::close_bucket, of(lane, {at(step.from), id(step.from), "false"}));
+    Columns set{{"set_aside", std::to_string(lane.cursor.set_aside + step.rows)},
+                {"bucket_ids", "{}"},
+                {"bucket_ranges", "{}"},
+                {"bucket_newest_at", {}}};
+    set_place(set, "bucket", step.to);
+    return set;
+  }
+
+  /// The ledger forgets what will be delivered again.
+  Columns go_back(const LaneRow& lane, const RewindStep& step) {
+    const auto rest = remainder(lane, step);
+    connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
+                    of(lane, {at(step.to), id(step.to)}));
+    forget_aside(lane, step.to);
+    const auto kept = connection_.run(sql::acts::undo_buckets, of(lane, {rest.first_bucket_gone}));
+    const auto counted = kept[0][0].as<std::uint64_t>() + rest.rows + lane.redriven;
+    Columns set{{"bucket_ids", array_text(rest.noted.listed)},
+                {"bucket_ranges", rest.noted.ranges},
+                {"bucket_at", rest.from_at},
+                {"bucket_id", rest.from_id},
+                {"bucket_newest_at", rest.newest_at}};
+    set["ledger_start"] = std::to_string(step.sequence_to - std::min(step.sequence_to, counted));
+    return set;
   }
 
   static RewindStep stay(RewindStep step) {
@@ -169,15 +196,14 @@ class Rewind {
   std::uint64_t pruned_after(const LaneRow& lane, const std::optional<Position>& to) {
     return connection_
         .run(statement_for(sql::acts::pruned_after, table_, lane.id),
-             {lane.id.process, std::to_string(lane.id.lane), at(to), id(to)})[0][0]
+             of(lane, {at(to), id(to)}))[0][0]
         .as<std::uint64_t>();
   }
 
   /// Rows after this place: they come again where they stand, or are jumped over.
   void forget_aside(const LaneRow& lane, const std::optional<Position>& place) {
     connection_.run(statement_for(sql::acts::forget_aside, table_, {}),
-                    {lane.id.process, std::to_string(lane.id.lane), at(place), id(place),
-                     std::to_string(lane.id.lanes)});
+                    of(lane, {at(place), id(place), std::to_string(lane.id.lanes)}));
     connection_.run(sql::acts::promote_heads, {lane.id.process});
   }
 
@@ -192,13 +218,9 @@ class Rewind {
   }
 
   Remainder remainder(const LaneRow& lane, const RewindStep& step) {
-    const auto cut =
-        connection_.run(statement_for(sql::acts::ledger_cut, table_, {}),
-                        {lane.id.process, std::to_string(lane.id.lane), at(step.to), id(step.to)});
-    const auto bucket = cut.empty()
-                            ? connection_.run(sql::acts::open_bucket,
-                                              {lane.id.process, std::to_string(lane.id.lane)})[0]
-                            : cut[0];
+    const auto cut = connection_.run(statement_for(sql::acts::ledger_cut, table_, {}),
+                                     of(lane, {at(step.to), id(step.to)}));
+    const auto bucket = cut.empty() ? connection_.run(sql::acts::open_bucket, of(lane))[0] : cut[0];
     Remainder rest;
     if (!cut.empty()) rest.first_bucket_gone = text_of(bucket["number"]);
     if (!step.to) return rest;
@@ -211,7 +233,9 @@ class Rewind {
     rest.from_id = text_of(bucket["from_id"]);
     const auto left = connection_.run(statement_for(sql::acts::ids_up_to, table_, {}),
                                       {text_of(bucket["ids"]), at(step.to), id(step.to)})[0];
-    rest.noted = noted_ids(ids_from_json(left["ids"].as<std::string>()), table_.integer_id());
+    const auto ids = ids_from_json(left["ids"].as<std::string>());
+    rest.noted = noted_ids(ids, table_.integer_id());
+    rest.rows = ids.size();
     rest.newest_at = text_of(left["newest_at"]);
     return rest;
   }
@@ -232,24 +256,24 @@ std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target
   return Rewind(connection, target, place).plan(lanes);
 }
 
-std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
-                                     const RewindPlace& place, const Actor& actor,
+std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const RewindPlace& place,
                                      milliseconds settle_max) {
-  if (!stored_reason(actor)) {
+  if (!stored_reason(act.actor())) {
     throw Error("rewind needs a reason for the journal; nothing was changed: --reason \"…\"");
   }
+  auto& connection = act.connection();
   Rewind rewind(connection, target, place);
   const auto planned = rewind.plan(read_lanes(connection, target.process.name));
   rewind.settle(planned, settle_max);
-  const auto lanes = lock_lanes(connection, target.process.name);
+  const auto lanes = take_turn(act);
   connection.run(
       sql::acts::lock_retention);  // no row that is counted now is pruned before this is done
   if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
   std::vector<RewindStep> done;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    done.push_back(rewind.carry_out(lanes[i], planned[i], actor));
+    done.push_back(rewind.carry_out(act, lanes[i], planned[i]));
   }
-  connection.commit();
+  act.commit();
   return done;
 }
 

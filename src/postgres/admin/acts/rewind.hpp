@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "postgres/admin/acts/act.hpp"
 #include "postgres/admin/admin.hpp"
 #include "postgres/wire/connection.hpp"
 
@@ -11,10 +12,9 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target,
                                                   const RewindPlace& place);
 
-/// One transaction under the cursor rows' locks, journalled. Forwards it first waits until no open
+/// Forwards it first waits until no open
 /// transaction can still commit a row that would be jumped unseen.
-std::vector<RewindStep> rewind_lanes(Connection& connection, const Target& target,
-                                     const RewindPlace& place, const Actor& actor,
+std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const RewindPlace& place,
                                      milliseconds settle_max);
 
 }  // namespace seriatim::postgres
