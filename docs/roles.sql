@@ -5,7 +5,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.cursor TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.ledger TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.aside, seriatim.instance TO :"role";
 GRANT SELECT, INSERT, UPDATE ON seriatim.audited TO :"role";
-GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.horizon TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.horizon, seriatim.passed_over TO :"role";
 GRANT SELECT, INSERT ON seriatim.journal TO :"role";
 GRANT SELECT ON seriatim.migration, seriatim.parked, seriatim.lanes, seriatim.instances TO :"role";
 GRANT SELECT ON :table TO :"role";

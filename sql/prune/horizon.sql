@@ -9,7 +9,7 @@ WITH first AS (
 ), gone AS (
     DELETE FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.to_at < $2::timestamptz
-      AND l.to_at < (SELECT CASE WHEN bool_and(c.position_id IS NOT NULL) THEN min(least(c.position_at, c.looked_at)) END
+      AND l.to_at < (SELECT CASE WHEN bool_and(c.position_id IS NOT NULL) THEN min(least(c.position_at, CASE WHEN $3::bigint > 0 THEN c.looked_at END)) END
                      FROM seriatim.cursor AS c WHERE c.process_name = $1)
                     - $3::bigint * interval '1 millisecond'
       AND NOT EXISTS (SELECT FROM first AS f WHERE ({place:f.at,f.id}) <= ({place:l.to_at,l.to_id}))
@@ -20,6 +20,9 @@ WITH first AS (
            (array_agg(g.to_at ORDER BY g.number DESC))[1] AS at, (array_agg(g.to_id ORDER BY g.number DESC))[1] AS id
     FROM gone AS g LEFT JOIN seriatim.cursor AS c ON c.process_name = $1 AND c.lane = g.lane
     GROUP BY g.lane
+), passed_over AS (
+    DELETE FROM seriatim.passed_over AS p USING sums AS s
+    WHERE p.process_name = $1 AND p.lane = s.lane AND ({place:p.to_at,p.to_id}) <= ({place:s.at,s.id})
 )
 INSERT INTO seriatim.horizon AS h (process_name, lane, rows, number, at, id)
 SELECT $1, lane, rows, number, at, id FROM sums

@@ -3,6 +3,8 @@
 SELECT c.ledger_start, c.redriven,
        (SELECT count(*) FROM seriatim.parked AS p
         WHERE p.process_name = $1 AND p.lane = $2::integer) AS parked,
+       (SELECT coalesce(sum(seriatim.ledger_rows(p.ids, p.ranges)), 0) FROM seriatim.passed_over AS p
+        WHERE p.process_name = $1 AND p.lane = $2::integer) AS passed_over,
        (extract(epoch FROM coalesce(l.from_at, o.at)) * 1000000)::bigint AS from_us,
        coalesce(l.from_id, o.id) AS from_id,
        coalesce(h.rows, 0) AS pruned, (extract(epoch FROM h.at) * 1000000)::bigint AS horizon_us, h.id AS horizon_id,

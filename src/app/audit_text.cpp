@@ -67,6 +67,9 @@ std::string sentence(const LaneAudit& lane) {
   if (lane.set_aside.value_or(0) > 0) {
     text += "; " + std::to_string(*lane.set_aside) + " of them set aside by operators";
   }
+  if (lane.passed_over > 0) {
+    text += "; " + count(lane.passed_over, "row") + " passed over by acts, not delivered";
+  }
   if (lane.parked > 0) text += "; " + count(lane.parked, "row") + " parked";
   return text + '\n';
 }
@@ -136,6 +139,7 @@ object to_json(const LaneAudit& lane) {
           {"horizon", lane.horizon ? value(to_json(*lane.horizon)) : value(nullptr)},
           {"deleted", lane.gone},
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
+          {"passed_over", lane.passed_over},
           {"parked", lane.parked},
           {"rows_before_ledger", lane.ledger_start},
           {"thinned_buckets", lane.thinned},

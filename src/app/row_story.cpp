@@ -195,6 +195,15 @@ RowStory tell_absent(const RowReport& row) {
           {}};
 }
 
+RowStory tell_passed_over(const RowReport& row) {
+  const auto act = row.act ? "`" + row.act->kind + "`, " + by_whom(*row.act)
+                           : std::string("an act that is in the journal");
+  return {id_of(row) + " was not delivered" + deleted(row) + ": it was passed over by " + act,
+          {"to deliver it, and all rows after it once more: seriatim rewind " +
+           shell_word(row.process) + " --to " + shell_word(row.id)},
+          {}};
+}
+
 RowStory story_of(const RowReport& row) {
   switch (row.state) {
     case State::absent: return tell_absent(row);
@@ -208,6 +217,7 @@ RowStory story_of(const RowReport& row) {
               {}};
     case State::parked: return tell_parked(row);
     case State::set_aside:
+      if (row.passed_over) return tell_passed_over(row);
       return {id_of(row) + " was set aside" + deleted(row) + ", " + by_whom(*row.act), {}, {}};
     case State::passed: return tell_passed(row);
     case State::late: return tell_late(row);

@@ -191,3 +191,17 @@ TEST_CASE("a process that is renamed keeps its horizon") {
   CHECK(desk.audit().sound());
   CHECK(desk.audit().pruned == 299);
 }
+
+TEST_CASE("what is noted of rows that were passed over goes with their buckets") {
+  BOTH_ORDERS
+  Delivered desk(order);
+  desk.insert(5);
+  desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::end, {}}, alice);
+  const auto passed_over = "SELECT coalesce(sum(cardinality(ids)), 0) FROM seriatim.passed_over";
+  CHECK(desk.database.value(passed_over) == "5");
+  desk.insert(2);
+  desk.deliver("process", 2);
+  desk.prune();
+  CHECK(desk.database.value(passed_over) == "0");
+  CHECK(desk.audit().sound());
+}

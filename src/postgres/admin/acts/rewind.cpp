@@ -126,7 +126,16 @@ class Rewind {
     set["looked_at"] = set["position_at"];
     for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
     const boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
-    act.change("rewind", {{lane.id.lane, std::move(set), id(step.to), serialize(detail)}});
+    const auto entry =
+        act.change("rewind", {{lane.id.lane, std::move(set), id(step.to), serialize(detail)}});
+    if (step.forward) {
+      connection_.run(sql::acts::note_passed_over,
+                      of(lane, {std::to_string(step.sequence_from),
+                                std::to_string(step.sequence_to), std::to_string(entry.at(0))}));
+    } else {
+      connection_.run(statement_for(sql::acts::come_again, table_, lane.id),
+                      {lane.id.process, at(step.to), id(step.to)});
+    }
     connection_.run(sql::acts::forget_begun, of(lane));
     return step;
   }

@@ -86,6 +86,7 @@ class LaneAuditor {
     const auto row = connection_.run(sql::reports::audit_lane, params({}))[0];
     audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
     audit_.parked = row["parked"].as<std::uint64_t>();
+    audit_.passed_over = row["passed_over"].as<std::uint64_t>();
     redriven_ = row["redriven"].as<std::uint64_t>();
     audit_.pruned = row["pruned"].as<std::uint64_t>();
     audit_.horizon = position_from(row, "horizon_us", "horizon_id");

@@ -12,7 +12,7 @@ struct RowReport {
     unplaced,   ///< its created_at is NULL or infinite: it has no place in the order
     delivered,  ///< and perhaps deleted since: `in_table`
     parked,     ///< by on_poison, or behind a row of its key that was: `parked`
-    set_aside,  ///< by an operator: `act` says who, when and why
+    set_aside,  ///< by an operator, by name or among others: `act` says who, when and why
     passed,     ///< behind the cursor, before the ledger began or where it was sealed
     late,       ///< behind the cursor, and neither delivered nor set aside
     next,       ///< its lane stands at it: `lane` says why it does not move
@@ -21,7 +21,8 @@ struct RowReport {
   /// An entry of seriatim.journal.
   struct Act {
     std::string number;
-    std::string at;  ///< ISO 8601 UTC
+    std::string kind;  ///< "skip", "rewind", …
+    std::string at;    ///< ISO 8601 UTC
     std::string who;
     std::string why;
   };
@@ -54,7 +55,8 @@ struct RowReport {
   bool journal_hidden = false;            ///< this role may not read seriatim.journal
   std::optional<Noted> noted;
   std::optional<ParkedRow> parked;
-  std::optional<Act> act;  ///< the skip of the row; else the pause or halt of its lane
+  bool passed_over = false;  ///< set aside: nobody named it, an act passed over all rows there
+  std::optional<Act> act;    ///< that set the row aside; else the pause or halt of its lane
 
   // Absent: what can be said of a row that cannot be seen.
   bool behind_cursor = false;             ///< order by id: all lanes have passed this id

@@ -224,9 +224,7 @@ class Inquiry {
   /// Delivered or set aside, whatever has become of the row since.
   bool look_whether_noted() {
     const auto found =
-        connection_.run(sql::reports::find_noted,
-                        {report_.process, report_.id,
-                         fits_range(report_.id) ? std::optional(report_.id) : std::nullopt});
+        connection_.run(sql::reports::find_noted, {report_.process, report_.id, integer_id()});
     if (found.empty()) return false;
     report_.noted =
         RowReport::Noted{found[0]["lane"].as<unsigned>(), found[0]["bucket"].as<std::string>(""),
@@ -279,8 +277,23 @@ class Inquiry {
     if (look_whether_parked()) return true;
     report_.act = act("skip", std::nullopt, report_.id);
     if (!report_.act) report_.act = act("discard", std::nullopt, report_.id);
-    if (report_.act) report_.state = State::set_aside;
-    return report_.act.has_value();
+    if (!report_.act) return look_whether_passed_over();
+    report_.state = State::set_aside;
+    return true;
+  }
+
+  bool look_whether_passed_over() {
+    const auto found =
+        connection_.run(sql::reports::passed_over, {report_.process, report_.id, integer_id()});
+    if (found.empty()) return false;
+    report_.passed_over = true;
+    report_.state = State::set_aside;
+    report_.act = read_act(sql::reports::entry, {found[0]["number"].as<std::string>()});
+    return true;
+  }
+
+  [[nodiscard]] std::optional<std::string> integer_id() const {
+    return fits_range(report_.id) ? std::optional(report_.id) : std::nullopt;
   }
 
   bool look_whether_parked() {
@@ -294,12 +307,16 @@ class Inquiry {
 
   std::optional<RowReport::Act> act(const std::string& kind, std::optional<std::string> lane,
                                     std::optional<std::string> row) {
+    return read_act(sql::store::latest_act,
+                    {report_.process, kind, std::move(lane), std::move(row)});
+  }
+
+  std::optional<RowReport::Act> read_act(std::string_view question, const Params& params) {
     try {
-      const auto found = connection_.run(sql::store::latest_act,
-                                         {report_.process, kind, std::move(lane), std::move(row)});
+      const auto found = connection_.run(question, params);
       if (found.empty()) return std::nullopt;
       const auto text = [&](const char* name) { return found[0][name].as<std::string>(""); };
-      return RowReport::Act{text("number"), text("at"), text("who"), text("why")};
+      return RowReport::Act{text("number"), text("act"), text("at"), text("who"), text("why")};
     } catch (const SourceBroken&) {  // this role may write the journal, and not read it
       report_.journal_hidden = true;
       return std::nullopt;
