@@ -39,7 +39,8 @@ struct Round {
   };
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
-  bool redriven = false;    ///< the records are parked rows, which stay parked if they fail again
+  bool due = false;               ///< the records were set aside before, and go out first
+  bool redriven = false;    ///< … they are parked rows, which stay parked if they fail again
   bool announced = false;   ///< the last settlement announced its first call (`Next::read_ahead`)
   bool prefetched = false;  ///< it was read before the poll that brings it
   /// Its rows join those set aside when it starts, so that after a crash the same rows go out under

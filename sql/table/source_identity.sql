@@ -1,5 +1,5 @@
 -- $1 system identifier  $2 timeline  (NULL: cannot be known)  $3 table  $4 its oid  $5 order_by
--- $6 id  $7 created_at
+-- $6 id  $7 created_at  $8 filter  $9 key  $10 payload: as configured, but for white space. A long one is kept as a hash
 SELECT jsonb_strip_nulls(jsonb_build_object(
            'system', $1::text,
            'timeline', $2::text,
@@ -8,4 +8,6 @@ SELECT jsonb_strip_nulls(jsonb_build_object(
            'table_oid', $4::text,
            'order_by', $5::text,
            'id', $6::text,
-           'created_at', $7::text))
+           'created_at', $7::text)
+       || (SELECT jsonb_object_agg(name, CASE WHEN octet_length(text) > 200 THEN 'md5 ' || md5(text) ELSE text END)
+           FROM (VALUES ('filter', $8::text), ('key', $9::text), ('payload', $10::text)) AS e (name, text)))

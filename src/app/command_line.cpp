@@ -219,8 +219,16 @@ class Parser {
     auto [sub, verb] = add_act(
         "adopt", "Go on where the database, the table or a process's name was changed on purpose",
         AdoptVerb{}, adopt_examples);
-    sub->add_option("--from", verb->from, "The process's former name, whose cursor it takes over")
-        ->type_name("NAME");
+    auto* from = sub->add_option("--from", verb->from,
+                                 "The process's former name, whose cursor it takes over")
+                     ->type_name("NAME");
+    auto* changed = sub->add_flag("--source-changed", verb->source_changed,
+                                  "`where` or `ignore` was changed; --old-rows decides");
+    auto* old = sub->add_option("--old-rows", verb->old_rows,
+                                "Rows behind the cursor that match now: skip or deliver them");
+    old->type_name("skip|deliver")->check(CLI::IsMember({"skip", "deliver"}).description(""));
+    old->needs(changed)->needs("--reason");
+    changed->needs(old)->excludes(from);
   }
 
   void add_skip() {

@@ -95,13 +95,18 @@ RowStory tell_filtered(const RowReport& row) {
   if (row.ignored) {
     return {id_of(row) + " is left out: its event type \"" + printable(*row.ignored, id_bytes_max) +
                 "\" is in source.ignore",
-            {"taken out of `ignore`, rows of that type are delivered from the cursor on"},
+            {"taken out of `ignore`, rows of that type go out from the cursor on; what becomes of "
+             "those "
+             "behind it you decide then: seriatim adopt --source-changed"},
             {}};
   }
-  return {id_of(row) + " is left out: `where` is " + (row.matches ? "false" : "NULL") + " for it",
-          {"a row that is changed to match before the cursor reaches it is delivered; behind the "
-           "cursor insert a new one"},
-          {{"where", printable(row.where)}}};
+  return {
+      id_of(row) + " is left out: `where` is " + (row.matches ? "false" : "NULL") + " for it",
+      {"a row that is changed to match before the cursor reaches it is delivered; behind the "
+       "cursor insert a new one",
+       "if `where` is changed: what becomes of rows behind the cursor you decide then: seriatim "
+       "adopt --source-changed"},
+      {{"where", printable(row.where)}}};
 }
 
 RowStory tell_unplaced(const RowReport& row) {

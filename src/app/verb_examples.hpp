@@ -59,9 +59,13 @@ inline constexpr const char* prune_examples =
 inline constexpr const char* adopt_examples =
     "  seriatim adopt booking_sms --reason 'failed over to db2, ticket 17'\n"
     "  seriatim adopt sms --from booking_sms      the process was renamed\n"
-    "  seriatim adopt sms                         … no, it is another one\n\n"
-    "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED when its cursor was kept for another\n"
+    "  seriatim adopt sms                         … no, it is another one\n"
+    "  seriatim adopt sms --source-changed --old-rows skip --reason 'only from now on'\n\n"
+    "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED if its cursor was kept for another\n"
     "server, timeline, database, table or order. Rows may be missing or come again there:\n"
-    "look first, then adopt. What was noted and what is now are shown and journalled.";
+    "look first, then adopt. What was noted and what is now are shown and journalled.\n\n"
+    "It halts with CONFIG_CHANGED too if `where` or `ignore` was changed and rows behind its\n"
+    "cursor match now. `check` counts them. `--old-rows skip` passes them over, `deliver` hands\n"
+    "them over as late rows, in between new ones.";
 
 }  // namespace seriatim::app

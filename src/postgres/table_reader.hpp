@@ -9,8 +9,8 @@
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/wake_up.hpp"
 #include "postgres/reader/written_order.hpp"
+#include "postgres/store/identity_guard.hpp"
 #include "postgres/store/late_look.hpp"
-#include "postgres/table/identity.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {

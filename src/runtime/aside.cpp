@@ -45,6 +45,7 @@ Round Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
   auto read = reader_.reread(ids, wanted.after, wanted.rows_max);
   Round round;
   round.planned = true;
+  round.due = true;
   round.redriven = due.front().redriven;
   if (!round.redriven) round.looked_at = read.looked_at;
   auto next = due.begin();

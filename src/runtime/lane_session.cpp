@@ -41,11 +41,12 @@ Round LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
   return round;
 }
 
-/// Due rows that were begun come first; others too, but not twice in a row.
+/// Due rows that were begun come first; others too, but not twice in a row: old rows that were made
+/// due in bulk must not hold up new ones.
 Round LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
   using Begin = Aside::Begin;
   const auto begin = may_redrive ? Begin::caught_up : Begin::none;
-  auto round = aside_.due(epoch_, wanted, batch_.redriven ? Begin::none : begin);
+  auto round = aside_.due(epoch_, wanted, due_ ? Begin::none : begin);
   if (!round.empty()) return round.redriven ? round : up_to_barrier(std::move(round));
   round = up_to_barrier(reader().poll(wanted));
   if (!round.empty() || wanted.up_to) return round;
@@ -67,6 +68,7 @@ Round LaneSession::up_to_barrier(Round round) {
 
 void LaneSession::remember(const Round& round, unsigned rows_max) {
   rows_max_ = rows_max;
+  due_ = round.due;
   batch_ = {.rows = {},
             .late = {},
             .planned = round.planned,

@@ -65,6 +65,7 @@ class LaneSession {
   std::optional<Position> position_;  ///< the cursor's, as of the last poll or settlement
   Batch batch_;                       ///< of the last poll
   unsigned rows_max_ = 0;             ///< asked for with it
+  bool due_ = false;                  ///< … and its rows were set aside before
   bool announced_ = false;            ///< the next call, of rows that were prefetched
 };
 

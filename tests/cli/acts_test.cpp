@@ -66,4 +66,42 @@ TEST_SUITE("acts from the command line") {
     }
     CHECK(stage.database.value("SELECT state FROM seriatim.cursor") == "paused");
   }
+
+  TEST_CASE("a filter that is changed: check counts, run asks, adopt decides, run goes on") {
+    Stage stage;
+    const auto with = [&](const std::string& source) {
+      stage.configure(
+          Stage::process("kind = \"log\"\nfile = \"" + stage.log.string() + "\"", "", source));
+    };
+    with("where = \"t.aggregate_id = 'b'\"");
+    stage.append(2);
+    stage.database.run("SELECT seriatim.append('booking', 'c', 'booked', '{}')");
+    stage.append(1);
+    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
+    REQUIRE(stage.lines_in_log() == 3);
+    with("");
+    const auto checked = stage.seriatim({"check"});
+    CHECK(checked.code == 1);
+    CHECK(contains(checked.out, "1 rows behind the cursors match now"));
+    CHECK(stage.seriatim({"run", "--drain"}).code == 3);
+    const auto status = stage.seriatim({"status"});
+    CHECK(status.code == 3);
+    CHECK(contains(status.out, "--source-changed --old-rows skip|deliver --reason TEXT"));
+    for (const auto& half :
+         std::vector<std::vector<std::string>>{{"--source-changed"},
+                                               {"--old-rows", "skip"},
+                                               {"--source-changed", "--old-rows", "all"}}) {
+      auto arguments = std::vector<std::string>{"adopt", "p", "--reason", "r"};
+      arguments.insert(arguments.end(), half.begin(), half.end());
+      CHECK(stage.seriatim(arguments).code == 2);
+    }
+    const auto adopted = stage.seriatim(
+        {"adopt", "p", "--source-changed", "--old-rows", "deliver", "--reason", "ticket 17"});
+    CHECK(adopted.code == 0);
+    CHECK(contains(adopted.out, "1 old rows go out late, in between new ones; goes on"));
+    CHECK(contains(stage.seriatim({"status"}).out, "1 late"));
+    CHECK(stage.seriatim({"run", "--drain"}).code == 0);
+    CHECK(stage.lines_in_log() == 4);
+    CHECK(stage.seriatim({"audit", "p"}).code == 0);
+  }
 }

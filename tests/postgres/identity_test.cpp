@@ -116,11 +116,11 @@ TEST_CASE("of several changes the gravest is told") {
   const IdentityChange system{"system", "1", "2"};
   const IdentityChange oid{"table_oid", "3", "4"};
   const IdentityChange table{"table", "a", "b"};
-  CHECK_FALSE(judge_identity({}));
-  CHECK(contains(judge_identity({oid, system})->what, "was 1 and is 2"));
-  CHECK(judge_identity({oid, table})->reason == HaltReason::config_changed);
-  CHECK_FALSE(contains(judge_identity({oid, table})->what, "renamed"));
-  CHECK(contains(judge_identity({table})->what, "it was only renamed"));
+  CHECK_FALSE(judge_identity({}, 1));
+  CHECK(contains(judge_identity({oid, system}, 1)->what, "was 1 and is 2"));
+  CHECK(judge_identity({oid, table}, 1)->reason == HaltReason::config_changed);
+  CHECK_FALSE(contains(judge_identity({oid, table}, 1)->what, "renamed"));
+  CHECK(contains(judge_identity({table}, 1)->what, "it was only renamed"));
 }
 
 TEST_CASE("what one role may not know is no change, and is noted by the first who may") {

@@ -154,7 +154,11 @@ void refuse_configured(Context& context, const std::string& from) {
 Exit perform(const AdoptVerb& verb, Context& context) {
   Desk desk(verb.act, context);
   if (verb.from) refuse_configured(context, *verb.from);
-  return desk.report(desk.admin.adopt(desk.target, verb.from, desk.actor));
+  std::optional<postgres::OldRows> old_rows;
+  if (verb.old_rows) {
+    old_rows = *verb.old_rows == "skip" ? postgres::OldRows::skip : postgres::OldRows::deliver;
+  }
+  return desk.report(desk.admin.adopt(desk.target, verb.from, desk.actor, old_rows));
 }
 
 namespace {

@@ -97,7 +97,9 @@ struct ResumeVerb {
 };
 struct AdoptVerb {
   Act act;
-  std::optional<std::string> from;  ///< the process's former name
+  std::optional<std::string> from;      ///< the process's former name
+  bool source_changed = false;          ///< the filter was changed, and …
+  std::optional<std::string> old_rows;  ///< … "skip" or "deliver"
 };
 struct AppendVerb {
   std::string aggregate_type;

@@ -108,10 +108,10 @@ ActResult Admin::discard(const Target& target, const ParkedChoice& choice, const
 }
 
 ActResult Admin::adopt(const Target& target, const std::optional<std::string>& from,
-                       const Actor& actor) {
+                       const Actor& actor, std::optional<OldRows> old_rows) {
   auto connection = act_connection(url_, target);
   Act act(connection, from.value_or(target.process.name), actor, keep_waiting_);
-  return from ? take_over(act, target) : adopt_source(act, target);
+  return from ? take_over(act, target) : adopt_source(act, target, old_rows);
 }
 
 std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPlace& place) {

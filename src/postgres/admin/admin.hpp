@@ -96,6 +96,12 @@ using ActResult = std::vector<std::string>;
 
 struct RowReport;  // row_report.hpp
 
+/// What becomes of rows behind the cursor that match since the filter was changed.
+enum class OldRows {
+  skip,    ///< passed over: set aside without naming each
+  deliver  ///< they go out as late rows, in between new ones
+};
+
 /// What a rewind does to one lane.
 struct RewindStep {
   unsigned lane = 0;
@@ -164,7 +170,10 @@ class Admin {
 
   /// Go on with a database, table or order that is not what the cursor was kept for. `from`: the
   /// former name of the process, whose cursor it takes over.
-  ActResult adopt(const Target& target, const std::optional<std::string>& from, const Actor& actor);
+  /// `old_rows`: the decision that is wanted if rows behind a cursor match since the filter was
+  /// changed. Error without it, and nothing is changed.
+  ActResult adopt(const Target& target, const std::optional<std::string>& from, const Actor& actor,
+                  std::optional<OldRows> old_rows = std::nullopt);
   /// Moves every lane's cursor. Refuses an empty reason. A jump forwards waits at most `settle_max`
   /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
   std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "sql/table.hpp"
 
@@ -27,7 +28,7 @@ struct Meaning {
   std::string_view means;
 };
 
-constexpr std::array<Meaning, 8> meanings{{
+constexpr std::array<Meaning, 9> meanings{{
     {"system", HaltReason::source_changed, "this is another server: its system identifier",
      "rows were dumped and restored, upgraded with pg_upgrade, or this is another copy"},
     {"timeline", HaltReason::source_changed, "the server's timeline",
@@ -45,6 +46,11 @@ constexpr std::array<Meaning, 8> meanings{{
     {"id", HaltReason::config_changed, "the id column", "the cursor holds an id of the other"},
     {"created_at", HaltReason::config_changed, "the created_at column",
      "the cursor holds a time of the other"},
+    {"key", HaltReason::config_changed, "the key",
+     "a row may have another lane now, whose cursor is behind it, or beyond: it would go out "
+     "twice, "
+     "or be late. Set the former key, cut the process into one lane, then change the key and cut "
+     "it again"},
 }};
 
 const IdentityChange* find(const std::vector<IdentityChange>& changes, std::string_view key) {
@@ -59,19 +65,57 @@ std::string read_system_identifier(Connection& connection) {
   return ask(connection, sql::table::system_identifier).value_or("");
 }
 
+namespace {
+
+/// White space outside quotes decides nothing.
+std::string normalized(const std::string& expression) {
+  std::string text;
+  char quote = 0;
+  for (const char c : expression) {
+    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (quote == 0 && space) {
+      if (!text.empty() && text.back() != ' ') text += ' ';
+      continue;
+    }
+    if (quote == 0 ? c == '\'' || c == '"' : c == quote) quote = quote == 0 ? c : char{0};
+    text += c;
+  }
+  if (quote == 0 && text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+/// "t.status = 'booked', not of the event types noted, test"
+std::string filter_of(const SourceConfig& config) {
+  auto text = config.where.empty() ? std::string("all rows") : normalized(config.where);
+  auto ignored = config.ignore;
+  std::sort(ignored.begin(), ignored.end());
+  for (const auto& type : ignored) {
+    text += (&type == &ignored.front() ? ", not of the event types " : ", ") + type;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string read_identity(Connection& connection, const Table& table, const SourceConfig& config) {
   const char* order = config.order_by == OrderBy::id ? "id" : "created_at";
   return connection
       .run(sql::table::source_identity,
            {ask(connection, sql::table::system_identifier), ask(connection, sql::table::timeline),
-            table.name, table.oid, order, table.id, table.created_at})[0][0]
+            table.name, table.oid, order, table.id, table.created_at, filter_of(config),
+            normalized(config.key), normalized(config.payload)})[0][0]
       .as<std::string>();
 }
 
-std::optional<IdentityMismatch> judge_identity(const std::vector<IdentityChange>& changes) {
+const IdentityChange* filter_change(const std::vector<IdentityChange>& changes) {
+  return find(changes, "filter");
+}
+
+std::optional<IdentityMismatch> judge_identity(const std::vector<IdentityChange>& changes,
+                                               unsigned lanes) {
   for (const auto& [key, reason, part, means] : meanings) {
     const auto* change = find(changes, key);
-    if (change == nullptr) continue;
+    if (change == nullptr || (key == "key" && lanes == 1)) continue;
     auto what = std::string(part) + " was " + change->noted + " and is " + change->seen + ": " +
                 std::string(means);
     if (key == "table" && find(changes, "table_oid") == nullptr) what += "; it was only renamed";
@@ -92,29 +136,6 @@ std::vector<IdentityChange> read_identity_changes(Connection& connection,
                        row["seen"].as<std::string>()});
   }
   return changes;
-}
-
-// --- IdentityGuard ------------------------------------------------------------------------------
-
-IdentityGuard::IdentityGuard(Connection& connection, const Table& table, SourceConfig config,
-                             LaneId lane)
-    : connection_(connection), table_(table), config_(std::move(config)), lane_(std::move(lane)) {}
-
-/// Once a session, for a connection leads to one server; a pooler may lead it to another any time.
-void IdentityGuard::compare(std::uint64_t epoch) {
-  if (!seen_.empty() && connection_.direct()) return;
-  seen_ = read_identity(connection_, table_, config_);
-  mismatch_ = judge_identity(read_identity_changes(connection_, lane_.process, seen_, lane_.lane));
-  if (mismatch_) return;
-  connection_.run(sql::table::note_identity,
-                  {lane_.process, std::to_string(lane_.lane), std::to_string(epoch), seen_});
-}
-
-void IdentityGuard::refuse_mismatch() const {
-  if (mismatch_) {
-    throw SourceBroken(mismatch_->reason,
-                       mismatch_->what + "; nothing is sent until `seriatim adopt` confirms it");
-  }
 }
 
 }  // namespace seriatim::postgres

@@ -8,12 +8,12 @@
 #include "postgres/wire/connection.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/error.hpp"
-#include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
 
-/// Which cluster, timeline, database and table a session sees, and in which order it reads: JSON as
-/// kept in `seriatim.cursor.identity`. What the server does not tell is left out.
+/// Which cluster, timeline, database and table a session sees, in which order it reads, and what
+/// the configuration makes of a row: JSON as kept in `seriatim.cursor.identity`. What the server
+/// does not say is left out.
 [[nodiscard]] std::string read_identity(Connection& connection, const Table& table,
                                         const SourceConfig& config);
 
@@ -38,28 +38,12 @@ struct IdentityMismatch {
     Connection& connection, const std::string& process, const std::string& identity,
     std::optional<unsigned> lane = std::nullopt);
 
-/// The gravest change in words; nothing where nothing changed.
+/// The gravest change in words, for a process of so many lanes; nothing if a relay may go on. Of a
+/// filter only old_rows.hpp knows.
 [[nodiscard]] std::optional<IdentityMismatch> judge_identity(
-    const std::vector<IdentityChange>& changes);
+    const std::vector<IdentityChange>& changes, unsigned lanes);
 
-/// One session's watch over its lane: the cursor it was granted was kept for what it reads.
-class IdentityGuard {
- public:
-  IdentityGuard(Connection& connection, const Table& table, SourceConfig config, LaneId lane);
-
-  /// After each granted claim. Notes the identity where none was noted.
-  void compare(std::uint64_t epoch);
-  /// Before rows are read. Throws SourceBroken where the last comparison found a difference, so
-  /// that the lane, which is held by then, halts.
-  void refuse_mismatch() const;
-
- private:
-  Connection& connection_;
-  const Table& table_;
-  SourceConfig config_;
-  LaneId lane_;
-  std::string seen_;  ///< empty before the first comparison
-  std::optional<IdentityMismatch> mismatch_;
-};
+/// `where` or `ignore`, if it is another.
+[[nodiscard]] const IdentityChange* filter_change(const std::vector<IdentityChange>& changes);
 
 }  // namespace seriatim::postgres

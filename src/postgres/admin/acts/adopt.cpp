@@ -4,10 +4,15 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <climits>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/store/lane_rows.hpp"
+#include "postgres/store/old_rows.hpp"
+#include "postgres/store/recount.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
@@ -114,39 +119,132 @@ std::string merged(const std::string& noted, const std::string& seen) {
   return json::serialize(identity);
 }
 
-/// A lane that halted because it was another source goes on.
-LaneChange adopted(const LaneRow& lane, const std::string& identity, const std::string& words) {
+/// A lane, and what becomes of it.
+struct Adoption {
+  LaneRow lane;
+  std::vector<IdentityChange> differs;
+  std::vector<Position> old;  ///< rows behind the cursor that match now
+  std::string again;          ///< rows sent before that come again
+};
+
+Adoption read_adoption(Act& act, const Target& target, const Table& table, const LaneRow& lane,
+                       std::vector<IdentityChange> differs, std::optional<OldRows> old_rows) {
+  const auto* filter = filter_change(differs);
+  Adoption adoption{lane, {}, {}, judge_order(act.connection(), table, lane, differs)};
+  if (filter != nullptr) {
+    adoption.old = find_old_rows(act.connection(), table, lane.id, INT_MAX);
+    if (!adoption.old.empty() && !old_rows) {
+      throw Error(lane_name(lane) + ": " +
+                  old_rows_text(*filter, target.process.name,
+                                std::to_string(adoption.old.size()) + " rows behind the cursor"));
+    }
+  }
+  adoption.differs = std::move(differs);
+  return adoption;
+}
+
+/// A lane that halted because it was another source goes on. Rows that are passed over have
+/// numbers, as rows have that were skipped by name.
+LaneChange adopted(const Adoption& adoption, const std::string& identity,
+                   std::optional<OldRows> old_rows) {
+  const auto& [lane, differs, old, again] = adoption;
   auto set = stood_for_it(lane.cursor) ? tries_again(lane) : Columns();
   set["identity"] = merged(lane.identity, identity);
-  return {lane.id.lane, std::move(set), {}, json::serialize(json::object{{"change", words}})};
+  json::object detail{{"change", in_words(differs)}};
+  if (!old.empty()) {
+    const bool skipped = old_rows == OldRows::skip;
+    detail["old_rows"] = skipped ? "skip" : "deliver";
+    detail["rows"] = old.size();
+    set["epoch"] = next_epoch(lane);
+    if (skipped) {
+      set["sequence"] = std::to_string(lane.cursor.sequence + old.size());
+      set["set_aside"] = std::to_string(lane.cursor.set_aside + old.size());
+    }
+  }
+  return {lane.id.lane, std::move(set), {}, json::serialize(detail)};
+}
+
+/// The rows of each part of a batch, as a statement takes them.
+void each_part(const std::vector<Position>& rows,
+               const std::function<void(std::span<const Position>)>& take) {
+  constexpr std::size_t part_max = 4'096;  // as many as a bucket of a rewind has
+  for (std::size_t i = 0; i < rows.size(); i += part_max) {
+    take(std::span(rows).subspan(i, std::min(part_max, rows.size() - i)));
+  }
+}
+
+std::vector<std::string> ids_of(std::span<const Position> rows) {
+  std::vector<std::string> ids;
+  for (const auto& row : rows) ids.push_back(row.id);
+  return ids;
+}
+
+void pass_over(Act& act, const Table& table, const Adoption& adoption, std::uint64_t entry) {
+  Recount recount(act.connection(), table, adoption.lane.id);
+  const auto lane = std::to_string(adoption.lane.id.lane);
+  each_part(adoption.old, [&](std::span<const Position> rows) {
+    const auto open = recount.note({rows.begin(), rows.end()});
+    const auto newest = std::max_element(
+        rows.begin(), rows.end(),
+        [](const auto& a, const auto& b) { return a.created_at_us < b.created_at_us; });
+    const auto newest_at = timestamp_text(newest->created_at_us);
+    act.connection().run(sql::acts::note_in_open_bucket,
+                         {act.process(), lane, array_text(open), newest_at});
+    act.connection().run(sql::acts::pass_over,
+                         {act.process(), lane, std::to_string(entry), array_text(ids_of(rows)),
+                          timestamp_text(rows.back().created_at_us), rows.back().id});
+  });
+}
+
+void make_due(Act& act, const Table& table, const Adoption& adoption) {
+  const auto statement = statement_for(sql::acts::make_due, table, adoption.lane.id);
+  each_part(adoption.old, [&](std::span<const Position> rows) {
+    std::vector<std::string> times;
+    for (const auto& row : rows) times.push_back(timestamp_text(row.created_at_us));
+    act.connection().run(statement, {act.process(), std::to_string(adoption.lane.id.lane),
+                                     array_text(ids_of(rows)), array_text(times)});
+  });
+}
+
+std::string tell(const Adoption& adoption, std::optional<OldRows> old_rows) {
+  const auto& [lane, differs, old, again] = adoption;
+  const bool goes_on = stood_for_it(lane.cursor) || lane.cursor.state == Cursor::State::running;
+  auto text = lane_name(lane) + ": adopted " + in_words(differs) + "; ";
+  if (!old.empty()) {
+    text += std::to_string(old.size()) + (old_rows == OldRows::skip
+                                              ? " old rows passed over; "
+                                              : " old rows go out late, in between new ones; ");
+  }
+  return text + (goes_on ? "goes on " : "still stands ") + after_row(lane.cursor.position) + again;
 }
 
 }  // namespace
 
-ActResult adopt_source(Act& act, const Target& target) {
+ActResult adopt_source(Act& act, const Target& target, std::optional<OldRows> old_rows) {
   auto& connection = act.connection();
   const auto& process = target.process.name;
   const auto [table, identity] = read_now(connection, target);
   if (read_lanes(connection, process).empty()) return adopt_new(act, target, {table, identity});
   ActResult result;
   ActResult refused;
+  std::vector<Adoption> adoptions;
   std::vector<LaneChange> changes;
   for (const auto& lane : take_turn(act)) {
-    const auto differs = read_identity_changes(connection, process, identity, lane.id.lane);
+    auto differs = read_identity_changes(connection, process, identity, lane.id.lane);
     if (differs.empty()) {
       refused.push_back(why_not(lane));
       continue;
     }
-    const auto again = judge_order(connection, table, lane, differs);
-    const auto words = in_words(differs);
-    changes.push_back(adopted(lane, identity, words));
-    const bool goes_on = stood_for_it(lane.cursor) || lane.cursor.state == Cursor::State::running;
-    result.push_back(lane_name(lane) + ": adopted " + words + "; " +
-                     (goes_on ? "goes on " : "still stands ") + after_row(lane.cursor.position) +
-                     again);
+    adoptions.push_back(read_adoption(act, target, table, lane, std::move(differs), old_rows));
+    changes.push_back(adopted(adoptions.back(), identity, old_rows));
+    result.push_back(tell(adoptions.back(), old_rows));
   }
   if (result.empty()) throw Error("process \"" + process + "\": " + refused.front());
-  act.change("adopt", changes);
+  const auto entries = act.change("adopt", changes);
+  for (std::size_t i = 0; i < adoptions.size(); ++i) {
+    if (old_rows == OldRows::skip) pass_over(act, table, adoptions[i], entries.at(i));
+    if (old_rows == OldRows::deliver) make_due(act, table, adoptions[i]);
+  }
   act.commit();
   result.insert(result.end(), refused.begin(), refused.end());
   return result;

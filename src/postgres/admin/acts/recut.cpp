@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "core/fence.hpp"
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/store/lane_rows.hpp"
+#include "postgres/table/identity.hpp"
 #include "postgres/table/lane_places.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
@@ -18,6 +20,23 @@ namespace seriatim::postgres {
 namespace {
 
 using Place = std::optional<Position>;
+
+std::string with_key_of(const std::string& seen, const std::string& noted) {
+  auto identity = boost::json::parse(noted).as_object();
+  identity["key"] = boost::json::parse(seen).at("key");
+  return serialize(identity);
+}
+
+/// Where each lane stands was found by the key that is noted.
+void refuse_other_key(Connection& connection, const Target& target, unsigned lanes) {
+  const auto table = resolve_table(connection, target.source);
+  const auto changes = read_identity_changes(connection, target.process.name,
+                                             read_identity(connection, table, target.source));
+  if (const auto mismatch = judge_identity(changes, lanes)) {
+    throw Error("process \"" + target.process.name + "\": " + mismatch->what +
+                "; nothing was changed");
+  }
+}
 
 class Recut {
  public:
@@ -90,6 +109,8 @@ class Recut {
                                                 at(barrier_), id(barrier_), "true"});
     }
     const auto shared = connection_.run(sql::acts::what_lanes_share, {act.process()})[0];
+    identity_ =
+        with_key_of(read_identity(connection_, table_, target_.source), lanes.front().identity);
     const auto detail = serialize(boost::json::object{{"from", now}, {"to", lanes_}});
     std::vector<LaneChange> changes;
     for (const auto& lane : lanes) {
@@ -101,7 +122,6 @@ class Recut {
       auto set = lane_at_barrier(shared);
       set["sequence"] = set["ledger_start"] = lane["number"].as<std::string>();
       set["created_at"] = shared["created_at"].as<std::string>();
-      set["identity"] = lanes.front().identity;
       changes.push_back({lane["lane"].as<unsigned>(), std::move(set), {}, detail});
     }
     act.change("lanes", changes);
@@ -122,6 +142,7 @@ class Recut {
 
   Columns lane_at_barrier(const pqxx::row& shared) const {
     Columns set{{"lanes", std::to_string(lanes_)},
+                {"identity", identity_},
                 {"epoch", shared["epoch"].as<std::string>()},
                 {"bucket_ids", "{}"},
                 {"bucket_ranges", "{}"},
@@ -190,6 +211,7 @@ class Recut {
   KeepWaiting keep_waiting_;
   Table table_;
   Place barrier_;
+  std::string identity_;  ///< of the lanes that come: cut by the key as it is configured now
 };
 
 }  // namespace
@@ -208,6 +230,7 @@ ActResult recut_lanes(Connection& connection, const Target& target, unsigned lan
                 "\" has no key, so every row belongs to lane 0; nothing was changed: set `key` in "
                 "[process.source] first");
   }
+  refuse_other_key(connection, target, static_cast<unsigned>(now));
   recut.set_barrier();
   for (;;) {
     const auto left = recut.left();

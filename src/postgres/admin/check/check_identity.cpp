@@ -1,5 +1,9 @@
 // Were the cursors kept for this database, this table, this process?
+#include <climits>
+
 #include "postgres/admin/check/check_table.hpp"
+#include "postgres/store/lane_rows.hpp"
+#include "postgres/store/old_rows.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/shell_word.hpp"
@@ -29,10 +33,29 @@ void warn_unidentified(TableCheck& check) {
                       "GRANT EXECUTE ON FUNCTION pg_control_system() TO " + check.role);
 }
 
+/// Rows behind the cursors that match since the filter was changed.
+void check_old_rows(TableCheck& check, const std::vector<IdentityChange>& changes) {
+  const auto* filter = filter_change(changes);
+  if (filter == nullptr) return;
+  const auto& process = check.target.process.name;
+  const auto table = resolve_table(check.connection, check.target.source);
+  std::size_t rows = 0;
+  for (const auto& lane : read_lanes(check.connection, process)) {
+    rows += find_old_rows(check.connection, table, lane.id, INT_MAX).size();
+  }
+  if (rows == 0) return;
+  check.findings.refuse(
+      old_rows_text(*filter, process, std::to_string(rows) + " rows behind the cursors") + " (" +
+          to_string(HaltReason::config_changed) + ")",
+      "seriatim adopt " + shell_word(process) + " --source-changed --old-rows skip --reason TEXT" +
+          "\nor, to deliver them late: --old-rows deliver");
+}
+
 void check_mismatch(TableCheck& check, const std::string& identity) {
   const auto& process = check.target.process.name;
-  const auto mismatch = judge_identity(read_identity_changes(check.connection, process, identity));
-  if (!mismatch) return;
+  const auto changes = read_identity_changes(check.connection, process, identity);
+  const auto mismatch = judge_identity(changes, check.target.process.lanes);
+  if (!mismatch) return check_old_rows(check, changes);
   check.findings.refuse(mismatch->what + " (" + to_string(mismatch->reason) + ")",
                         "seriatim adopt " + shell_word(process) + ", if it was meant");
 }

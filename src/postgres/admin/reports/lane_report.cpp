@@ -100,6 +100,7 @@ class Reporter {
     const auto first = count_waiting(report, lane);
     report.late_records = 0;
     if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
+    if (after) add_old_rows(report, lane);
     const auto due = read_due_rows(connection_, lane, 1).rows;
     const bool begun = !due.empty() && due[0].begun;
     if (begun) report.next_id = due[0].id;  // a batch goes on first, in its own order
@@ -167,6 +168,20 @@ class Reporter {
     report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
                               age_of({late[0].id, late[0].created_at_us}));
     report.next_id = late[0].id;
+  }
+
+  /// Made due by `adopt --old-rows deliver`; those within the window of late rows are counted.
+  void add_old_rows(LaneReport& report, const LaneId& lane) {
+    const auto until =
+        report.late_from_us ? std::optional(timestamp_text(*report.late_from_us)) : std::nullopt;
+    const auto due = connection_.run(sql::reports::old_rows_due,
+                                     {lane.process, std::to_string(lane.lane), until})[0];
+    const auto rows = due["rows"].as<std::uint64_t>();
+    if (rows == 0) return;
+    if (report.late_records) *report.late_records += rows;
+    if (report.lag_records) *report.lag_records += rows;
+    report.lag_age = std::max(report.lag_age.value_or(milliseconds{0}),
+                              age_of({{}, due["oldest_us"].as<std::int64_t>()}));
   }
 
   void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {

@@ -8,7 +8,6 @@
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/row_reader.hpp"
-#include "postgres/store/aside.hpp"
 #include "postgres/store/noted_ids.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reader.hpp"
@@ -137,10 +136,9 @@ class Inquiry {
     }
     if (!report_.lane) return;
     const auto& cursor = report_.lane->lane.position;
-    const auto begun = begun_rows();
-    const auto row = std::find(begun.begin(), begun.end(), report_.id);
-    if (row != begun.end()) {  // wherever its place is
-      report_.rows_before = static_cast<std::uint64_t>(row - begun.begin());
+    const auto due = connection_.run(sql::reports::due_before, {report_.process, report_.id});
+    if (!due.empty()) {  // wherever its place is
+      report_.rows_before = due[0]["rows_before"].as<std::uint64_t>();
     } else {
       if (!is_after(cursor)) return look_behind(cursor);
       if (report_.lane->next_id == report_.id) report_.rows_before = 0;
@@ -149,15 +147,6 @@ class Inquiry {
     const bool first = report_.rows_before == 0;
     report_.state = first ? State::next : State::waiting;
     look_at_lane();
-  }
-
-  /// Those of a batch that goes on, in its order.
-  std::vector<std::string> begun_rows() {
-    std::vector<std::string> ids;
-    for (const auto& row : read_due_rows(connection_, lane_id_, batch_max).rows) {
-      if (row.begun) ids.push_back(row.id);
-    }
-    return ids;
   }
 
   bool is_after(const std::optional<Position>& cursor) {

@@ -1,0 +1,211 @@
+// `where` or `ignore` is changed over rows behind the cursor: one decision, and no ambush.
+#include "postgres/admin/check/check.hpp"
+#include "postgres/admin/reports/row_report.hpp"
+#include "postgres/desk.hpp"
+
+using namespace seriatim;
+using namespace seriatim::testing;
+using postgres::OldRows;
+using postgres::RowReport;
+
+namespace {
+
+/// Rows 1 to 300, of which those of customer b are left out, are behind the cursor.
+struct Filtered : Desk {
+  explicit Filtered(OrderBy order = OrderBy::created_at,
+                    const std::string& where = "customer = 'a'",
+                    const std::vector<std::string>& ignore = {})
+      : Desk(order) {
+    database.run("UPDATE bookings SET customer = 'a'");
+    database.run(
+        "INSERT INTO bookings (customer, payload)"
+        " SELECT CASE WHEN n % 3 = 0 THEN 'b' ELSE 'a' END, '{}' FROM generate_series(4, 300) n");
+    target.source.where = where;
+    target.source.ignore = ignore;
+    target.source.event_type = "customer";
+    auto lane = relay();
+    REQUIRE(lane.claim());
+    while (!lane.deliver(50).empty()) {
+    }
+    REQUIRE(cursor("position_id") == "299");
+  }
+  /// 99 rows match now that did not: 6, 9, …; row 300 is after the cursor.
+  void change(const std::string& where = "") { target.source.where = where; }
+
+  /// What a relay that starts now says as it halts; "": it goes on.
+  std::string visit() {
+    auto lane = relay("visitor");
+    if (!lane.claim()) return "not claimed";
+    try {
+      lane.poll(1);
+    } catch (const SourceBroken& broken) {
+      CHECK(broken.reason() == HaltReason::config_changed);
+      return broken.what();
+    }
+    lane.session->release(lane.cursor.epoch, true);
+    return "";
+  }
+  std::string adopt(OldRows old_rows) {
+    return admin.adopt(target, std::nullopt, alice, old_rows).at(0);
+  }
+  postgres::LaneAudit audit() {
+    return admin.audit(target, false, [](std::uint64_t) {}).at(0);
+  }
+};
+
+constexpr const char* command =
+    "seriatim adopt process --source-changed --old-rows skip|deliver --reason TEXT";
+constexpr OrderBy orders[] = {OrderBy::created_at, OrderBy::id};
+
+}  // namespace
+
+TEST_SUITE("filter change") {
+  TEST_CASE("rows behind the cursor that match now: the lane asks for one decision, check counts") {
+    for (const auto order : orders) {
+      Filtered desk(order);
+      desk.change("customer IN ('a', 'b')");
+      const auto said = desk.visit();
+      CHECK(contains(said, "was: customer = 'a', and is: customer IN ('a', 'b')"));
+      CHECK(contains(said, "row 6 behind the cursor, and perhaps others, match now"));
+      CHECK(contains(said, command));
+      const auto refused = postgres::refusals(postgres::check(desk.database.url(), desk.target));
+      CHECK(contains(refused, "98 rows behind the cursors match now"));
+      CHECK_THROWS_WITH_AS(desk.admin.adopt(desk.target, std::nullopt, alice),
+                           doctest::Contains("98 rows behind the cursor match now"), Error);
+      CHECK(contains(desk.visit(), command));  // nothing was decided
+    }
+  }
+
+  TEST_CASE("skip: they are passed over in bulk, counted and journalled, and never halt the lane") {
+    for (const auto order : orders) {
+      Filtered desk(order);
+      const auto sequence = std::stoul(desk.cursor("sequence"));
+      desk.change();
+      CHECK(desk.visit() != "");
+      CHECK(contains(desk.adopt(OldRows::skip), "98 old rows passed over; goes on after row 299"));
+      CHECK(desk.journal("act, who, why, detail->>'old_rows', detail->>'rows'") ==
+            "adopt|alice@desk|the number is wrong|skip|98");
+      CHECK(desk.cursor("sequence, set_aside") == std::to_string(sequence + 98) + "|98");
+      CHECK(desk.visit() == "");
+      CHECK(desk.audit().sound());
+      CHECK(desk.audit().passed_over == 98);
+      const auto report = desk.admin.why(desk.target, "6");
+      CHECK(report.passed_over);
+      CHECK(report.act->kind == "adopt");
+      auto lane = desk.relay();
+      REQUIRE(lane.claim());
+      CHECK(lane.deliver() == Ids{"300"});
+    }
+  }
+
+  TEST_CASE("deliver: they go out late and in order, one batch of new rows after each of theirs") {
+    for (const auto order : orders) {
+      Filtered desk(order);
+      desk.change();
+      desk.insert(100);
+      CHECK(contains(desk.adopt(OldRows::deliver), "98 old rows go out late, in between new ones"));
+      auto report = desk.admin.status(desk.target).at(0);
+      CHECK(report.late_records == 98);
+      CHECK(report.lag_records == 98 + 101);
+      CHECK(desk.admin.why(desk.target, "9").state == RowReport::State::waiting);
+      CHECK(desk.admin.why(desk.target, "9").rows_before == 1);
+      auto lane = desk.relay();
+      REQUIRE(lane.claim());
+      Ids batches;  // the first row of each
+      Ids late;
+      for (;;) {
+        const auto round = lane.poll(30);
+        if (round.records.empty()) break;
+        batches.push_back(round.records.front().id());
+        for (const auto& record : round.records) {
+          if (record.late) late.push_back(record.id());
+          CHECK(record.late == (std::stoi(record.id()) < 300));
+        }
+        REQUIRE(lane.advance(round));
+        if (batches.size() == 1) {
+          CHECK(desk.admin.status(desk.target).at(0).late_records == 68);
+        }
+      }
+      CHECK(batches == Ids{"6", "300", "96", "330", "186", "360", "276", "390"});
+      REQUIRE(late.size() == 98);
+      CHECK(late.back() == "297");
+      CHECK(desk.audit().sound());
+      CHECK(desk.audit().passed_over == 0);
+      CHECK(desk.admin.why(desk.target, "6").state == RowReport::State::delivered);
+    }
+  }
+
+  TEST_CASE("with late_rows = deliver the same decision is asked for") {
+    Filtered desk;
+    desk.target.source.late_rows = OnLateRow::deliver;
+    CHECK(desk.visit() == "");
+    desk.change();
+    CHECK(contains(desk.visit(), command));
+    desk.adopt(OldRows::skip);
+    auto lane = desk.relay();
+    REQUIRE(lane.claim());
+    CHECK(lane.deliver() == Ids{"300"});
+  }
+
+  TEST_CASE("a change that concerns no row behind the cursor is noted and journalled") {
+    Filtered desk;
+    desk.change("customer = 'a' AND payload IS NOT NULL");  // narrower
+    CHECK(desk.visit() == "");
+    CHECK(desk.journal("act, detail#>>'{before,filter}', detail#>>'{after,filter}'") ==
+          "source|customer = 'a'|customer = 'a' AND payload IS NOT NULL");
+    desk.change("  customer   =\n'a'   AND payload IS NOT NULL ");  // the same
+    CHECK(desk.visit() == "");
+    desk.target.source.payload = "to_jsonb(t)";
+    CHECK(desk.visit() == "");
+    CHECK(desk.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'source'") == "2");
+  }
+
+  TEST_CASE("an event type that is taken out of `ignore` is the same question") {
+    Filtered desk(OrderBy::created_at, "", {"b"});
+    desk.target.source.ignore = {};
+    CHECK(contains(desk.visit(), "was: all rows, not of the event types b, and is: all rows"));
+    CHECK(contains(desk.adopt(OldRows::skip), "98 old rows passed over"));
+    CHECK(desk.visit() == "");
+  }
+
+  TEST_CASE("lanes that halt over it go on once it is decided, in a relay that runs") {
+    Filtered desk;
+    desk.change();
+    auto lane = desk.relay();
+    REQUIRE(lane.claim());
+    CHECK_THROWS_AS(lane.poll(1), SourceBroken);
+    REQUIRE(lane.settle(
+        {lane.cursor.position, {}, {}, Halt{HaltReason::config_changed, {"", "asked"}}}));
+    desk.adopt(OldRows::skip);
+    CHECK(desk.cursor("state") == "running");
+    REQUIRE(lane.claim());
+    CHECK(lane.deliver() == Ids{"300"});
+  }
+
+  TEST_CASE("another key halts a process of several lanes, and no process of one") {
+    Desk desk;
+    desk.target.source.key = "customer";
+    {
+      auto lane = desk.relay();
+      REQUIRE(lane.claim());
+      REQUIRE(lane.deliver().size() == 3);
+    }
+    desk.target.source.key = "lower(customer)";
+    {
+      auto lane = desk.relay();
+      REQUIRE(lane.claim());
+      CHECK(lane.poll().records.empty());
+    }
+    desk.admin.recut(desk.target, 2, alice, [](const std::string&) { return true; });
+    desk.target.process.lanes = 2;
+    desk.target.source.key = "customer";
+    auto lane = desk.relay();
+    REQUIRE(lane.claim());
+    CHECK_THROWS_WITH_AS(lane.poll(),
+                         doctest::Contains("the key was lower(customer) and is customer"),
+                         SourceBroken);
+    CHECK_THROWS_WITH_AS(
+        desk.admin.recut(desk.target, 1, alice, [](const std::string&) { return true; }),
+        doctest::Contains("the key was lower(customer)"), Error);
+  }
+}
