@@ -9,5 +9,5 @@ SELECT jsonb_strip_nulls(jsonb_build_object(
            'order_by', $5::text,
            'id', $6::text,
            'created_at', $7::text)
-       || (SELECT jsonb_object_agg(name, CASE WHEN octet_length(text) > 200 THEN 'md5 ' || md5(text) ELSE text END)
+       || (SELECT jsonb_object_agg(name, CASE WHEN octet_length(text) > 2000 THEN 'md5 ' || md5(text) ELSE text END)
            FROM (VALUES ('filter', $8::text), ('key', $9::text), ('payload', $10::text)) AS e (name, text)))

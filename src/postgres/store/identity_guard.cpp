@@ -30,7 +30,8 @@ std::optional<IdentityMismatch> IdentityGuard::judge() {
   }
   const auto* change = filter_change(changes);
   if (change == nullptr) return std::nullopt;
-  const auto old = find_old_rows(connection_, table_, lane_, 1);
+  const auto old =
+      find_old_rows(connection_, table_, lane_, former_filter(connection_, table_, changes), 1);
   if (old.empty()) return std::nullopt;
   return IdentityMismatch{HaltReason::config_changed, old_rows_text(*change, lane_.process,
                                                                     "row " + old.front().id +

@@ -6,6 +6,8 @@
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/recount.hpp"
 #include "postgres/wire/shell_word.hpp"
+#include "sql/store.hpp"
+#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -16,7 +18,21 @@ constexpr std::uint64_t rows_about = 100'000;
 
 }  // namespace
 
+std::optional<std::string> former_filter(Connection& connection, const Table& table,
+                                         const std::vector<IdentityChange>& changes) {
+  const auto* filter = filter_change(changes);
+  if (filter == nullptr || filter->noted.starts_with("md5 ")) return std::nullopt;
+  try {
+    connection.run(
+        statement_for(sql::table::expression_works, table, {}, {{"expression", filter->noted}}));
+    return filter->noted;
+  } catch (const SourceBroken&) {  // it names a column that is gone
+    return std::nullopt;
+  }
+}
+
 std::vector<Position> find_old_rows(Connection& connection, const Table& table, const LaneId& lane,
+                                    const std::optional<std::string>& former,
                                     std::size_t rows_max) {
   Recount recount(connection, table, lane);
   std::vector<Position> old;
@@ -29,6 +45,14 @@ std::vector<Position> find_old_rows(Connection& connection, const Table& table, 
   for (const auto& row : read_lanes(connection, lane.process)) {
     if (row.id.lane != lane.lane || !row.cursor.position) continue;
     take(recount.below_horizon(room()));
+    if (former && room() > 0) {
+      for (const auto& found : connection.run(
+               statement_for(sql::store::old_rows_in_sealed, table, lane, {{"former", *former}}),
+               {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes),
+                std::to_string(room())})) {
+        old.push_back(position_from(found, "created_at_us", "id").value());
+      }
+    }
     std::int64_t number = -1;
     while (room() > 0) {
       const auto range = recount.next(number, std::nullopt, rows_about);

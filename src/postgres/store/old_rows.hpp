@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,17 @@ namespace seriatim::postgres {
 // `where` or `ignore` was changed: rows that were left out may match now, behind the cursor. Nobody
 // has delivered them, and they would halt the lane as late, one by one.
 
+/// The former filter as SQL, if the server can still evaluate it; not in a transaction.
+[[nodiscard]] std::optional<std::string> former_filter(Connection& connection, const Table& table,
+                                                       const std::vector<IdentityChange>& changes);
+
 /// Rows behind a lane's cursor that match and are neither accounted for nor aside, in order; at
-/// most `rows_max`. Rows in sealed buckets cannot be told from delivered ones and are left out.
+/// most `rows_max`. A sealed bucket has no ids: its rows are found by the former filter, if count
+/// and hash prove that it has accounted for none of them. Else they are left out.
 [[nodiscard]] std::vector<Position> find_old_rows(Connection& connection, const Table& table,
-                                                  const LaneId& lane, std::size_t rows_max);
+                                                  const LaneId& lane,
+                                                  const std::optional<std::string>& former,
+                                                  std::size_t rows_max);
 
 /// What was changed, that `rows` match now, and which decision is wanted.
 [[nodiscard]] std::string old_rows_text(const IdentityChange& filter, const std::string& process,

@@ -67,13 +67,15 @@ std::string read_system_identifier(Connection& connection) {
 
 namespace {
 
-/// White space outside quotes decides nothing.
+/// White space and comments outside quotes decide nothing.
 std::string normalized(const std::string& expression) {
   std::string text;
   char quote = 0;
-  for (const char c : expression) {
-    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
-    if (quote == 0 && space) {
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    const bool comment = quote == 0 && expression.compare(i, 2, "--") == 0;
+    if (comment) i = std::min(expression.find('\n', i), expression.size() - 1);
+    if (comment || (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0)) {
       if (!text.empty() && text.back() != ' ') text += ' ';
       continue;
     }
@@ -84,17 +86,6 @@ std::string normalized(const std::string& expression) {
   return text;
 }
 
-/// "t.status = 'booked', not of the event types noted, test"
-std::string filter_of(const SourceConfig& config) {
-  auto text = config.where.empty() ? std::string("all rows") : normalized(config.where);
-  auto ignored = config.ignore;
-  std::sort(ignored.begin(), ignored.end());
-  for (const auto& type : ignored) {
-    text += (&type == &ignored.front() ? ", not of the event types " : ", ") + type;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string read_identity(Connection& connection, const Table& table, const SourceConfig& config) {
@@ -102,7 +93,7 @@ std::string read_identity(Connection& connection, const Table& table, const Sour
   return connection
       .run(sql::table::source_identity,
            {ask(connection, sql::table::system_identifier), ask(connection, sql::table::timeline),
-            table.name, table.oid, order, table.id, table.created_at, filter_of(config),
+            table.name, table.oid, order, table.id, table.created_at, normalized(table.where),
             normalized(config.key), normalized(config.payload)})[0][0]
       .as<std::string>();
 }

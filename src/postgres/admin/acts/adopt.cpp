@@ -128,11 +128,12 @@ struct Adoption {
 };
 
 Adoption read_adoption(Act& act, const Target& target, const Table& table, const LaneRow& lane,
-                       std::vector<IdentityChange> differs, std::optional<OldRows> old_rows) {
+                       std::vector<IdentityChange> differs,
+                       const std::optional<std::string>& former, std::optional<OldRows> old_rows) {
   const auto* filter = filter_change(differs);
   Adoption adoption{lane, {}, {}, judge_order(act.connection(), table, lane, differs)};
   if (filter != nullptr) {
-    adoption.old = find_old_rows(act.connection(), table, lane.id, INT_MAX);
+    adoption.old = find_old_rows(act.connection(), table, lane.id, former, INT_MAX);
     if (!adoption.old.empty() && !old_rows) {
       throw Error(lane_name(lane) + ": " +
                   old_rows_text(*filter, target.process.name,
@@ -225,6 +226,8 @@ ActResult adopt_source(Act& act, const Target& target, std::optional<OldRows> ol
   const auto& process = target.process.name;
   const auto [table, identity] = read_now(connection, target);
   if (read_lanes(connection, process).empty()) return adopt_new(act, target, {table, identity});
+  const auto former =
+      former_filter(connection, table, read_identity_changes(connection, process, identity));
   ActResult result;
   ActResult refused;
   std::vector<Adoption> adoptions;
@@ -235,7 +238,8 @@ ActResult adopt_source(Act& act, const Target& target, std::optional<OldRows> ol
       refused.push_back(why_not(lane));
       continue;
     }
-    adoptions.push_back(read_adoption(act, target, table, lane, std::move(differs), old_rows));
+    adoptions.push_back(
+        read_adoption(act, target, table, lane, std::move(differs), former, old_rows));
     changes.push_back(adopted(adoptions.back(), identity, old_rows));
     result.push_back(tell(adoptions.back(), old_rows));
   }
