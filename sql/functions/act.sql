@@ -35,7 +35,7 @@ BEGIN
     JOIN jsonb_array_elements(expected) AS e
       ON e ? now.name AND (e->>now.name) IS DISTINCT FROM now.value
      AND coalesce((e->>'lane')::integer, c.lane) = c.lane
-    WHERE c.process_name = process AND c.lane = ANY (of_lanes)
+    WHERE c.process_name = process AND (c.lane = ANY (of_lanes) OR c.lane = (e->>'lane')::integer)
     GROUP BY c.lane;
     IF FOUND THEN
         RETURN;

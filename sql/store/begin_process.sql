@@ -25,6 +25,8 @@ WITH place AS (
     DELETE FROM seriatim.ledger AS l USING first AS f WHERE l.process_name = f.process_name
 ), no_horizon AS (
     DELETE FROM seriatim.horizon AS h USING first AS f WHERE h.process_name = f.process_name
+), nothing_passed_over AS (
+    DELETE FROM seriatim.passed_over AS o USING first AS f WHERE o.process_name = f.process_name
 ), nothing_aside AS (
     DELETE FROM seriatim.aside AS a USING first AS f WHERE a.process_name = f.process_name
 ), journalled AS (

@@ -6,19 +6,19 @@ FROM seriatim.ledger AS b
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE r.before) AS rows,
            coalesce(bit_xor(hashtextextended(r.id, 0)) FILTER (WHERE r.before), 0) AS hash,
-           array_agg(r.id ORDER BY r.number) FILTER (WHERE NOT r.before) AS ids,
-           array_agg(r.at ORDER BY r.number) FILTER (WHERE NOT r.before) AS times
+           array_agg(r.id ORDER BY r.number) FILTER (WHERE NOT r.before AND r.is_ours) AS ids,
+           array_agg(r.at ORDER BY r.number) FILTER (WHERE NOT r.before AND r.is_ours) AS times
     FROM (
         SELECT t.{id}::text AS id, CASE WHEN isfinite({created_at_utc}) THEN {created_at_utc} END AS at,
-               coalesce(({former}), false) AS before, row_number() OVER (ORDER BY {place}) AS number
+               coalesce(({former}), false) AS before, ({ours}) AS is_ours, row_number() OVER (ORDER BY {place}) AS number
         FROM {table} AS t
         WHERE {lead} >= coalesce({lead:b.from_at,b.from_id}, {lead_min}) AND {lead} <= {lead:b.to_at,b.to_id}
           AND (b.from_id IS NULL OR ({place}) > ({place:b.from_at,b.from_id}))
           AND ({place}) <= ({place:b.to_at,b.to_id})
           AND ({by_id} OR isfinite({created_at_utc}))
-          AND ({where}) AND {lane_filter}
-          AND NOT EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.row_id = t.{id}::text)
+          AND (({where}) OR ({former})) AND {lane_filter}
     ) AS r
+    WHERE r.before OR NOT EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.row_id = r.id)
 ) AS there
 CROSS JOIN LATERAL unnest(there.ids, there.times) WITH ORDINALITY AS old (id, at, place)
 WHERE b.process_name = $1 AND b.lane = $2::integer AND b.lanes = $3::integer AND b.ids IS NULL

@@ -1,12 +1,9 @@
 -- The buckets of lane $2, the open one last: what is noted in each, and what is in its range now.
 -- Rows are the lane's as the lanes were cut then.
 -- The plain comparisons of one column are what the index is entered by.
--- `refilled`: in the order of ids, rows created after the newest that was delivered there, in a table whose first row
--- was too. Ids began again, so these stand for other rows.
+-- `refilled`: in the order of ids, rows created after the newest that was delivered there, if the last row there is one.
+-- Ids began again, so these stand for other rows. A row whose time alone was changed is hardly ever the last one.
 -- $3 after this bucket  $4 buckets
-WITH oldest AS MATERIALIZED (
-    SELECT {created_at_utc} AS at FROM {table} AS t WHERE {by_id} ORDER BY t.{id} LIMIT 1
-)
 SELECT b.number, b.lanes, b.rows, b.hash, b.sealed, b.open,
        (extract(epoch FROM b.from_at) * 1000000)::bigint AS from_us, b.from_id,
        (extract(epoch FROM b.to_at) * 1000000)::bigint AS to_us, b.to_id,
@@ -26,8 +23,8 @@ FROM (
 ) AS b
 CROSS JOIN LATERAL (
     SELECT count(*) AS rows, coalesce(bit_xor(hashtextextended(t.{id}::text, 0)), 0) AS hash,
-           count(*) FILTER (WHERE {by_id} AND {created_at_utc} > b.newest_at
-                              AND (SELECT at FROM oldest) > b.newest_at) AS refilled
+           CASE WHEN {by_id} AND max({lead}) FILTER (WHERE {created_at_utc} > b.newest_at) = max({lead})
+                THEN count(*) FILTER (WHERE {created_at_utc} > b.newest_at) ELSE 0 END AS refilled
     FROM {table} AS t
     WHERE {lead} >= coalesce({lead:b.from_at,b.from_id}, {lead_min}) AND {lead} <= {lead:b.to_at,b.to_id}
       AND (b.from_id IS NULL OR ({place}) > ({place:b.from_at,b.from_id}))

@@ -4,7 +4,7 @@ SELECT id, created_at::timestamptz,
        CASE WHEN fits THEN key END, CASE WHEN fits THEN event_type END,
        CASE WHEN fits THEN headers END, CASE WHEN fits THEN payload END,
        CASE WHEN retyped THEN 'retyped' WHEN NOT fits THEN 'too large' END,
-       payload_bytes, other_bytes, late, found
+       payload_bytes, other_bytes, late, found {more}
 FROM (
     SELECT s.*, row_number() OVER place AS number, count(*) OVER () AS found,
            sum(CASE WHEN fits THEN payload_bytes + other_bytes ELSE 0 END) OVER place AS running_bytes

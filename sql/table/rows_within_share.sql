@@ -13,6 +13,6 @@ SELECT id, created_at::timestamptz,
             WHEN coalesce(octet_length(payload), 0)::bigint + coalesce(octet_length(key), 0)
                 + coalesce(octet_length(event_type), 0) + coalesce(octet_length(headers), 0) > $1::bigint
             THEN 'too large' END  -- how large, rows_within_bytes.sql tells
-       {written}
+       {more}
 FROM ({range}) AS r
 ORDER BY {place}

@@ -145,6 +145,7 @@ std::size_t TableReader::ready(const Position& after) {
 }
 
 void TableReader::claimed(std::uint64_t epoch, bool anew) {
+  if (anew) poll_.forget_ids();
   if (anew && late_look_) late_look_->forget();
   identity_.compare(epoch);
 }

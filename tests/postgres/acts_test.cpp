@@ -80,6 +80,31 @@ std::string judge_expectation(const std::optional<Mutant>& mutant = {}) {
 }  // namespace
 
 TEST_SUITE("acts") {
+  TEST_CASE("what was seen of a lane counts if another lane is changed, or if that lane is gone") {
+    TwoLanes desk;
+    desk.database.run("UPDATE seriatim.cursor SET state = 'running' WHERE lane = 0");
+    const auto said =
+        refusal([&] { desk.admin.retry(desk.target, seen({.lane = 0, .state = "halted"})); });
+    CHECK(contains(said, "lane 0 of process \"process\" is not as expected"));
+    CHECK(contains(said, "its state is running, not halted"));
+    CHECK(desk.states() == "running halted");
+    CHECK(contains(refusal([&] { desk.admin.retry(desk.target, seen({.lane = 7})); }),
+                   "process \"process\" has no lane 7, which was expected; nothing was changed"));
+    CHECK(desk.states() == "running halted");
+    desk.admin.retry(desk.target, seen({.lane = 1, .state = "halted"}));
+    CHECK(desk.states() == "running running");
+  }
+
+  TEST_CASE(
+      "an act that was interrupted before its change changes nothing, though its turn is free") {
+    TwoLanes desk;
+    Admin admin(desk.database.url(), [](const std::string& text) { return !text.empty(); });
+    CHECK(contains(refusal([&] { admin.retry(desk.target, alice); }),
+                   "process \"process\": given up; nothing was changed"));
+    CHECK(desk.states() == "halted halted");
+    CHECK(desk.journal("act").empty());
+  }
+
   TEST_CASE("each act is in the journal: who, why, before and after") {
     Desk desk;
     auto relay = desk.relay();
@@ -162,7 +187,7 @@ TEST_SUITE("acts") {
     std::atomic<int> asked = 0;
     std::string waits_for;
     Admin admin(desk.database.url(), [&](const std::string& text) {
-      waits_for = text;
+      if (!text.empty()) waits_for = text;
       asked += 1;
       return true;
     });

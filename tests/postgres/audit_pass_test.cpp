@@ -266,6 +266,24 @@ TEST_CASE("ids that began again and passed the old cursor halt with CURSOR_AHEAD
   CHECK(contains(audit.mismatch_texts.at(0), "its ids began again"));
 }
 
+TEST_CASE("times that were changed in bulk halt in id order, until a person goes on behind them") {
+  Desk desk(OrderBy::id);
+  desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(4, 200)");
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  deliver_all(relay);
+  desk.database.run("UPDATE bookings SET created_at = created_at + interval '1 hour'");
+  desk.insert(1);
+  const auto found = first_look(desk);
+  REQUIRE(found);
+  CHECK(contains(found->detail, "--to id:NEXT, the row after the cursor"));
+  desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::row, "201"}, alice);
+  CHECK_FALSE(first_look(desk));
+  CHECK(desk.admin.audit(desk.target, false, [](std::uint64_t) {}).front().sound());
+  REQUIRE(relay.claim());
+  CHECK(relay.deliver() == Ids{"201"});
+}
+
 TEST_CASE("old buckets are sealed: merged within the hour, with count and hash, without ids") {
   Desk desk;
   desk.target.source.audit_window = 3'600'000ms;

@@ -65,13 +65,13 @@ TEST_SUITE("filter change") {
       Filtered desk(order);
       desk.change("customer IN ('a', 'b')");
       const auto said = desk.visit();
-      CHECK(contains(said, "was: customer = 'a', and is: customer IN ('a', 'b')"));
-      CHECK(contains(said, "row 6 behind the cursor, and perhaps others, match now"));
+      CHECK(contains(said, "It was: customer = 'a', and is: customer IN ('a', 'b')"));
+      CHECK(contains(said, "row 6 behind the cursor, and perhaps others, match since"));
       CHECK(contains(said, command));
       const auto refused = postgres::refusals(postgres::check(desk.database.url(), desk.target));
-      CHECK(contains(refused, "98 rows behind the cursors match now"));
+      CHECK(contains(refused, "98 rows behind the cursors match since"));
       CHECK_THROWS_WITH_AS(desk.admin.adopt(desk.target, std::nullopt, alice),
-                           doctest::Contains("98 rows behind the cursor match now"), Error);
+                           doctest::Contains("98 rows behind the cursor match since"), Error);
       CHECK(contains(desk.visit(), command));  // nothing was decided
     }
   }
@@ -155,6 +155,31 @@ TEST_SUITE("filter change") {
       CHECK(lane.deliver() == Ids{"300"});
       CHECK(desk.audit().sound());
     }
+    SUBCASE("also if rows of the former filter do not match any more") {
+      desk.change("customer = 'b'");
+      CHECK(contains(desk.adopt(OldRows::skip), "98 old rows passed over"));
+      CHECK(desk.visit() == "");
+    }
+    SUBCASE("also if a row there is parked, which the ledger counts") {
+      desk.database.run(
+          "INSERT INTO seriatim.aside (process_name, row_id, lane, state, head, parked_at)"
+          " VALUES ('process', '7', 0, 'parked', true, clock_timestamp())");
+      CHECK(contains(desk.adopt(OldRows::skip), "98 old rows passed over"));
+      CHECK(desk.audit().sound());
+    }
+    SUBCASE("also by the lanes that it was cut into since") {
+      desk.target.source.where = "customer = 'a'";
+      desk.target.source.key = "id::text";
+      CHECK(desk.visit() == "");
+      desk.admin.recut(desk.target, 2, alice, [](const std::string&) { return true; });
+      desk.target.process.lanes = 2;
+      desk.change();
+      CHECK(contains(desk.visit(), command));
+      desk.admin.adopt(desk.target, std::nullopt, alice, OldRows::deliver);
+      CHECK(desk.database.value(
+                "SELECT count(*) FROM seriatim.aside WHERE state = 'due' AND late") == "98");
+      CHECK(desk.visit() == "");
+    }
     SUBCASE("a delivered row was deleted, so nothing is proved in its bucket") {
       desk.database.run("DELETE FROM bookings WHERE id = 1");
       const auto done = desk.adopt(OldRows::deliver);
@@ -171,6 +196,37 @@ TEST_SUITE("filter change") {
       const auto old = desk.visit();
       CHECK((old.empty() || contains(old, command)));
     }
+  }
+
+  TEST_CASE("rows behind the cuts of former lanes are part of the same decision") {
+    BOTH_ORDERS
+    Filtered desk(order);
+    desk.target.source.key = "id::text";
+    CHECK(desk.visit() == "");
+    desk.admin.recut(desk.target, 3, alice, [](const std::string&) { return true; });
+    desk.target.process.lanes = 3;
+    desk.change();
+    desk.admin.adopt(desk.target, std::nullopt, alice, OldRows::deliver);
+    CHECK(desk.database.value("SELECT count(*) FROM seriatim.aside WHERE state = 'due' AND late") ==
+          "98");
+    CHECK(desk.database.value("SELECT bool_and(lane = ((hashtextextended(row_id, 0) % 3) + 3) % 3)"
+                              " FROM seriatim.aside") == "t");
+  }
+
+  TEST_CASE("a process that is renamed at the same time is asked too") {
+    Filtered desk;
+    desk.change();
+    desk.target.process.name = "renamed";
+    desk.admin.adopt(desk.target, "process", alice);
+    CHECK(
+        contains(desk.visit(), "seriatim adopt renamed --source-changed --old-rows skip|deliver"));
+  }
+
+  TEST_CASE("status shows the command, however long the filters are") {
+    Filtered desk(OrderBy::created_at,
+                  "customer = 'a' AND length('" + std::string(400, 'x') + "') > 0");
+    desk.change();
+    CHECK(contains(desk.visit().substr(0, 500), command));
   }
 
   TEST_CASE("with late_rows = deliver the same decision is asked for") {
@@ -201,7 +257,7 @@ TEST_SUITE("filter change") {
   TEST_CASE("an event type that is taken out of `ignore` is the same question") {
     Filtered desk(OrderBy::created_at, "", {"b"});
     desk.target.source.ignore = {};
-    CHECK(contains(desk.visit(), "<> ALL ('{\"b\"}'::text[])), and is: true;"));
+    CHECK(contains(desk.visit(), "<> ALL ('{\"b\"}'::text[])), and is: true"));
     CHECK(contains(desk.adopt(OldRows::skip), "98 old rows passed over"));
     CHECK(desk.visit() == "");
   }
@@ -245,5 +301,10 @@ TEST_SUITE("filter change") {
     CHECK_THROWS_WITH_AS(
         desk.admin.recut(desk.target, 1, alice, [](const std::string&) { return true; }),
         doctest::Contains("the key was lower(customer)"), Error);
+    CHECK_THROWS_WITH_AS(desk.admin.adopt(desk.target, std::nullopt, alice),
+                         doctest::Contains("cut it again; nothing was adopted"), Error);
+    const auto refused = postgres::refusals(postgres::check(desk.database.url(), desk.target));
+    CHECK(contains(refused, "set the former key"));
+    CHECK_FALSE(contains(refused, "seriatim adopt"));
   }
 }

@@ -139,6 +139,11 @@ TEST_CASE("what one role may not know is no change, and is noted by the first wh
     CHECK(lane.poll().records.size() == 3);
   }
   CHECK(noted(desk, "system") == system);
+  desk.target.source.key = "customer";
+  Admin(role.url()).recut(desk.target, 2, alice, [](const std::string&) { return true; });
+  CHECK(desk.database.value("SELECT count(*) FROM seriatim.cursor") == "2");
+  Admin(role.url()).recut(desk.target, 1, alice, [](const std::string&) { return true; });
+  desk.target.source.key.clear();
   const auto unidentified = [&] {
     for (const auto& finding : postgres::check(role.url(), desk.target)) {
       if (contains(finding.what, "may not read the server's system identifier")) {

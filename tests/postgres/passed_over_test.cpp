@@ -89,6 +89,18 @@ TEST_SUITE("passed over") {
     }
   }
 
+  TEST_CASE("a process that begins again has passed nothing over") {
+    Delivered desk(OrderBy::id);
+    desk.rewind(Kind::end);
+    desk.database.run("DELETE FROM seriatim.cursor");
+    desk.admin.adopt(desk.target, std::nullopt, alice);
+    auto relay = desk.relay("started anew");
+    REQUIRE(relay.claim());
+    CHECK(relay.deliver().size() == 5);
+    CHECK(desk.fates() == "ddddd");
+    CHECK(desk.audited() == 0);
+  }
+
   TEST_CASE("a row that was passed over and deleted is still reported so") {
     Delivered desk(OrderBy::id);
     desk.rewind(Kind::end);

@@ -126,8 +126,12 @@ TEST_CASE("polls of a million rows use an index in both orders") {
         {"created_at order, caught up",
          in_time(false),
          {share, bytes, "'2026-01-01 00:16:40+00'", "1000000", settled, always}},
-        {"id order, from the middle", in_ids, {share, bytes, "500001", to_largest}},
-        {"id order, settled rows from the start", in_ids, {share, bytes, from_smallest, "900000"}},
+        {"id order, from the middle",
+         in_ids,
+         {share, bytes, "500001", to_largest, middle, "500000", "500000"}},
+        {"id order, settled rows from the start",
+         in_ids,
+         {share, bytes, from_smallest, "900000", "NULL", "NULL", from_smallest}},
     };
     for (const auto& c : cases) {
       CAPTURE(c.what);
@@ -269,9 +273,11 @@ constexpr const char* days =
 /// How a lane's connection plans what is polled, without its values.
 std::string planned(Connection& connection, const std::string& statement, OrderBy order) {
   connection.run_script("DEALLOCATE ALL; PREPARE p AS " + statement);
-  const std::string values = order == OrderBy::id ? "(100000, 1000000, 10, 9223372036854775807)"
-                                                  : "(100000, 1000000, '2026-01-01 00:00:10Z', 10, "
-                                                    "'2026-03-01Z', '-infinity')";
+  const std::string values =
+      order == OrderBy::id
+          ? "(100000, 1000000, 10, 9223372036854775807, '2026-01-01 00:00:10Z', 9, 9)"
+          : "(100000, 1000000, '2026-01-01 00:00:10Z', 10, "
+            "'2026-03-01Z', '-infinity')";
   std::string text;
   for (const auto& line : connection.run("EXPLAIN EXECUTE p" + values)) {
     text += line[0].as<std::string>() + '\n';

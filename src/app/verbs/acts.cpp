@@ -66,7 +66,7 @@ class Desk {
   }
 
   bool keep_waiting(const std::string& text) {
-    if (said_ != text) complain("waiting for " + text + '\n');
+    if (!text.empty() && said_ != text) complain("waiting for " + text + '\n');
     said_ = text;
     return !stopped();
   }

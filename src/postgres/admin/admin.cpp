@@ -129,7 +129,7 @@ std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& p
 ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,
                        const std::function<bool(const std::string&)>& keep_waiting) {
   auto connection = act_connection(url_, target);
-  return recut_lanes(connection, target, lanes, actor, keep_waiting);
+  return recut_lanes(connection, target, lanes, actor, keep_waiting_, keep_waiting);
 }
 
 std::string Admin::append(const Message& message) {

@@ -2,9 +2,10 @@
 
 #include <utility>
 
+#include "postgres/store/former_lanes.hpp"
+#include "postgres/table/ids_again.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/auditor.hpp"
-#include "sql/table.hpp"
 
 namespace seriatim::postgres {
 
@@ -69,7 +70,7 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
 std::optional<AuditFinding> AuditPass::look_at_newest(const Place& place) {
   if (!began_again_.empty()) {
     const auto last = std::exchange(last_cursor_, place.cursor);
-    const auto check = [this, last](const Place& now) { return ids_begun_again(last, now); };
+    const auto check = [this, last](const Place&) { return ids_begun_again(last); };
     if (auto found = made(check, place)) return found;
   }
   const Bound up_to = place.window_start ? Bound{*place.window_start, std::nullopt}
@@ -138,40 +139,27 @@ std::optional<AuditFinding> AuditPass::named_late(const std::vector<Position>& l
 /// Buckets of before a recut hold the rows of a former lane, of which ours are some.
 void AuditPass::read_former_lanes() {
   former_.clear();
-  auto ours = table_;
-  if (lane_.lanes > 1) {
-    ours.where = "(" + table_.where + ") AND " +
-                 fill(sql::table::lane_filter, {{"key", table_.key},
-                                                {"lanes", std::to_string(lane_.lanes)},
-                                                {"lane", std::to_string(lane_.lane)}});
-  }
-  for (const auto& row :
-       connection_.run(sql::auditor::former_lanes, {lane_.process, std::to_string(lane_.lanes)})) {
-    former_.emplace_back(
-        connection_, ours,
-        LaneId{lane_.process, row["lane"].as<unsigned>(), row["lanes"].as<unsigned>()});
+  for (const auto& lane : former_lanes(connection_, lane_)) {
+    former_.emplace_back(connection_, rows_of(table_, lane_), lane);
   }
 }
 
 /// TRUNCATE … RESTART IDENTITY, refilled past the cursor: the rows up to it have ids that were
 /// delivered, so only what else is known of those rows tells them apart. `last`: the cursor at the
 /// look before.
-std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Position>& last,
-                                                       const Place& place) {
+std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Position>& last) {
   const auto found = connection_.run(
       began_again_, {lane_.process, std::to_string(lane_.lane),
                      last ? std::optional(timestamp_text(last->created_at_us)) : std::nullopt,
-                     last ? std::optional(last->id) : std::nullopt});
+                     last ? std::optional(last->id) : std::nullopt, std::to_string(lane_.lanes)});
   if (found.empty()) return std::nullopt;
   const auto row = [&](const char* column) { return found[0][column].as<std::string>(); };
   return AuditFinding{
       HaltReason::cursor_ahead,
       {},
-      "ids of table " + table_.name + " began again: its row " + row("id") + " was created at " +
-          row("created_at") + ", the row delivered under that id at " + row("delivered_at") +
-          ". Rows up to the cursor (" + place.cursor.id +
-          ") were not delivered. Let the ids go on above it, or take the process out of "
-          "seriatim.cursor to begin at the first row"};
+      ids_again_text(table_, lane_.process,
+                     "its row " + row("id") + " was created at " + row("created_at") +
+                         ", the newest row delivered there at " + row("delivered_at"))};
 }
 
 /// Inside the window ids are needed, whatever their number.

@@ -54,8 +54,7 @@ class AuditPass {
                                                     const Place& place);
   [[nodiscard]] std::optional<AuditFinding> named_late(const std::vector<Position>& late,
                                                        const Place& place) const;
-  [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last,
-                                                            const Place& place);
+  [[nodiscard]] std::optional<AuditFinding> ids_begun_again(const std::optional<Position>& last);
   Recount& walker() { return walk_ == 0 ? late_rows_ : former_[walk_ - 1]; }
   void read_former_lanes();
 

@@ -29,6 +29,8 @@ class PollSource {
   [[nodiscard]] bool cut() const { return cut_; }
   /// From now on a round says how far the server's log was written when its rows were read.
   void tell_written() { reader_.tell_written(); }
+  /// The cursor was set to another place.
+  void forget_ids() { reader_.forget_ids(); }
   /// Something may have come that a poll does not show.
   void prompt() { seldom_.prompt(); }
 

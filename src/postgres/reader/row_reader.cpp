@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "postgres/reader/row_records.hpp"
+#include "postgres/table/ids_again.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/reader.hpp"
 #include "sql/table.hpp"
@@ -106,6 +107,7 @@ RowReader::Bytes RowReader::limits_of(BatchBound bound, unsigned rows_max) const
 Answer RowReader::query(const Range& range, unsigned rows_max, BatchBound bound) {
   auto params = params_of(range, limits_of(bound, rows_max));
   if (!params) return Answer();
+  watch_ids(range, *params);
   return connection_.fetch_prepared(statement(shape_of(bound, !range.after, rows_max)), *params);
 }
 
@@ -113,6 +115,7 @@ std::optional<Statement> RowReader::asking_for(const Range& unbounded, unsigned 
   if (large_rows_) return std::nullopt;
   auto params = params_of(unbounded, limits_of(BatchBound::share, rows_max));
   if (!params) return std::nullopt;
+  watch_ids(unbounded, *params);
   return Statement{statement(shape_of(BatchBound::share, !unbounded.after, rows_max)),
                    std::move(*params), true};
 }
@@ -137,6 +140,23 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
                                  timestamp_text(range.floor.value_or(mark_min))});
   }
   return params;
+}
+
+/// $5 to $7 of began_again.sql.
+void RowReader::watch_ids(const Range& range, Params& params) const {
+  if (config_.order_by != OrderBy::id) return;
+  const bool timed = range.after && range.after->created_at_us != 0;
+  params.insert(params.end(), {timed ? after_at(range) : std::nullopt, after_id(range),
+                               std::to_string(std::max(range.after ? id_of(*range.after) : mark_min,
+                                                       drawn_.value_or(mark_min)))});
+}
+
+/// Before any of these rows goes out.
+void RowReader::refuse_ids_again(const Answer& rows) {
+  if (config_.order_by != OrderBy::id || rows.empty()) return;
+  if (const auto again = rows.value(0, "began_again")) {
+    throw SourceBroken(HaltReason::cursor_ahead, ids_again_text(table_, lane_.process, *again));
+  }
 }
 
 RowReader::Batch RowReader::read(const Range& range, unsigned rows_max) {
@@ -168,16 +188,22 @@ RowReader::Batch RowReader::read_within_share(const Range& range, unsigned rows_
 
 /// Up to the first row that is over its share; that row is for the exact way, which sums up.
 RowReader::Batch RowReader::brought(const Answer& rows, unsigned rows_max) {
+  refuse_ids_again(rows);
   RowRecords read(rows, table_.payload_is_binary, config_.payload_max);
   large_rows_ = !read.whole && !read.unreadable;
   const bool complete = read.whole && read.records.size() < rows_max;
   Batch batch{std::move(read.records), std::move(read.unreadable), complete};
   if (tells_written_ && !rows.empty()) batch.written = rows.value(0, "written");
+  if (config_.order_by == OrderBy::id && !batch.records.empty()) {
+    drawn_ = std::max(drawn_.value_or(mark_min), id_of(batch.records.back().position));
+  }
   return batch;
 }
 
 RowReader::Batch RowReader::read_exactly(const Range& range, unsigned rows_max) {
-  auto batch = exact(query(range, rows_max, BatchBound::bytes), rows_max);
+  const auto rows = query(range, rows_max, BatchBound::bytes);
+  refuse_ids_again(rows);
+  auto batch = exact(rows, rows_max);
   const auto share = share_of(rows_max) / bytes_scale(table_.payload_is_binary);
   large_rows_ = std::any_of(batch.records.begin(), batch.records.end(),
                             [&](const Record& record) { return bytes_of(record) > share; });

@@ -53,6 +53,9 @@ class RowReader {
   /// From now on `read` asks how far the server's log was written when the rows were read.
   void tell_written() { tells_written_ = true; }
 
+  /// The cursor was set to another place: what was seen beyond it says nothing any more.
+  void forget_ids() { drawn_.reset(); }
+
   /// This row alone, where it stands in the range.
   Batch read_one(const Range& range, const std::string& id);
 
@@ -83,6 +86,8 @@ class RowReader {
       const std::optional<std::string>& only_id = std::nullopt) const;
   [[nodiscard]] RowShape shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const;
   const std::string& statement(const RowShape& shape);
+  void watch_ids(const Range& range, Params& params) const;
+  void refuse_ids_again(const Answer& rows);
   Batch read_within_share(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
@@ -101,6 +106,7 @@ class RowReader {
   LaneId lane_;
   bool large_rows_ = false;  ///< the last batch held one over its share
   bool tells_written_ = false;
+  std::optional<Mark> drawn_;  ///< id order: the greatest id seen
   std::map<RowShape, std::string> statements_;
   RowSearch search_;  ///< for the row that fails a statement over many
   std::string first_row_;

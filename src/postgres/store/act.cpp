@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -105,8 +106,7 @@ Act::Act(Connection& connection, std::string process, Actor actor, KeepWaiting k
       keep_waiting_(std::move(keep_waiting)),
       lane_(lane),
       asks_as_(stored_who(actor_).value_or("an operator") + " (pid " +
-               std::to_string(connection.backend_pid()) + ")"),
-      deadline_(Clock::now() + connection.lock_timeout()) {}
+               std::to_string(connection.backend_pid()) + ")") {}
 
 Act::~Act() {
   try {
@@ -117,8 +117,9 @@ Act::~Act() {
 }
 
 std::vector<LaneRow> Act::take_turn() {
+  const auto deadline = Clock::now() + connection_.lock_timeout();
   while (const auto obstacle = lock()) {
-    if (Clock::now() > deadline_) throw ActRefused("it waited too long for " + obstacle->what);
+    if (Clock::now() > deadline) throw ActRefused("it waited too long for " + obstacle->what);
     // The settlement that ends this call may not have seen the first request.
     const bool heard = asked_ || !obstacle->is_call;
     if (obstacle->is_call) ask(hold_length);
@@ -126,8 +127,18 @@ std::vector<LaneRow> Act::take_turn() {
   }
   connection_.run(wait_for_lock(connection_.lock_timeout()));
   auto lanes = read_lanes(connection_, process_);
+  refuse_missing(lanes);
   if (lane_) std::erase_if(lanes, [&](const auto& lane) { return lane.id.lane != *lane_; });
   return lanes;
+}
+
+void Act::refuse_missing(const std::vector<LaneRow>& lanes) const {
+  for (const auto& seen : actor_.expected) {
+    const auto is_there = [&](const LaneRow& lane) { return lane.id.lane == seen.lane; };
+    if (!seen.lane || lanes.empty() || std::any_of(lanes.begin(), lanes.end(), is_there)) continue;
+    throw Error("process \"" + process_ + "\" has no lane " + std::to_string(*seen.lane) +
+                ", which was expected; nothing was changed: look again");
+  }
 }
 
 /// In a new transaction; nothing: the lanes are ours.
@@ -177,15 +188,19 @@ void Act::ask(milliseconds length) try {
   connection_.rollback();
 }
 
+void Act::waits_for(const std::string& what) {
+  if (keep_waiting_ && !keep_waiting_(what)) {
+    throw ActRefused("the wait for " + what + " was given up");
+  }
+}
+
 void Act::wait(const Obstacle& obstacle) {
   if (!listens_) listens_ = connection_.listen(control_channel);
   const auto until = Clock::now() + (!obstacle.is_call ? milliseconds{0}
                                      : listens_        ? try_again
                                                        : try_again_unheard);
   do {
-    if (keep_waiting_ && !keep_waiting_(obstacle.what)) {
-      throw ActRefused("the wait for " + obstacle.what + " was given up");
-    }
+    waits_for(obstacle.what);
     pollfd readable{connection_.socket(), POLLIN, 0};
     if (obstacle.is_call) ::poll(&readable, 1, static_cast<int>(slice.count()));
     if (!connection_.notifications().empty()) return;
@@ -194,10 +209,14 @@ void Act::wait(const Obstacle& obstacle) {
 
 std::vector<std::uint64_t> Act::change(std::string_view what, const std::string& process,
                                        const std::vector<LaneChange>& changes) {
+  if (keep_waiting_ && !keep_waiting_("")) {
+    throw ActRefused("process \"" + process + "\": given up; nothing was changed");
+  }
   core::crash_point("before act");
   const auto answer = connection_.run(
-      sql::store::act, {process, std::string(what), stored_who(actor_), stored_reason(actor_),
-                        json_of(changes), json_of(actor_.expected), silent_});
+      sql::store::act,
+      {process, std::string(what), stored_who(actor_), stored_reason(actor_), json_of(changes),
+       process == process_ ? json_of(actor_.expected) : "[]", silent_});
   core::crash_point("during act");
   std::vector<std::uint64_t> entries;
   for (const auto& row : answer) {

@@ -52,12 +52,17 @@ class Act {
   /// Errors: ActRefused if that was not enough, and names what is in the way.
   std::vector<LaneRow> take_turn();
 
+  /// Called some times a second by who waits for something of its own on behalf of the act.
+  /// Errors: ActRefused if the act is to be given up.
+  void waits_for(const std::string& what);
+
   /// For the journal, if it was not known before.
   void because(std::string why) { actor_.why = std::move(why); }
 
   /// seriatim.act(): compares with what the actor has seen, changes, journals. Answers the entries
   /// of the journal, in the order of the changes.
-  /// Errors: ActRefused, and nothing is changed, if a lane is not as the actor has seen it.
+  /// Errors: ActRefused, and nothing is changed, if a lane is not as the actor has seen it, or if
+  /// the act is to be given up.
   std::vector<std::uint64_t> change(std::string_view what, const std::vector<LaneChange>& changes) {
     return change(what, process_, changes);
   }
@@ -76,6 +81,7 @@ class Act {
     std::string what;
     bool is_call = false;  ///< in flight; else the lanes are locked
   };
+  void refuse_missing(const std::vector<LaneRow>& lanes) const;
   std::optional<Obstacle> lock();
   std::string who_locks_it();
   void note_silent_leases();
@@ -89,7 +95,6 @@ class Act {
   KeepWaiting keep_waiting_;
   std::optional<unsigned> lane_;
   std::string asks_as_;
-  Clock::time_point deadline_;
   CursorMemory seen_;
   std::string silent_ = "[]";  ///< leases that ran out on this program's clock
   bool asked_ = false;         ///< a turn was asked for, and is not taken back

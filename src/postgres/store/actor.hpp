@@ -27,7 +27,8 @@ struct Actor {
   std::vector<Expectation> expected = {};
 };
 
-/// Called some times a second while an act waits, with what it waits for. False: give up.
+/// Called some times a second while an act waits, with what it waits for, and with an empty text
+/// before it changes anything. False: give up.
 using KeepWaiting = std::function<bool(const std::string&)>;
 
 /// An act that changed nothing: what is in the way.

@@ -25,7 +25,8 @@ void IdentityGuard::compare(std::uint64_t epoch) {
 std::optional<IdentityMismatch> IdentityGuard::judge() {
   const auto changes = read_identity_changes(connection_, lane_.process, seen_, lane_.lane);
   if (auto mismatch = judge_identity(changes, lane_.lanes)) {
-    mismatch->what += "; nothing is sent until `seriatim adopt` confirms it";
+    mismatch->what += mismatch->confirmable ? "; nothing is sent until `seriatim adopt` confirms it"
+                                            : "; nothing is sent until then";
     return mismatch;
   }
   const auto* change = filter_change(changes);

@@ -21,8 +21,9 @@ namespace seriatim::postgres {
                                                        const std::vector<IdentityChange>& changes);
 
 /// Rows behind a lane's cursor that match and are neither accounted for nor aside, in order; at
-/// most `rows_max`. A sealed bucket has no ids: its rows are found by the former filter, if count
-/// and hash prove that it has accounted for none of them. Else they are left out.
+/// most `rows_max`. Buckets of former lanes are searched too. A sealed bucket has no ids: its rows
+/// are found by the former filter, if count and hash prove that it has accounted for none of them.
+/// Else they are left out.
 [[nodiscard]] std::vector<Position> find_old_rows(Connection& connection, const Table& table,
                                                   const LaneId& lane,
                                                   const std::optional<std::string>& former,

@@ -110,7 +110,7 @@ std::optional<IdentityMismatch> judge_identity(const std::vector<IdentityChange>
     auto what = std::string(part) + " was " + change->noted + " and is " + change->seen + ": " +
                 std::string(means);
     if (key == "table" && find(changes, "table_oid") == nullptr) what += "; it was only renamed";
-    return IdentityMismatch{reason, what};
+    return IdentityMismatch{reason, what, key != "key"};
   }
   return std::nullopt;
 }

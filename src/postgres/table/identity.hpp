@@ -30,7 +30,8 @@ struct IdentityChange {
 /// Why a cursor must not be used for what is seen now.
 struct IdentityMismatch {
   HaltReason reason = HaltReason::source_changed;
-  std::string what;  ///< both values and what the change may mean
+  std::string what;         ///< both values and what the change may mean
+  bool confirmable = true;  ///< `adopt` may confirm it
 };
 
 /// In what the cursors of a process, or that of one lane, were kept for something else.

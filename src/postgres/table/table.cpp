@@ -196,14 +196,16 @@ std::string with_places(std::string_view sql, bool by_id) {
 
 }  // namespace
 
+std::string lane_filter(const Table& table, const LaneId& lane) {
+  if (lane.lanes <= 1) return "true";
+  return fill(sql::table::lane_filter, {{"key", table.key},
+                                        {"lanes", std::to_string(lane.lanes)},
+                                        {"lane", std::to_string(lane.lane)}});
+}
+
 std::string statement_for(std::string_view sql, const Table& table, const LaneId& lane,
                           const Placeholders& more) {
-  std::string filter = "true";
-  if (lane.lanes > 1) {
-    filter = fill(sql::table::lane_filter, {{"key", table.key},
-                                            {"lanes", std::to_string(lane.lanes)},
-                                            {"lane", std::to_string(lane.lane)}});
-  }
+  const auto filter = lane_filter(table, lane);
   const auto payload =
       fill(table.payload_is_binary ? sql::table::payload_hex : sql::table::payload_text,
            {{"raw_payload", table.payload}});
@@ -211,12 +213,14 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                            ? table.headers
                            : fill(sql::table::header_pairs, {{"raw_headers", table.headers}});
   const auto table_text = quote_literal(table.name);
+  const auto id_text = quote_literal(table.id_name);
   const auto oid = quote_literal(table.oid);
   const auto id = "t." + table.id;
   const auto created_at = "t." + table.created_at;
   const auto place = table.by_id ? id : created_at + ", " + id;
   Placeholders values{{"table", table.name},
                       {"table_text", table_text},
+                      {"id_text", id_text},
                       {"oid", oid},
                       {"policed", table.policed ? "true" : "false"},
                       {"id", table.id},

@@ -42,6 +42,9 @@ struct Table {
 /// Throws SourceBroken where the table, a column or an expression is not as configured.
 [[nodiscard]] Table resolve_table(Connection& connection, const SourceConfig& config);
 
+/// An SQL condition on a row t: it is of this lane.
+[[nodiscard]] std::string lane_filter(const Table& table, const LaneId& lane);
+
 /// Puts the table's names, one lane's filter and `more` into a statement of sql/.
 ///
 /// One text serves both orders. `{place}` is the place of row t in the order: `t.created_at, t.id`,

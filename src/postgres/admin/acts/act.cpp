@@ -23,8 +23,8 @@ std::vector<LaneRow> take_turn(Act& act) {
     refuse_retired(lanes);
     return lanes;
   } catch (const ActRefused& refused) {
-    throw Error("process \"" + act.process() + "\" is busy: " + refused.what() +
-                "; nothing was changed: try again, or stop what is in the way first");
+    throw ActRefused("process \"" + act.process() + "\" is busy: " + refused.what() +
+                     "; nothing was changed: try again, or stop what is in the way first");
   }
 }
 

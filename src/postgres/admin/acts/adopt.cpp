@@ -87,16 +87,31 @@ std::string why_not(const LaneRow& lane) {
   return text;
 }
 
+bool has(const std::vector<IdentityChange>& changes, std::string_view key) {
+  return std::any_of(changes.begin(), changes.end(),
+                     [&](const auto& change) { return change.key == key; });
+}
+
+bool is_another_table(const std::vector<IdentityChange>& changes) {
+  return has(changes, "table_oid") || has(changes, "id") || has(changes, "created_at");
+}
+
+/// By another key a row may have another lane, whose cursor is beyond it or behind it.
+void refuse_other_key(const LaneRow& lane, const std::vector<IdentityChange>& changes) {
+  if (lane.id.lanes == 1 || !has(changes, "key") || is_another_table(changes)) return;
+  const auto& key = *std::find_if(changes.begin(), changes.end(),
+                                  [](const auto& change) { return change.key == "key"; });
+  throw Error(lane_name(lane) + ": " + judge_identity({key}, lane.id.lanes)->what +
+              "; nothing was adopted");
+}
+
 /// Refuses another order while rows wait that lie before the cursor in it; says what comes again.
 std::string judge_order(Connection& connection, const Table& table, const LaneRow& lane,
                         const std::vector<IdentityChange>& changes) {
   const auto& at = lane.cursor.position;
   const auto order = std::find_if(changes.begin(), changes.end(),
                                   [](const auto& change) { return change.key == "order_by"; });
-  const bool other_table = std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.key == "table_oid" || change.key == "id" || change.key == "created_at";
-  });
-  if (order == changes.end() || other_table || !at) return "";
+  if (order == changes.end() || is_another_table(changes) || !at) return "";
   const auto row = connection.run(
       statement_for(sql::acts::order_changes, table, lane.id),
       {timestamp_text(at->created_at_us), at->id, order->noted == "id" ? "true" : "false"})[0];
@@ -119,6 +134,16 @@ std::string merged(const std::string& noted, const std::string& seen) {
   return json::serialize(identity);
 }
 
+/// … but for what decides which rows are the lane's. A change of that is for its next claim.
+std::string merged_source(const std::string& noted, const std::string& seen) {
+  auto now = json::parse(seen).as_object();
+  const auto before = json::parse(noted);
+  for (const auto* part : {"filter", "key", "payload"}) {
+    if (before.as_object().contains(part)) now.erase(part);
+  }
+  return merged(noted, json::serialize(now));
+}
+
 /// A lane, and what becomes of it.
 struct Adoption {
   LaneRow lane;
@@ -130,6 +155,7 @@ struct Adoption {
 Adoption read_adoption(Act& act, const Target& target, const Table& table, const LaneRow& lane,
                        std::vector<IdentityChange> differs,
                        const std::optional<std::string>& former, std::optional<OldRows> old_rows) {
+  refuse_other_key(lane, differs);
   const auto* filter = filter_change(differs);
   Adoption adoption{lane, {}, {}, judge_order(act.connection(), table, lane, differs)};
   if (filter != nullptr) {
@@ -295,7 +321,7 @@ LaneChange retired(const LaneRow& lane, const std::string& to, const Actor& acto
 /// The epoch grows, so that nobody goes on under the old name.
 LaneChange renamed(const LaneRow& lane, const std::string& to, const std::string& identity) {
   Columns set{{"process_name", to},
-              {"identity", merged(lane.identity, identity)},
+              {"identity", merged_source(lane.identity, identity)},
               {"epoch", next_epoch(lane)}};
   for (const auto* column : {"holder", "holder_pid", "holder_started", "lease_until"}) {
     set[column] = std::nullopt;

@@ -27,17 +27,6 @@ std::string with_key_of(const std::string& seen, const std::string& noted) {
   return serialize(identity);
 }
 
-/// Where each lane stands was found by the key that is noted.
-void refuse_other_key(Connection& connection, const Target& target, unsigned lanes) {
-  const auto table = resolve_table(connection, target.source);
-  const auto changes = read_identity_changes(connection, target.process.name,
-                                             read_identity(connection, table, target.source));
-  if (const auto mismatch = judge_identity(changes, lanes)) {
-    throw Error("process \"" + target.process.name + "\": " + mismatch->what +
-                "; nothing was changed");
-  }
-}
-
 class Recut {
  public:
   Recut(Connection& connection, const Target& target, unsigned lanes, const Actor& actor,
@@ -47,7 +36,17 @@ class Recut {
         lanes_(lanes),
         actor_(actor),
         keep_waiting_(std::move(keep_waiting)),
-        table_(resolve_table(connection, target.source)) {}
+        table_(resolve_table(connection, target.source)),
+        seen_(read_identity(connection, table_, target.source)) {}
+
+  void refuse_other_key(std::size_t lanes) const {
+    // Where each lane stands was found by the key that is noted.
+    const auto changes = read_identity_changes(connection_, target_.process.name, seen_);
+    if (const auto mismatch = judge_identity(changes, static_cast<unsigned>(lanes))) {
+      throw Error("process \"" + target_.process.name + "\": " + mismatch->what +
+                  "; nothing was changed");
+    }
+  }
 
   /// At the furthest place a lane has delivered, or has tried and so given a number to.
   void set_barrier() {
@@ -109,8 +108,7 @@ class Recut {
                                                 at(barrier_), id(barrier_), "true"});
     }
     const auto shared = connection_.run(sql::acts::what_lanes_share, {act.process()})[0];
-    identity_ =
-        with_key_of(read_identity(connection_, table_, target_.source), lanes.front().identity);
+    identity_ = with_key_of(seen_, lanes.front().identity);
     const auto detail = serialize(boost::json::object{{"from", now}, {"to", lanes_}});
     std::vector<LaneChange> changes;
     for (const auto& lane : lanes) {
@@ -210,6 +208,7 @@ class Recut {
   const Actor& actor_;
   KeepWaiting keep_waiting_;
   Table table_;
+  std::string seen_;  ///< the identity, read before any lock: a refusal would end the transaction
   Place barrier_;
   std::string identity_;  ///< of the lanes that come: cut by the key as it is configured now
 };
@@ -217,9 +216,10 @@ class Recut {
 }  // namespace
 
 ActResult recut_lanes(Connection& connection, const Target& target, unsigned lanes,
-                      const Actor& actor, const KeepWaiting& keep_waiting) {
+                      const Actor& actor, const KeepWaiting& act_waits,
+                      const KeepWaiting& keep_waiting) {
   const auto now = read_lanes(connection, target.process.name).size();
-  Recut recut(connection, target, lanes, actor, keep_waiting);
+  Recut recut(connection, target, lanes, actor, act_waits);
   if (now == lanes) {
     if (recut.remove_barrier()) return {"the barrier was taken away; the lanes stay as they are"};
     throw Error("process \"" + target.process.name + "\" has " + std::to_string(lanes) +
@@ -230,17 +230,23 @@ ActResult recut_lanes(Connection& connection, const Target& target, unsigned lan
                 "\" has no key, so every row belongs to lane 0; nothing was changed: set `key` in "
                 "[process.source] first");
   }
-  refuse_other_key(connection, target, static_cast<unsigned>(now));
+  recut.refuse_other_key(now);
   recut.set_barrier();
-  for (;;) {
-    const auto left = recut.left();
-    if (left.empty()) {
-      if (const auto done = recut.cut()) return *done;
-    } else if (!keep_waiting(left)) {
-      recut.remove_barrier();
-      return {"given up; the barrier was taken away and the lanes stay as they were"};
+  try {
+    for (;;) {
+      const auto left = recut.left();
+      if (left.empty()) {
+        if (const auto done = recut.cut()) return *done;
+      } else if (!keep_waiting(left)) {
+        break;
+      }
     }
+  } catch (const ActRefused&) {
+    recut.remove_barrier();
+    throw;
   }
+  recut.remove_barrier();
+  return {"given up; the barrier was taken away and the lanes stay as they were"};
 }
 
 }  // namespace seriatim::postgres

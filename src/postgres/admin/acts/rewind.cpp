@@ -51,8 +51,9 @@ std::string writers(const Writers& holders) {
 }
 
 /// Returns once no row at or below `last` can still be committed.
-void wait_until_settled(Connection& connection, const Target& target, const Table& table,
-                        const Position& last, milliseconds settle_max) {
+void wait_until_settled(Act& act, const Target& target, const Table& table, const Position& last,
+                        milliseconds settle_max) {
+  auto& connection = act.connection();
   const auto order = target.source.order_by;
   const Mark mark = mark_of(last, order);
   core::Fence fence(mark_min);
@@ -67,6 +68,7 @@ void wait_until_settled(Connection& connection, const Target& target, const Tabl
                   (holders.blockers.empty() ? "" : ": " + writers(holders)) +
                   "; nothing was changed: try again when they have ended");
     }
+    act.waits_for("open transactions, which may still insert rows before row " + last.id);
     std::this_thread::sleep_for(settle_interval);
   }
 }
@@ -108,9 +110,9 @@ class Rewind {
                 broken.what() + "; nothing was changed: --to start, end, a row's id or a time");
   }
 
-  void settle(const std::vector<RewindStep>& steps, milliseconds settle_max) {
+  void settle(Act& act, const std::vector<RewindStep>& steps, milliseconds settle_max) {
     for (const auto& step : steps) {
-      if (step.forward) wait_until_settled(connection_, target_, table_, *step.to, settle_max);
+      if (step.forward) wait_until_settled(act, target_, table_, *step.to, settle_max);
     }
   }
 
@@ -168,6 +170,9 @@ class Rewind {
                     of(lane, {at(step.to), id(step.to)}));
     forget_aside(lane, step.to);
     const auto kept = connection_.run(sql::acts::undo_buckets, of(lane, {rest.first_bucket_gone}));
+    if (table_.by_id) {
+      connection_.run(statement_for(sql::acts::take_over_times, table_, lane.id), of(lane));
+    }
     const auto counted = kept[0][0].as<std::uint64_t>() + rest.rows + lane.redriven;
     Columns set{{"bucket_ids", array_text(rest.noted.listed)},
                 {"bucket_ranges", rest.noted.ranges},
@@ -273,7 +278,7 @@ std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const Rewin
   auto& connection = act.connection();
   Rewind rewind(connection, target, place);
   const auto planned = rewind.plan(read_lanes(connection, target.process.name));
-  rewind.settle(planned, settle_max);
+  rewind.settle(act, planned, settle_max);
   const auto lanes = take_turn(act);
   connection.run(
       sql::acts::lock_retention);  // no row that is counted now is pruned before this is done

@@ -46,8 +46,9 @@ void check_old_rows(TableCheck& check, const std::vector<IdentityChange>& change
   }
   if (rows == 0) return;
   check.findings.refuse(
-      old_rows_text(*filter, process, std::to_string(rows) + " rows behind the cursors") + " (" +
-          to_string(HaltReason::config_changed) + ")",
+      to_string(HaltReason::config_changed) +
+          (": " +
+           old_rows_text(*filter, process, std::to_string(rows) + " rows behind the cursors")),
       "seriatim adopt " + shell_word(process) + " --source-changed --old-rows skip --reason TEXT" +
           "\nor, to deliver them late: --old-rows deliver");
 }
@@ -58,7 +59,9 @@ void check_mismatch(TableCheck& check, const std::string& identity) {
   const auto mismatch = judge_identity(changes, check.target.process.lanes);
   if (!mismatch) return check_old_rows(check, changes);
   check.findings.refuse(mismatch->what + " (" + to_string(mismatch->reason) + ")",
-                        "seriatim adopt " + shell_word(process) + ", if it was meant");
+                        mismatch->confirmable
+                            ? "seriatim adopt " + shell_word(process) + ", if it was meant"
+                            : "set the former key (docs/adopt.md says how to change it)");
 }
 
 /// A process without a cursor begins with the oldest row: wrong, if it only got another name.

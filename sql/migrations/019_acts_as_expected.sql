@@ -1,0 +1,2 @@
+-- An act also compares what was seen of a lane that it does not change.
+-- include functions/act.sql
