@@ -42,8 +42,8 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   virtual ~Transaction() = default;
 
-  /// Where `undo` goes back to. No statement after it runs longer than `time_max`, or 50 ms if that is
-  /// less.
+  /// Where `undo` goes back to. No statement after it runs longer than `time_max`, or 50 ms if that
+  /// is less.
   virtual void mark(std::chrono::milliseconds time_max) = 0;
   /// One statement, parsed once a session; it must leave the transaction open.
   virtual Answer run(const std::string& statement, const Params& params) = 0;
