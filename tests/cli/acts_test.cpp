@@ -82,7 +82,7 @@ TEST_SUITE("acts from the command line") {
     with("");
     const auto checked = stage.seriatim({"check"});
     CHECK(checked.code == 1);
-    CHECK(contains(checked.out, "1 rows behind the cursors match now"));
+    CHECK(contains(checked.out, "it takes 1 row behind the cursors now"));
     CHECK(stage.seriatim({"run", "--drain"}).code == 3);
     const auto status = stage.seriatim({"status"});
     CHECK(status.code == 3);

@@ -109,12 +109,14 @@ std::vector<Position> find_old_rows(Connection& connection, const Table& table, 
   return {};
 }
 
+std::string counted_rows(std::size_t rows) {
+  return std::to_string(rows) + (rows == 1 ? " row" : " rows");
+}
+
 std::string old_rows_text(const IdentityChange& filter, const std::string& process,
                           const std::string& rows) {
-  return rows +
-         " match since the filter (`where`, `ignore`) was changed, and were not delivered. Nothing "
-         "is "
-         "sent until you decide: seriatim adopt " +
+  return "the filter (`where`, `ignore`) was changed: it takes " + rows +
+         " now, which nobody has delivered. Nothing is sent until you decide: seriatim adopt " +
          shell_word(process) +
          " --source-changed --old-rows skip|deliver --reason TEXT. It was: " + filter.noted +
          ", and is: " + filter.seen;

@@ -29,7 +29,10 @@ namespace seriatim::postgres {
                                                   const std::optional<std::string>& former,
                                                   std::size_t rows_max);
 
-/// What was changed, that `rows` match now, and which decision is wanted.
+/// "1 row", "98 rows"
+[[nodiscard]] std::string counted_rows(std::size_t rows);
+
+/// What was changed, that the filter takes `rows` now, and which decision is wanted.
 [[nodiscard]] std::string old_rows_text(const IdentityChange& filter, const std::string& process,
                                         const std::string& rows);
 

@@ -163,7 +163,7 @@ Adoption read_adoption(Act& act, const Target& target, const Table& table, const
     if (!adoption.old.empty() && !old_rows) {
       throw Error(lane_name(lane) + ": " +
                   old_rows_text(*filter, target.process.name,
-                                std::to_string(adoption.old.size()) + " rows behind the cursor"));
+                                counted_rows(adoption.old.size()) + " behind the cursor"));
     }
   }
   adoption.differs = std::move(differs);

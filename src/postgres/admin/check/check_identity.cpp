@@ -47,8 +47,7 @@ void check_old_rows(TableCheck& check, const std::vector<IdentityChange>& change
   if (rows == 0) return;
   check.findings.refuse(
       to_string(HaltReason::config_changed) +
-          (": " +
-           old_rows_text(*filter, process, std::to_string(rows) + " rows behind the cursors")),
+          (": " + old_rows_text(*filter, process, counted_rows(rows) + " behind the cursors")),
       "seriatim adopt " + shell_word(process) + " --source-changed --old-rows skip --reason TEXT" +
           "\nor, to deliver them late: --old-rows deliver");
 }
