@@ -120,6 +120,8 @@ std::vector<LaneRow> Act::take_turn() {
   const auto deadline = Clock::now() + connection_.lock_timeout();
   while (const auto obstacle = lock()) {
     if (Clock::now() > deadline) throw ActRefused("it waited too long for " + obstacle->what);
+    // Before it asks, for the answer may come at once.
+    if (obstacle->is_call && !listens_) listens_ = connection_.listen(control_channel);
     // The settlement that ends this call may not have seen the first request.
     const bool heard = asked_ || !obstacle->is_call;
     if (obstacle->is_call) ask(hold_length);
@@ -195,16 +197,15 @@ void Act::waits_for(const std::string& what) {
 }
 
 void Act::wait(const Obstacle& obstacle) {
-  if (!listens_) listens_ = connection_.listen(control_channel);
   const auto until = Clock::now() + (!obstacle.is_call ? milliseconds{0}
                                      : listens_        ? try_again
                                                        : try_again_unheard);
   do {
     waits_for(obstacle.what);
+    if (!connection_.notifications().empty()) return;
     pollfd readable{connection_.socket(), POLLIN, 0};
     if (obstacle.is_call) ::poll(&readable, 1, static_cast<int>(slice.count()));
-    if (!connection_.notifications().empty()) return;
-  } while (Clock::now() < until);
+  } while (connection_.notifications().empty() && Clock::now() < until);
 }
 
 std::vector<std::uint64_t> Act::change(std::string_view what, const std::string& process,
