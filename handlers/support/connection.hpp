@@ -13,30 +13,6 @@
 
 namespace seriatim::handlers {
 
-struct Exchange {
-  HttpResult result;
-  bool reusable = false;   ///< nothing odd was seen: the connection may carry the next request
-  bool untouched = false;  ///< not one byte left and none came: safe to send elsewhere
-  std::chrono::seconds keep_alive{0};  ///< the receiver's own Keep-Alive: timeout; 0: not said
-};
-
-/// An open connection, plain or TLS.
-class Connection {
- public:
-  Connection() = default;
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  virtual ~Connection() = default;
-
-  /// Sends the request and reads the answer, both at once, since some receivers answer early.
-  [[nodiscard]] virtual Exchange exchange(std::string_view head, std::string_view body,
-                                          std::chrono::steady_clock::time_point deadline) = 0;
-  /// False when the receiver closed it, or sent what nobody asked for: not to be used again.
-  [[nodiscard]] virtual bool is_quiet() = 0;
-};
-
-using Dialled = std::variant<std::unique_ptr<Connection>, HttpFailure>;
-
 /// An open connection, plain or TLS, for clients that speak a protocol of their own.
 class ByteStream {
  public:
@@ -54,11 +30,35 @@ class ByteStream {
   /// of no use.
   [[nodiscard]] virtual std::string talk(std::string_view bytes, const Take& take,
                                          Clock::time_point deadline) = 0;
-  /// False when the receiver closed it, or sent what nobody has read yet.
+  /// False if the receiver closed it, or sent what nobody has read yet.
   [[nodiscard]] virtual bool is_quiet() = 0;
 };
 
-using Opened = std::variant<std::unique_ptr<ByteStream>, HttpFailure>;
+struct Exchange {
+  HttpResult result;
+  bool reusable = false;   ///< nothing odd was seen: the connection may carry the next request
+  bool untouched = false;  ///< not one byte left and none came: safe to send elsewhere
+  std::chrono::seconds keep_alive{0};  ///< the receiver's own Keep-Alive: timeout; 0: not said
+};
+
+/// An open connection, plain or TLS, for HTTP.
+class HttpConnection {
+ public:
+  HttpConnection() = default;
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+  virtual ~HttpConnection() = default;
+
+  /// POSTs and reads the answer, which may come before the request was read: an early "no" ends the
+  /// request. `closes`: asks the receiver to close the connection after it.
+  [[nodiscard]] virtual Exchange post(const HttpRequest& request, bool closes,
+                                      std::chrono::steady_clock::time_point deadline) = 0;
+  /// False if the receiver closed it, or sent what nobody asked for: not to be used again.
+  [[nodiscard]] virtual bool is_quiet() = 0;
+};
+
+template <class Connection>
+using Opened = std::variant<std::unique_ptr<Connection>, HttpFailure>;
 
 /// Opens connections to numeric addresses: TCP to one after the other, then TLS.
 ///
@@ -70,10 +70,11 @@ class Dialer {
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 
-  [[nodiscard]] Dialled dial(const Url& url, const std::vector<std::string>& addresses,
-                             std::chrono::steady_clock::time_point deadline);
-  [[nodiscard]] Opened open(const Url& url, const std::vector<std::string>& addresses,
-                            std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened<HttpConnection> dial(const Url& url,
+                                            const std::vector<std::string>& addresses,
+                                            std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened<ByteStream> open(const Url& url, const std::vector<std::string>& addresses,
+                                        std::chrono::steady_clock::time_point deadline);
 
  private:
   class Impl;

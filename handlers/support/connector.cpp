@@ -22,14 +22,14 @@ HttpFailure refused_target(const Url& url, const std::string& what) {
 Connector::Connector(const HttpClientConfig& config)
     : config_(config), resolver_(config.lookup), dialer_(config.ca_file) {}
 
-Dialled Connector::connect(const Url& url, Clock::time_point deadline) {
+Opened<HttpConnection> Connector::connect(const Url& url, Clock::time_point deadline) {
   deadline = std::min(deadline, Clock::now() + config_.connect_timeout);
   auto addresses = addresses_of(url, deadline);
   if (auto* failure = std::get_if<HttpFailure>(&addresses)) return std::move(*failure);
   return dialer_.dial(url, std::get<Addresses>(addresses), deadline);
 }
 
-Opened Connector::open(const Url& url, Clock::time_point deadline) {
+Opened<ByteStream> Connector::open(const Url& url, Clock::time_point deadline) {
   deadline = std::min(deadline, Clock::now() + config_.connect_timeout);
   auto addresses = addresses_of(url, deadline);
   if (auto* failure = std::get_if<HttpFailure>(&addresses)) return std::move(*failure);

@@ -12,9 +12,10 @@ class Connector {
  public:
   explicit Connector(const HttpClientConfig& config);  ///< keeps a reference
 
-  [[nodiscard]] Dialled connect(const Url& url, std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened<HttpConnection> connect(const Url& url, std::chrono::steady_clock::time_point deadline);
   /// The same, for clients that speak a protocol of their own.
-  [[nodiscard]] Opened open(const Url& url, std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened<ByteStream> open(const Url& url,
+                                        std::chrono::steady_clock::time_point deadline);
 
  private:
   using Addresses = std::vector<std::string>;

@@ -56,7 +56,7 @@ bool same_header(std::string_view a, std::string_view b) {
 
 void HeaderLines::add(std::string_view name, std::string_view value) {
   check_header(name, value);
-  text_.append(name).append(": ").append(value).append("\r\n");
+  lines_.emplace_back(name, value);
 }
 
 void HeaderLines::add_number(std::string_view name, std::uint64_t value) {

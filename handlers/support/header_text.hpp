@@ -16,19 +16,21 @@ void check_header(std::string_view name, std::string_view value);
 /// Same header name, any case.
 [[nodiscard]] bool same_header(std::string_view a, std::string_view b);
 
-/// Header lines as they go over the wire. What is in here was checked.
+/// Headers of a request, in order. What is in here was checked.
 class HeaderLines {
  public:
   /// Throws as check_header does.
   void add(std::string_view name, std::string_view value);
   void add_number(std::string_view name, std::uint64_t value);
-  void add(const HeaderLines& lines) { text_ += lines.text_; }
-  void clear() { text_.clear(); }  ///< its memory stays, for the next record's
+  void add(const HeaderLines& lines) {
+    lines_.insert(lines_.end(), lines.lines_.begin(), lines.lines_.end());
+  }
+  void clear() { lines_.clear(); }
 
-  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] const std::vector<Header>& all() const { return lines_; }
 
  private:
-  std::string text_;
+  std::vector<Header> lines_;
 };
 
 /// The headers every receiver gets: Idempotency-Key and Seriatim-*.

@@ -18,29 +18,20 @@ class HttpClient::Impl {
   explicit Impl(HttpClientConfig config) : config_(std::move(config)), connector_(config_) {}
 
   HttpResult post(const HttpRequest& request, Clock::time_point deadline) {
-    write_head(request);
     if (auto kept = take_kept(request.url)) {
-      auto tried = kept->exchange(head_, request.body, deadline);
+      auto tried = kept->post(request, !config_.keep_alive, deadline);
       if (!tried.untouched || Clock::now() >= deadline) return finish(std::move(kept), tried);
     }
     auto dialled = connector_.connect(request.url, deadline);
     if (auto* failure = std::get_if<HttpFailure>(&dialled)) return std::move(*failure);
     auto connection = std::get<ConnectionPtr>(std::move(dialled));
-    auto exchange = connection->exchange(head_, request.body, deadline);
+    auto exchange = connection->post(request, !config_.keep_alive, deadline);
     kept_url_ = request.url;
     return finish(std::move(connection), exchange);
   }
 
  private:
-  using ConnectionPtr = std::unique_ptr<Connection>;
-
-  void write_head(const HttpRequest& request) {
-    head_ = "POST ";
-    head_.append(request.url.target).append(" HTTP/1.1\r\nHost: ").append(request.url.host_field);
-    head_.append(config_.keep_alive ? "\r\n" : "\r\nConnection: close\r\n");
-    head_.append(request.headers.text()).append("Content-Length: ");
-    head_.append(std::to_string(request.body.size())).append("\r\n\r\n");
-  }
+  using ConnectionPtr = std::unique_ptr<HttpConnection>;
 
   ConnectionPtr take_kept(const Url& url) {
     auto kept = std::exchange(kept_, nullptr);
@@ -66,7 +57,6 @@ class HttpClient::Impl {
 
   const HttpClientConfig config_;
   Connector connector_;
-  std::string head_;  ///< of the request in hand; a member for its memory's sake
   ConnectionPtr kept_;
   Url kept_url_;  ///< where the last connection led to
   Clock::time_point kept_until_;

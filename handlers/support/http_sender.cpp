@@ -71,7 +71,7 @@ const Url& HttpSender::url_for(TemplateValues& values) {
 }
 
 const HeaderLines& HttpSender::fixed_lines() {
-  if (fixed_lines_.text().empty()) {
+  if (fixed_lines_.all().empty()) {
     HeaderLines lines;
     for (const auto& [name, value] : headers_) lines.add(name, value);
     fixed_lines_ = std::move(lines);

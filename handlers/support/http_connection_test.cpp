@@ -1,7 +1,5 @@
 // One exchange over a socket whose other end the test holds: what is known of the request, byte by
 // byte.
-#include "support/plain_connection.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
@@ -10,6 +8,8 @@
 #include <future>
 #include <string>
 #include <thread>
+
+#include "support/transport.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim::handlers;
@@ -20,20 +20,25 @@ namespace {
 
 const std::string yes = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const std::string no = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";
-const std::string head = "POST / HTTP/1.1\r\n\r\n";
 const std::string large(4 << 20, 'x');  // more than the sockets hold
+
+/// Of a request with a body of so many bytes.
+std::string head(std::size_t body) {
+  return "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: " + std::to_string(body) +
+         "\r\n\r\n";
+}
 
 /// A connection and its receiver's end of it.
 struct Pair {
   Pair() {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
-    connection = make_plain_connection(Fd(ends[0]));
+    connection = make_http_connection(PlainStream(io, Fd(ends[0])));
     peer = Fd(ends[1]);
   }
 
   Exchange post(std::string_view body, std::chrono::milliseconds time = 10s) {
-    return connection->exchange(head, body, Clock::now() + time);
+    return connection->post({url, {}, body}, false, Clock::now() + time);
   }
   void say(std::string_view text) const {
     REQUIRE(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
@@ -55,7 +60,9 @@ struct Pair {
     return heard;
   }
 
-  std::unique_ptr<Connection> connection;
+  boost::asio::io_context io;
+  Url url = parse_url("http://a.example/");
+  std::unique_ptr<HttpConnection> connection;
   Fd peer;
 };
 
@@ -95,14 +102,14 @@ TEST_CASE("a request larger than the socket holds arrives whole and in order") {
   std::string body = large;
   for (std::size_t i = 0; i < body.size(); i += 997) body[i] = static_cast<char>('a' + i % 26);
   auto heard = std::async([&] {
-    auto all = pair.hear(head.size() + body.size());
+    auto all = pair.hear(head(body.size()).size() + body.size());
     pair.say(yes);
     return all;
   });
   const auto exchange = pair.post(body);
   CHECK(status_of(exchange) == 200);
   CHECK(exchange.reusable);
-  CHECK(heard.get() == head + body);
+  CHECK(heard.get() == head(body.size()) + body);
 }
 
 TEST_CASE("an early no ends a request in the middle, an early yes waits for all of it") {
@@ -118,11 +125,11 @@ TEST_CASE("an early no ends a request in the middle, an early yes waits for all 
   {
     Pair pair;
     pair.say(yes);
-    auto heard = std::async([&] { return pair.hear(head.size() + large.size()); });
+    auto heard = std::async([&] { return pair.hear(head(large.size()).size() + large.size()); });
     const auto exchange = pair.post(large);
     CHECK(status_of(exchange) == 200);
     CHECK(exchange.reusable);
-    CHECK(heard.get().size() == head.size() + large.size());
+    CHECK(heard.get().size() == head(large.size()).size() + large.size());
   }
   {
     Pair pair;
@@ -157,7 +164,7 @@ TEST_CASE("the deadline holds in the middle of request and answer") {
     CHECK(Clock::now() - began >= 60ms);
     CHECK(failure.kind == Failure::lost);
     CHECK(failure.what.ends_with("no answer in time"));
-    CHECK(pair.hear(head.size() + 2) == head + "{}");
+    CHECK(pair.hear(head(2).size() + 2) == head(2) + "{}");
   }
   Pair pair;
   pair.say("HTTP/1.1 422 No\r\nContent-Length: 9\r\n\r\nhalf");
@@ -219,7 +226,7 @@ TEST_CASE("a signal during the wait does not end it") {
   ::sigaction(SIGUSR1, &interrupts, &before);
   Pair pair;
   auto told = std::async([&, waiting = ::pthread_self()] {
-    (void)pair.hear(head.size() + 2);
+    (void)pair.hear(head(2).size() + 2);
     for (int i = 0; i < 20; ++i) ::pthread_kill(waiting, SIGUSR1);
     pair.say(yes);
   });

@@ -1,0 +1,92 @@
+#include <array>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ssl/error.hpp>
+
+#include "support/transport.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+namespace asio = boost::asio;
+using Error = DeadlineStream::Error;
+
+template <class Stream>
+class StreamOfBytes final : public ByteStream {
+ public:
+  explicit StreamOfBytes(Stream stream) : stream_(std::move(stream)) {}
+
+  std::string talk(std::string_view bytes, const Take& take, Clock::time_point deadline) override {
+    auto& tcp = tcp_of(stream_);
+    tcp.expires_at(deadline);
+    tcp.listen(true);
+    Error wrote;
+    Error read;
+    bool complete = false;
+    const auto hear = [&](bool waits) {
+      tcp.wait(waits);
+      while (!complete && !read) complete = hear_some(take, read);
+      tcp.wait(true);
+      if (read == asio::error::would_block) read = {};
+      tcp.listen(!read);
+    };
+    while (!wrote && !complete && (!bytes.empty() || !tcp.is_flushed())) {
+      if (bytes.empty()) {
+        (void)tcp.flush(wrote);
+      } else {
+        bytes.remove_prefix(stream_.write_some(asio::buffer(bytes), wrote));
+      }
+      if (!wrote && tcp.peer_spoke()) hear(false);
+    }
+    if (complete && !wrote) {
+      // An answer to what was not yet sent is none we know.
+      return bytes.empty() && tcp.is_flushed() ? "" : "answered before it was asked";
+    }
+    hear(true);
+    // A receiver that hangs up breaks both ways; then the reading end knows more.
+    if (complete && !wrote) return {};
+    return text_of(complete ? wrote : read);
+  }
+
+  bool is_quiet() override { return is_quiet_stream(stream_); }
+
+ private:
+  bool hear_some(const Take& take, Error& error) {
+    const auto size = stream_.read_some(asio::buffer(arrived_), error);
+    return size > 0 && take({arrived_.data(), size});
+  }
+
+  Stream stream_;
+  std::array<char, 16 << 10> arrived_{};
+};
+
+}  // namespace
+
+std::string text_of(const Error& error) {
+  if (error == asio::error::timed_out) return "no answer in time";
+  if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
+    return "connection closed";
+  }
+  return error.message();
+}
+
+bool is_quiet_stream(const PlainStream& stream) {
+  return stream.is_quiet();
+}
+
+// What came in one segment with the last answer is no longer in the socket: OpenSSL holds it,
+// decrypted or not.
+bool is_quiet_stream(TlsStream& stream) {
+  auto* ssl = stream.native_handle();
+  return SSL_has_pending(ssl) == 0 && BIO_pending(SSL_get_rbio(ssl)) == 0 &&
+         stream.next_layer().is_quiet();
+}
+
+std::unique_ptr<ByteStream> make_byte_stream(PlainStream stream) {
+  return std::make_unique<StreamOfBytes<PlainStream>>(std::move(stream));
+}
+std::unique_ptr<ByteStream> make_byte_stream(TlsStream stream) {
+  return std::make_unique<StreamOfBytes<TlsStream>>(std::move(stream));
+}
+
+}  // namespace seriatim::handlers
