@@ -12,7 +12,8 @@ class Connector {
  public:
   explicit Connector(const HttpClientConfig& config);  ///< keeps a reference
 
-  [[nodiscard]] Opened<HttpConnection> connect(const Url& url, std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Opened<HttpConnection> connect(const Url& url,
+                                               std::chrono::steady_clock::time_point deadline);
   /// The same, for clients that speak a protocol of their own.
   [[nodiscard]] Opened<ByteStream> open(const Url& url,
                                         std::chrono::steady_clock::time_point deadline);

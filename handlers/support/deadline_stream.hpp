@@ -20,10 +20,10 @@ namespace seriatim::handlers {
 /// (asio::ssl::stream) want it. It waits with poll(2), because a timer of Asio costs 8 µs of
 /// processor for each POST (docs/performance.md).
 ///
-/// A receiver may answer before it has read the whole request, and may then read no more. So a write
-/// that has to wait listens too, if `listen` was asked: if bytes arrive instead of room, it keeps
-/// what it was given (it counts as written), and `peer_spoke` says so once. Read what is there, then
-/// go on writing.
+/// A receiver may answer before it has read the whole request, and may then read no more. So a
+/// write that has to wait listens too, if `listen` was asked: if bytes arrive instead of room, it
+/// keeps what it was given (it counts as written), and `peer_spoke` says so once. Read what is
+/// there, then go on writing.
 ///
 /// Threads: one. Signals do not end a wait.
 class DeadlineStream {

@@ -139,9 +139,8 @@ Opened<HttpConnection> Dialer::dial(const Url& url, const std::vector<std::strin
 
 Opened<ByteStream> Dialer::open(const Url& url, const std::vector<std::string>& addresses,
                                 Clock::time_point deadline) {
-  return impl_->dial<ByteStream>(url, addresses, deadline, [](auto stream) {
-    return make_byte_stream(std::move(stream));
-  });
+  return impl_->dial<ByteStream>(url, addresses, deadline,
+                                 [](auto stream) { return make_byte_stream(std::move(stream)); });
 }
 
 }  // namespace seriatim::handlers

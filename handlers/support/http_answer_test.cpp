@@ -21,8 +21,7 @@ struct Pieces {
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers, HttpAnswerReader::Error& error) {
     error = {};
-    const auto size =
-        boost::asio::buffer_copy(buffers, boost::asio::buffer(text.substr(0, piece)));
+    const auto size = boost::asio::buffer_copy(buffers, boost::asio::buffer(text.substr(0, piece)));
     if (text.empty()) error = boost::asio::error::eof;
     text.remove_prefix(size);
     return size;
