@@ -3,6 +3,8 @@
 SELECT c.ledger_start, c.redriven,
        (SELECT count(*) FROM seriatim.parked AS p
         WHERE p.process_name = $1 AND p.lane = $2::integer) AS parked,
+       (SELECT count(*) FROM seriatim.aside AS a
+        WHERE a.process_name = $1 AND a.lane = $2::integer AND a.state = 'due' AND a.parked_at IS NULL) AS due,
        (SELECT coalesce(sum(seriatim.ledger_rows(p.ids, p.ranges)), 0) FROM seriatim.passed_over AS p
         WHERE p.process_name = $1 AND p.lane = $2::integer) AS passed_over,
        (extract(epoch FROM coalesce(l.from_at, o.at)) * 1000000)::bigint AS from_us,

@@ -7,7 +7,8 @@
 SELECT b.number, b.lanes, b.rows, b.hash, b.sealed, b.open,
        (extract(epoch FROM b.from_at) * 1000000)::bigint AS from_us, b.from_id,
        (extract(epoch FROM b.to_at) * 1000000)::bigint AS to_us, b.to_id,
-       now_there.rows AS rows_there, now_there.hash AS hash_there, now_there.refilled
+       now_there.rows AS rows_there, now_there.hash AS hash_there, now_there.refilled,
+       CASE WHEN now_there.refilled > 0 THEN now_there.first_refilled END AS first_refilled
 FROM (
     SELECT l.number, l.lanes, l.rows, coalesce(l.hash, seriatim.ledger_hash(l.ids, l.ranges)) AS hash,
            l.ids IS NULL AS sealed, false AS open,
@@ -24,7 +25,8 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT count(*) AS rows, coalesce(bit_xor(hashtextextended(t.{id}::text, 0)), 0) AS hash,
            CASE WHEN {by_id} AND max({lead}) FILTER (WHERE {created_at_utc} > b.newest_at) = max({lead})
-                THEN count(*) FILTER (WHERE {created_at_utc} > b.newest_at) ELSE 0 END AS refilled
+                THEN count(*) FILTER (WHERE {created_at_utc} > b.newest_at) ELSE 0 END AS refilled,
+           (min({lead}) FILTER (WHERE {created_at_utc} > b.newest_at))::text AS first_refilled
     FROM {table} AS t
     WHERE {lead} >= coalesce({lead:b.from_at,b.from_id}, {lead_min}) AND {lead} <= {lead:b.to_at,b.to_id}
       AND (b.from_id IS NULL OR ({place}) > ({place:b.from_at,b.from_id}))

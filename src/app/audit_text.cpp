@@ -71,6 +71,7 @@ std::string sentence(const LaneAudit& lane) {
     text += "; " + count(lane.passed_over, "row") + " passed over by acts, not delivered";
   }
   if (lane.parked > 0) text += "; " + count(lane.parked, "row") + " parked";
+  if (lane.due > 0) text += "; " + count(lane.due, "row") + " still to go out late";
   return text + '\n';
 }
 
@@ -141,6 +142,7 @@ object to_json(const LaneAudit& lane) {
           {"set_aside", lane.set_aside ? value(*lane.set_aside) : value(nullptr)},
           {"passed_over", lane.passed_over},
           {"parked", lane.parked},
+          {"due", lane.due},
           {"rows_before_ledger", lane.ledger_start},
           {"thinned_buckets", lane.thinned},
           {"late_rows", lane.late_rows},

@@ -44,9 +44,13 @@ std::string halt_explanation(const LaneStatus& lane) {
 
 std::string halt_remedy(const LaneStatus& lane) {
   const auto process = shell_word(lane.process);
+  if (lane.detail.find("seriatim adopt ") != std::string::npos ||
+      lane.detail.find("seriatim rewind ") != std::string::npos) {
+    return "decide as it says; or undo the change, then: seriatim retry " + process;
+  }
   if (lane.reason == HaltReason::source_changed || lane.reason == HaltReason::config_changed) {
     return "mend what it names, then: seriatim retry " + process +
-           "; or, where the change was meant: seriatim adopt --reason TEXT " + process;
+           "; or, if the change was meant: seriatim adopt --reason TEXT " + process;
   }
   if (!lane.row_id) return "mend what it names, then: seriatim retry " + process;
   const auto id = shell_word(printable(*lane.row_id, id_bytes_max));
@@ -288,8 +292,13 @@ std::string rewind_text(const std::string& process, const std::vector<postgres::
       text += "  " + std::to_string(step.pruned) +
               " rows there were pruned and cannot be delivered again\n";
     }
+    if (step.newer > 0) {
+      text += "  " + std::to_string(step.newer) +
+              " rows up to there were created after the delivery of their ids; they count as "
+              "delivered now. If they were not, go back to the first of them\n";
+    }
   }
-  return done ? text : text + "nothing was changed; with --yes it is done\n";
+  return done ? text : text + "nothing was changed; with --yes and --reason TEXT it is done\n";
 }
 
 }  // namespace seriatim::app

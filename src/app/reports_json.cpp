@@ -244,6 +244,7 @@ std::string rewind_json(const std::string& process, const std::vector<postgres::
                            {"forward", step.forward},
                            {"rows", step.rows},
                            {"pruned", step.pruned},
+                           {"newer", step.newer},
                            {"sequence_from", step.sequence_from},
                            {"sequence_to", step.sequence_to}});
   }

@@ -86,7 +86,7 @@ TEST_SUITE("acts from the command line") {
     CHECK(stage.seriatim({"run", "--drain"}).code == 3);
     const auto status = stage.seriatim({"status"});
     CHECK(status.code == 3);
-    CHECK(contains(status.out, "--source-changed --old-rows skip|deliver --reason TEXT"));
+    CHECK(contains(status.out, "--source-changed --old-rows skip (or deliver) --reason TEXT"));
     for (const auto& half :
          std::vector<std::vector<std::string>>{{"--source-changed"},
                                                {"--old-rows", "skip"},

@@ -105,7 +105,9 @@ TEST_SUITE("ids that start over") {
     const auto said = table.refusal();
     CHECK(contains(said, "ids of table public.t began again: its row 60 was created at"));
     CHECK(contains(said, "seriatim rewind process --to id:FIRST --reason TEXT --yes"));
-    CHECK(contains(table.audit(), "has 31 rows that were created after the newest one delivered"));
+    CHECK(contains(
+        table.audit(),
+        "has 31 rows that were created after the newest one delivered there, the first is row 30"));
   }
 
   TEST_CASE("while rows wait, a sequence behind what was seen halts before the next call") {
@@ -121,7 +123,9 @@ TEST_SUITE("ids that start over") {
     BegunAgain table;
     table.begin_again(40);
     table.run("DELETE FROM t WHERE id = 60");
-    CHECK(contains(table.audit(), "has 30 rows that were created after the newest one delivered"));
+    CHECK(contains(
+        table.audit(),
+        "has 30 rows that were created after the newest one delivered there, the first is row 30"));
   }
 
   TEST_CASE("a time that was changed by hand, and a sequence that was set forward, halt nothing") {
@@ -158,5 +162,39 @@ TEST_SUITE("ids that start over") {
     admin.resume(target, {"alice", ""});
     REQUIRE(table.opened->lane.claim());
     CHECK(table.opened->lane.deliver() == Ids{"1", "2"});
+  }
+
+  TEST_CASE("gone back to the first row, numbers of rows that stay are not given out again") {
+    BegunAgain table;
+    table.run(
+        "DELETE FROM t WHERE id BETWEEN 31 AND 55");  // 35 rows are left, all of them delivered
+    table.begin_again(60);
+    CHECK(contains(table.refusal(), "its row 60 was created at"));
+    const postgres::Target target{table.opened->lane.config, testing::table("t", OrderBy::id)};
+    const auto steps =
+        postgres::Admin(table.url())
+            .rewind(target, {postgres::RewindPlace::Kind::row, "30"}, {"alice", "again"});
+    CHECK(steps.at(0).sequence_to == 29);
+    CHECK(steps.at(0).newer == 0);
+    REQUIRE(table.opened->lane.claim());
+    const auto first = table.opened->lane.poll();
+    CHECK(first.records.size() == 60);
+    CHECK(table.opened->lane.deliver().size() == 60);
+    CHECK(table.audit() == "");
+  }
+
+  TEST_CASE(
+      "gone on behind the cursor, the rows that count as delivered are counted and journalled") {
+    BegunAgain table;
+    table.begin_again(40);
+    const postgres::Target target{table.opened->lane.config, testing::table("t", OrderBy::id)};
+    const auto steps =
+        postgres::Admin(table.url())
+            .rewind(target, {postgres::RewindPlace::Kind::row, "61"}, {"alice", "times"});
+    CHECK(steps.at(0).newer == 31);
+    CHECK(table.value("SELECT detail->>'newer' FROM seriatim.journal WHERE act = 'rewind'") ==
+          "31");
+    REQUIRE(table.opened->lane.claim());
+    CHECK(table.opened->lane.deliver().size() == 9);
   }
 }

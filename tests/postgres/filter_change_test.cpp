@@ -54,7 +54,7 @@ struct Filtered : Desk {
 };
 
 constexpr const char* command =
-    "seriatim adopt process --source-changed --old-rows skip|deliver --reason TEXT";
+    "seriatim adopt process --source-changed --old-rows skip (or deliver) --reason TEXT";
 constexpr OrderBy orders[] = {OrderBy::created_at, OrderBy::id};
 
 }  // namespace
@@ -107,6 +107,7 @@ TEST_SUITE("filter change") {
       auto report = desk.admin.status(desk.target).at(0);
       CHECK(report.late_records == 98);
       CHECK(report.lag_records == 98 + 101);
+      CHECK(desk.audit().due == 98);
       CHECK(desk.admin.why(desk.target, "9").state == RowReport::State::waiting);
       CHECK(desk.admin.why(desk.target, "9").rows_before == 1);
       auto lane = desk.relay();
@@ -130,6 +131,7 @@ TEST_SUITE("filter change") {
       REQUIRE(late.size() == 98);
       CHECK(late.back() == "297");
       CHECK(desk.audit().sound());
+      CHECK(desk.audit().due == 0);
       CHECK(desk.audit().passed_over == 0);
       CHECK(desk.admin.why(desk.target, "6").state == RowReport::State::delivered);
     }
@@ -218,8 +220,21 @@ TEST_SUITE("filter change") {
     desk.change();
     desk.target.process.name = "renamed";
     desk.admin.adopt(desk.target, "process", alice);
-    CHECK(
-        contains(desk.visit(), "seriatim adopt renamed --source-changed --old-rows skip|deliver"));
+    CHECK(contains(desk.visit(),
+                   "seriatim adopt renamed --source-changed --old-rows skip (or deliver)"));
+  }
+
+  TEST_CASE("no decision is taken while a relay still reads by the former filter") {
+    Filtered desk;
+    auto lane = desk.relay("of the former configuration");
+    REQUIRE(lane.claim());
+    desk.change();
+    CHECK_THROWS_WITH_AS(desk.adopt(OldRows::deliver),
+                         doctest::Contains("start that relay again with the new configuration"),
+                         Error);
+    CHECK(desk.database.value("SELECT count(*) FROM seriatim.aside") == "0");
+    lane.session->release(lane.cursor.epoch, true);
+    CHECK(contains(desk.adopt(OldRows::deliver), "98 old rows go out late"));
   }
 
   TEST_CASE("status shows the command, however long the filters are") {

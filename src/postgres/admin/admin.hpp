@@ -110,6 +110,9 @@ struct RewindStep {
   bool forward = false;          ///< rows are set aside; else they will be delivered again
   std::uint64_t rows = 0;        ///< how many
   std::uint64_t pruned = 0;      ///< backwards: rows `seriatim prune` took, which cannot come again
+  /// Once it is done, in the order of ids: rows up to the place that were created after those that
+  /// were delivered under their ids. They count as delivered from now on.
+  std::uint64_t newer = 0;
   std::uint64_t sequence_from = 0;
   std::uint64_t sequence_to = 0;
 };

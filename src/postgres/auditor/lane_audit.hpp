@@ -43,6 +43,7 @@ struct LaneAudit {
   std::int64_t hash = 0;
   std::uint64_t thinned = 0;               ///< sealed buckets with fewer rows now
   std::optional<std::uint64_t> set_aside;  ///< by operators; absent: the journal may not be read
+  std::uint64_t due = 0;          ///< rows behind the position that are still to go out, late
   std::uint64_t passed_over = 0;  ///< of `rows`: by acts that did not name each, as a rewind
   std::uint64_t parked = 0;       ///< of `rows`: set aside, to be decided on
   std::uint64_t late_rows = 0;

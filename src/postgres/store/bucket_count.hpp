@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "seriatim/position.hpp"
 
@@ -20,6 +21,7 @@ struct BucketCount {
   std::uint64_t rows_there = 0;
   std::int64_t hash_there = 0;
   std::uint64_t refilled = 0;  ///< of these, under ids of rows that were delivered and are gone
+  std::string first_refilled;  ///< id of the first of them
 
   [[nodiscard]] bool fits() const {
     return rows == rows_there && hash == hash_there && refilled == 0;

@@ -118,7 +118,7 @@ std::string old_rows_text(const IdentityChange& filter, const std::string& proce
   return "the filter (`where`, `ignore`) was changed: it takes " + rows +
          " now, which nobody has delivered. Nothing is sent until you decide: seriatim adopt " +
          shell_word(process) +
-         " --source-changed --old-rows skip|deliver --reason TEXT. It was: " + filter.noted +
+         " --source-changed --old-rows skip (or deliver) --reason TEXT. It was: " + filter.noted +
          ", and is: " + filter.seen;
 }
 

@@ -60,6 +60,7 @@ std::vector<BucketCount> Recount::buckets(std::int64_t number, unsigned at_most)
     bucket.rows_there = row["rows_there"].as<std::uint64_t>();
     bucket.hash_there = row["hash_there"].as<std::int64_t>();
     bucket.refilled = row["refilled"].as<std::uint64_t>();
+    bucket.first_refilled = row["first_refilled"].as<std::string>("");
     counts.push_back(std::move(bucket));
   }
   return counts;

@@ -160,6 +160,12 @@ Adoption read_adoption(Act& act, const Target& target, const Table& table, const
   Adoption adoption{lane, {}, {}, judge_order(act.connection(), table, lane, differs)};
   if (filter != nullptr) {
     adoption.old = find_old_rows(act.connection(), table, lane.id, former, INT_MAX);
+    if (!adoption.old.empty() && lane.holder_alive && !stood_for_it(lane.cursor)) {
+      throw Error(lane_name(lane) + " is held by " + lane.holder +
+                  ", which has not halted over the change of the filter, so it reads by the former "
+                  "one; nothing was adopted: start that relay again with the new configuration (or "
+                  "resume the lane if it is paused), and adopt then");
+    }
     if (!adoption.old.empty() && !old_rows) {
       throw Error(lane_name(lane) + ": " +
                   old_rows_text(*filter, target.process.name,

@@ -127,7 +127,8 @@ class Rewind {
     set["epoch"] = next_epoch(lane);
     set["looked_at"] = set["position_at"];
     for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
-    const boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
+    boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
+    if (step.newer > 0) detail["newer"] = step.newer;
     const auto entry =
         act.change("rewind", {{lane.id.lane, std::move(set), id(step.to), serialize(detail)}});
     if (step.forward) {
@@ -164,16 +165,23 @@ class Rewind {
   }
 
   /// The ledger forgets what will be delivered again.
-  Columns go_back(const LaneRow& lane, const RewindStep& step) {
+  Columns go_back(const LaneRow& lane, RewindStep& step) {
     const auto rest = remainder(lane, step);
     connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
                     of(lane, {at(step.to), id(step.to)}));
     forget_aside(lane, step.to);
     const auto kept = connection_.run(sql::acts::undo_buckets, of(lane, {rest.first_bucket_gone}));
-    if (table_.by_id) {
-      connection_.run(statement_for(sql::acts::take_over_times, table_, lane.id), of(lane));
+    if (table_.by_id && step.to) {
+      step.newer = connection_
+                       .run(statement_for(sql::acts::take_over_times, table_, lane.id),
+                            of(lane, {id(step.to)}))[0][0]
+                       .as<std::uint64_t>();
     }
-    const auto counted = kept[0][0].as<std::uint64_t>() + rest.rows + lane.redriven;
+    const auto counted = kept[0]["rows"].as<std::uint64_t>() + rest.rows + lane.redriven;
+    // More rows may come again than were delivered, if ids began again or some are late. The
+    // numbers of those that stay behind the place are not given to others.
+    step.sequence_to =
+        std::max(step.sequence_to, kept[0]["ledger_start"].as<std::uint64_t>() + counted);
     Columns set{{"bucket_ids", array_text(rest.noted.listed)},
                 {"bucket_ranges", rest.noted.ranges},
                 {"bucket_at", rest.from_at},

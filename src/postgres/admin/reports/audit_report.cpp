@@ -86,6 +86,7 @@ class LaneAuditor {
     const auto row = connection_.run(sql::reports::audit_lane, params({}))[0];
     audit_.ledger_start = row["ledger_start"].as<std::uint64_t>();
     audit_.parked = row["parked"].as<std::uint64_t>();
+    audit_.due = row["due"].as<std::uint64_t>();
     audit_.passed_over = row["passed_over"].as<std::uint64_t>();
     redriven_ = row["redriven"].as<std::uint64_t>();
     audit_.pruned = row["pruned"].as<std::uint64_t>();
@@ -100,9 +101,12 @@ class LaneAuditor {
   void take(const BucketCount& counted, bool every_bucket) {
     BucketAudit bucket{counted};
     if (counted.refilled > 0) {
-      mismatch(bucket, "has " + std::to_string(counted.refilled) +
-                           " rows that were created after the newest one delivered there: its ids "
-                           "began again, and these rows were not delivered");
+      mismatch(bucket,
+               "has " + std::to_string(counted.refilled) +
+                   " rows that were created after the newest one delivered there, the first "
+                   "is row " +
+                   counted.first_refilled +
+                   ": its ids began again, and these rows were not delivered");
     } else if (!counted.fits()) {
       judge(bucket);
     }
