@@ -276,7 +276,7 @@ TEST_CASE("times that were changed in bulk halt in id order, until a person goes
   desk.insert(1);
   const auto found = first_look(desk);
   REQUIRE(found);
-  CHECK(contains(found->detail, "--to id:NEXT, the row after the cursor"));
+  CHECK(contains(found->detail, "--to id:NEXT, or --to end if there is no row after it"));
   desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::row, "201"}, alice);
   CHECK_FALSE(first_look(desk));
   CHECK(desk.admin.audit(desk.target, false, [](std::uint64_t) {}).front().sound());
