@@ -1,5 +1,5 @@
 """How soon an operator's act has its turn on a lane that delivers row after row, a commit each: `seriatim pause`, from its start
-to its end as a person waits for it, beside the same command on a lane that nobody holds.
+to its end as a person waits for it, compared with the same command on a lane that nobody holds.
 
 docs/operations.md has the figures.
 """

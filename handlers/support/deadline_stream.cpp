@@ -102,6 +102,15 @@ std::size_t DeadlineStream::keep(std::span<const iovec> parts) {
   return size;
 }
 
+/// False: an error says why not, or the peer spoke first.
+bool DeadlineStream::wait_for_room(Error& error) {
+  const bool listens = listens_ && kept_.size() < kept_max;
+  const auto ready = wait_for(listens ? POLLOUT | POLLIN : POLLOUT, error);
+  if (error) return false;
+  if (only_speaks(ready)) spoke_ = true;
+  return !only_speaks(ready);
+}
+
 bool DeadlineStream::flush(Error& error) {
   error = {};
   while (!kept_.empty()) {
@@ -109,32 +118,17 @@ bool DeadlineStream::flush(Error& error) {
     const auto sent = send_now({&part, 1}, error);
     if (error) return false;
     kept_.erase(0, sent);
-    if (sent > 0) continue;
-    const bool listens = listens_ && kept_.size() < kept_max;
-    const auto ready = wait_for(listens ? POLLOUT | POLLIN : POLLOUT, error);
-    if (error) return false;
-    if (only_speaks(ready)) {
-      spoke_ = true;
-      return false;
-    }
+    if (sent == 0 && !wait_for_room(error)) return false;
   }
   return true;
 }
 
 std::size_t DeadlineStream::send(std::span<iovec> parts, Error& error) {
-  error = {};
-  if (parts.empty()) return 0;
   if (flush(error)) {
-    for (;;) {
+    do {
       const auto sent = send_now(parts, error);
-      if (sent > 0 || error) return sent;
-      const auto ready = wait_for(listens_ ? POLLOUT | POLLIN : POLLOUT, error);
-      if (error) break;
-      if (only_speaks(ready)) {
-        spoke_ = true;
-        break;
-      }
-    }
+      if (sent > 0 || error || parts.empty()) return sent;
+    } while (wait_for_room(error));
   }
   if (error && error != asio::error::would_block) return 0;
   error = {};

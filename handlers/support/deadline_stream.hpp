@@ -99,6 +99,7 @@ class DeadlineStream {
   std::size_t send_now(std::span<iovec> parts, Error& error);
   std::size_t keep(std::span<const iovec> parts);
   short wait_for(short events, Error& error);
+  bool wait_for_room(Error& error);
 
   boost::asio::io_context* io_;
   Fd socket_;

@@ -19,7 +19,7 @@ namespace seriatim::handlers {
 struct Sending {
   bool any = false;     ///< a byte of it left
   bool whole = false;   ///< all of it did
-  std::string problem;  ///< empty: none, or none that tells more than the reading end does
+  std::string problem;  ///< empty: none, or the answer says more
 };
 
 /// The answer to one request after another, and what became of the exchange. Interim answers are

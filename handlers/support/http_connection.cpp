@@ -36,9 +36,11 @@ class ConnectionOver final : public HttpConnection {
     answer_.begin();
     const auto message = message_of(request, closes);
     const auto sending = send(message);
-    if (Error error; !answer_.ended()) {
-      if (!answer_.has_head() && !answer_.read_head(stream_, error)) answer_.failed(error);
-      if (!answer_.ended()) answer_.read_body(stream_);
+    Error error;
+    if (answer_.read_head(stream_, error)) {
+      answer_.read_body(stream_);
+    } else {
+      answer_.failed(error);
     }
     return answer_.judge(sending);
   }

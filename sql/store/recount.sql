@@ -24,9 +24,9 @@ FROM (
 ) AS b
 CROSS JOIN LATERAL (
     SELECT count(*) AS rows, coalesce(bit_xor(hashtextextended(t.{id}::text, 0)), 0) AS hash,
-           CASE WHEN {by_id} AND max({lead}) FILTER (WHERE {created_at_utc} > b.newest_at) = max({lead})
-                THEN count(*) FILTER (WHERE {created_at_utc} > b.newest_at) ELSE 0 END AS refilled,
-           (min({lead}) FILTER (WHERE {created_at_utc} > b.newest_at))::text AS first_refilled
+           CASE WHEN max({lead}) FILTER (WHERE {by_id} AND {created_at_utc} > b.newest_at) = max({lead}) FILTER (WHERE {by_id})
+                THEN count(*) FILTER (WHERE {by_id} AND {created_at_utc} > b.newest_at) ELSE 0 END AS refilled,
+           (min({lead}) FILTER (WHERE {by_id} AND {created_at_utc} > b.newest_at))::text AS first_refilled
     FROM {table} AS t
     WHERE {lead} >= coalesce({lead:b.from_at,b.from_id}, {lead_min}) AND {lead} <= {lead:b.to_at,b.to_id}
       AND (b.from_id IS NULL OR ({place}) > ({place:b.from_at,b.from_id}))

@@ -114,6 +114,7 @@ struct RewindStep {
   /// were delivered under their ids. They count as delivered from now on.
   std::uint64_t newer = 0;
   std::uint64_t sequence_from = 0;
+  /// Done, it may be higher than planned: numbers of rows that stay are not given out again.
   std::uint64_t sequence_to = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/old_rows.hpp"
 #include "sql/table.hpp"
 
@@ -29,10 +30,14 @@ std::optional<IdentityMismatch> IdentityGuard::judge() {
                                             : "; nothing is sent until then";
     return mismatch;
   }
-  const auto* change = filter_change(changes);
+  const auto* change = find_change(changes, "filter");
   if (change == nullptr) return std::nullopt;
-  const auto old =
-      find_old_rows(connection_, table_, lane_, former_filter(connection_, table_, changes), 1);
+  std::optional<Position> cursor;
+  for (const auto& lane : read_lanes(connection_, lane_.process)) {
+    if (lane.id.lane == lane_.lane) cursor = lane.cursor.position;
+  }
+  const auto old = find_old_rows(connection_, table_, lane_, cursor,
+                                 former_filter(connection_, table_, changes), 1);
   if (old.empty()) return std::nullopt;
   return IdentityMismatch{HaltReason::config_changed, old_rows_text(*change, lane_.process,
                                                                     "row " + old.front().id +

@@ -5,7 +5,6 @@
 
 #include "core/fence.hpp"
 #include "postgres/store/former_lanes.hpp"
-#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/recount.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "sql/store.hpp"
@@ -22,7 +21,7 @@ constexpr std::uint64_t rows_about = 100'000;
 
 std::optional<std::string> former_filter(Connection& connection, const Table& table,
                                          const std::vector<IdentityChange>& changes) {
-  const auto* filter = filter_change(changes);
+  const auto* filter = find_change(changes, "filter");
   if (filter == nullptr || filter->noted.starts_with("md5 ")) return std::nullopt;
   try {
     connection.run(
@@ -35,10 +34,10 @@ std::optional<std::string> former_filter(Connection& connection, const Table& ta
 
 namespace {
 
-class OldRows {
+class OldRowSearch {
  public:
-  OldRows(Connection& connection, const Table& table, const LaneId& lane,
-          const std::optional<std::string>& former, std::size_t rows_max)
+  OldRowSearch(Connection& connection, const Table& table, const LaneId& lane,
+               const std::optional<std::string>& former, std::size_t rows_max)
       : connection_(connection), table_(table), lane_(lane), former_(former), rows_max_(rows_max) {}
 
   std::vector<Position> find(const Position& cursor) {
@@ -100,13 +99,11 @@ class OldRows {
 }  // namespace
 
 std::vector<Position> find_old_rows(Connection& connection, const Table& table, const LaneId& lane,
+                                    const std::optional<Position>& cursor,
                                     const std::optional<std::string>& former,
                                     std::size_t rows_max) {
-  for (const auto& row : read_lanes(connection, lane.process)) {
-    if (row.id.lane != lane.lane || !row.cursor.position) continue;
-    return OldRows(connection, table, lane, former, rows_max).find(*row.cursor.position);
-  }
-  return {};
+  if (!cursor) return {};
+  return OldRowSearch(connection, table, lane, former, rows_max).find(*cursor);
 }
 
 std::string counted_rows(std::size_t rows) {

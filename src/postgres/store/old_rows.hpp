@@ -26,6 +26,7 @@ namespace seriatim::postgres {
 /// Else they are left out.
 [[nodiscard]] std::vector<Position> find_old_rows(Connection& connection, const Table& table,
                                                   const LaneId& lane,
+                                                  const std::optional<Position>& cursor,
                                                   const std::optional<std::string>& former,
                                                   std::size_t rows_max);
 

@@ -53,12 +53,6 @@ constexpr std::array<Meaning, 9> meanings{{
      "it again"},
 }};
 
-const IdentityChange* find(const std::vector<IdentityChange>& changes, std::string_view key) {
-  const auto found =
-      std::find_if(changes.begin(), changes.end(), [&](const auto& c) { return c.key == key; });
-  return found == changes.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::string read_system_identifier(Connection& connection) {
@@ -98,18 +92,22 @@ std::string read_identity(Connection& connection, const Table& table, const Sour
       .as<std::string>();
 }
 
-const IdentityChange* filter_change(const std::vector<IdentityChange>& changes) {
-  return find(changes, "filter");
+const IdentityChange* find_change(const std::vector<IdentityChange>& changes,
+                                  std::string_view part) {
+  const auto found =
+      std::find_if(changes.begin(), changes.end(), [&](const auto& c) { return c.key == part; });
+  return found == changes.end() ? nullptr : &*found;
 }
 
 std::optional<IdentityMismatch> judge_identity(const std::vector<IdentityChange>& changes,
                                                unsigned lanes) {
   for (const auto& [key, reason, part, means] : meanings) {
-    const auto* change = find(changes, key);
+    const auto* change = find_change(changes, key);
     if (change == nullptr || (key == "key" && lanes == 1)) continue;
     auto what = std::string(part) + " was " + change->noted + " and is " + change->seen + ": " +
                 std::string(means);
-    if (key == "table" && find(changes, "table_oid") == nullptr) what += "; it was only renamed";
+    if (key == "table" && find_change(changes, "table_oid") == nullptr)
+      what += "; it was only renamed";
     return IdentityMismatch{reason, what, key != "key"};
   }
   return std::nullopt;

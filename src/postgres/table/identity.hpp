@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postgres/table/table.hpp"
@@ -44,7 +45,8 @@ struct IdentityMismatch {
 [[nodiscard]] std::optional<IdentityMismatch> judge_identity(
     const std::vector<IdentityChange>& changes, unsigned lanes);
 
-/// `where` or `ignore`, if it is another.
-[[nodiscard]] const IdentityChange* filter_change(const std::vector<IdentityChange>& changes);
+/// The change of one part; nullptr: it is the same. "filter" is `where` and `ignore`.
+[[nodiscard]] const IdentityChange* find_change(const std::vector<IdentityChange>& changes,
+                                                std::string_view part);
 
 }  // namespace seriatim::postgres

@@ -87,21 +87,16 @@ std::string why_not(const LaneRow& lane) {
   return text;
 }
 
-bool has(const std::vector<IdentityChange>& changes, std::string_view key) {
-  return std::any_of(changes.begin(), changes.end(),
-                     [&](const auto& change) { return change.key == key; });
-}
-
 bool is_another_table(const std::vector<IdentityChange>& changes) {
-  return has(changes, "table_oid") || has(changes, "id") || has(changes, "created_at");
+  return find_change(changes, "table_oid") || find_change(changes, "id") ||
+         find_change(changes, "created_at");
 }
 
 /// By another key a row may have another lane, whose cursor is beyond it or behind it.
 void refuse_other_key(const LaneRow& lane, const std::vector<IdentityChange>& changes) {
-  if (lane.id.lanes == 1 || !has(changes, "key") || is_another_table(changes)) return;
-  const auto& key = *std::find_if(changes.begin(), changes.end(),
-                                  [](const auto& change) { return change.key == "key"; });
-  throw Error(lane_name(lane) + ": " + judge_identity({key}, lane.id.lanes)->what +
+  const auto* key = find_change(changes, "key");
+  if (lane.id.lanes == 1 || key == nullptr || is_another_table(changes)) return;
+  throw Error(lane_name(lane) + ": " + judge_identity({*key}, lane.id.lanes)->what +
               "; nothing was adopted");
 }
 
@@ -109,9 +104,8 @@ void refuse_other_key(const LaneRow& lane, const std::vector<IdentityChange>& ch
 std::string judge_order(Connection& connection, const Table& table, const LaneRow& lane,
                         const std::vector<IdentityChange>& changes) {
   const auto& at = lane.cursor.position;
-  const auto order = std::find_if(changes.begin(), changes.end(),
-                                  [](const auto& change) { return change.key == "order_by"; });
-  if (order == changes.end() || is_another_table(changes) || !at) return "";
+  const auto* order = find_change(changes, "order_by");
+  if (order == nullptr || is_another_table(changes) || !at) return "";
   const auto row = connection.run(
       statement_for(sql::acts::order_changes, table, lane.id),
       {timestamp_text(at->created_at_us), at->id, order->noted == "id" ? "true" : "false"})[0];
@@ -156,10 +150,11 @@ Adoption read_adoption(Act& act, const Target& target, const Table& table, const
                        std::vector<IdentityChange> differs,
                        const std::optional<std::string>& former, std::optional<OldRows> old_rows) {
   refuse_other_key(lane, differs);
-  const auto* filter = filter_change(differs);
+  const auto* filter = find_change(differs, "filter");
   Adoption adoption{lane, {}, {}, judge_order(act.connection(), table, lane, differs)};
   if (filter != nullptr) {
-    adoption.old = find_old_rows(act.connection(), table, lane.id, former, INT_MAX);
+    adoption.old =
+        find_old_rows(act.connection(), table, lane.id, lane.cursor.position, former, INT_MAX);
     if (!adoption.old.empty() && lane.holder_alive && !stood_for_it(lane.cursor)) {
       throw Error(lane_name(lane) + " is held by " + lane.holder +
                   ", which has not halted over the change of the filter, so it reads by the former "

@@ -35,14 +35,15 @@ void warn_unidentified(TableCheck& check) {
 
 /// Rows behind the cursors that match since the filter was changed.
 void check_old_rows(TableCheck& check, const std::vector<IdentityChange>& changes) {
-  const auto* filter = filter_change(changes);
+  const auto* filter = find_change(changes, "filter");
   if (filter == nullptr) return;
   const auto& process = check.target.process.name;
   const auto table = resolve_table(check.connection, check.target.source);
   const auto former = former_filter(check.connection, table, changes);
   std::size_t rows = 0;
   for (const auto& lane : read_lanes(check.connection, process)) {
-    rows += find_old_rows(check.connection, table, lane.id, former, INT_MAX).size();
+    rows += find_old_rows(check.connection, table, lane.id, lane.cursor.position, former, INT_MAX)
+                .size();
   }
   if (rows == 0) return;
   check.findings.refuse(
