@@ -44,9 +44,12 @@ std::string halt_explanation(const LaneStatus& lane) {
 
 std::string halt_remedy(const LaneStatus& lane) {
   const auto process = shell_word(lane.process);
-  if (lane.detail.find("seriatim adopt ") != std::string::npos ||
-      lane.detail.find("seriatim rewind ") != std::string::npos) {
-    return "decide as it says; or undo the change, then: seriatim retry " + process;
+  const auto names = [&](const char* command) {
+    return lane.detail.find(command) != std::string::npos;
+  };
+  // The reason alone does not tell which command helps; some of them are refused.
+  if (names("seriatim adopt ") || names("seriatim rewind ") || names("seriatim lanes ")) {
+    return "do as it says; or undo the change, then: seriatim retry " + process;
   }
   if (lane.reason == HaltReason::source_changed || lane.reason == HaltReason::config_changed) {
     return "mend what it names, then: seriatim retry " + process +

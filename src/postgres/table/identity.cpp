@@ -49,8 +49,9 @@ constexpr std::array<Meaning, 9> meanings{{
     {"key", HaltReason::config_changed, "the key",
      "a row may have another lane now, whose cursor is behind it, or beyond: it would go out "
      "twice, "
-     "or be late. Set the former key, cut the process into one lane, then change the key and cut "
-     "it again"},
+     "or be late. Set the former key, cut the process into one lane (seriatim lanes PROCESS 1), "
+     "then "
+     "change the key and cut it again"},
 }};
 
 }  // namespace
