@@ -1,9 +1,11 @@
-# seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [TIMEOUT seconds]): one doctest program, one
+# seriatim_test(NAME SOURCES … LIBRARIES … LABELS … [SEPARATE …] [TIMEOUT seconds]): one doctest program, one
 # ctest entry. Labels: fast (no server), postgres (starts one), broker
 # (starts a broker), slow (tens of seconds). ARGUMENTS are the program's own. A program ends with 77
-# if what it needs is not here (tests/support/skip.hpp): ctest then reports it as skipped.
+# if what it needs is not here (tests/support/skip.hpp): ctest then reports it as skipped. SEPARATE: as for
+# seriatim_room.
 function(seriatim_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;SEPARATE;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
+  set_source_files_properties(${TEST_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 600)  # a loaded machine takes three times as long as a quiet one
   endif()

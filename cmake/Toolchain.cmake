@@ -13,6 +13,13 @@ if(CCACHE)
   endif()
 endif()
 
+if(SERIATIM_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-subobject-linkage)  # g++ takes every grouped source for a header
+  endif()
+endif()
+
 set(SERIATIM_SANITIZE "" CACHE STRING "address (with undefined), thread, or empty")
 set_property(CACHE SERIATIM_SANITIZE PROPERTY STRINGS "" address thread)
 if(SERIATIM_SANITIZE STREQUAL "address")
@@ -42,9 +49,11 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-stringop-overread)
 endif()
 
-# One room of the house: seriatim_room(NAME SOURCES … PUBLIC … PRIVATE …)
+# One room of the house: seriatim_room(NAME SOURCES … PUBLIC … PRIVATE … SEPARATE …). Sources that use the same
+# private names as others of the room are named under SEPARATE (SERIATIM_UNITY compiles them alone).
 function(seriatim_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE;SEPARATE" ${ARGN})
+  set_source_files_properties(${ROOM_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(${name} STATIC ${ROOM_SOURCES})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
@@ -61,12 +70,29 @@ function(seriatim_room name)
   endif()
 endfunction()
 
-# The same sources with the mutation and crash points of core/mutant.hpp and core/crash_point.hpp
-# alive: for the simulation and for seriatim_hooked, never installed.
-function(seriatim_mutable_room name)
-  if(SERIATIM_BUILD_TESTS)
-    seriatim_room(${name} ${ARGN})
-    target_compile_definitions(${name} PUBLIC SERIATIM_MUTANTS)
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+# A room with the mutation and crash points of core/mutant.hpp and core/crash_point.hpp alive, for the
+# simulation, the isolation tests and seriatim_hooked; never installed:
+# seriatim_mutable_room(ROOM [LIBRARIES…]) makes ROOM_mutable. It holds only the sources that have such points,
+# as objects: whoever links it directly gets these, and the rest from the room itself.
+function(seriatim_mutable_room room)
+  if(NOT SERIATIM_BUILD_TESTS)
+    return()
   endif()
+  get_target_property(sources ${room} SOURCES)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source)
+    file(STRINGS ${source} points REGEX "(crash_point|[^_]mutant)\\(" LIMIT_COUNT 1)
+    if(points)
+      list(APPEND with_points ${source})
+    endif()
+  endforeach()
+  # The linker takes a whole object or nothing, so these must not share one with other sources.
+  set_source_files_properties(${with_points} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  add_library(${room}_mutable OBJECT EXCLUDE_FROM_ALL ${with_points})
+  target_compile_definitions(${room}_mutable PUBLIC SERIATIM_MUTANTS)
+  target_include_directories(${room}_mutable PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${room}_mutable PUBLIC ${room} PRIVATE seriatim_warnings ${ARGN})
+  get_target_property(precompiled ${room} PRECOMPILE_HEADERS_REUSE_FROM)
+  target_precompile_headers(${room}_mutable REUSE_FROM ${precompiled})
 endfunction()

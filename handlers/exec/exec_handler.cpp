@@ -95,8 +95,7 @@ BatchOutcome ExecHandler::refused(const Conversation& talk) {
 }
 
 std::optional<BatchOutcome> ExecHandler::broken(const Conversation& talk, bool is_new) {
-  using Trouble = Conversation::Trouble;
-  const bool gone = talk.trouble() == Trouble::gone;
+  const bool gone = talk.trouble() == Conversation::Trouble::gone;
   const bool ended_itself = gone && !talk.is_late() && child_->has_ended(farewell_max);
   const auto end = child_->reap();
   if (!end) {
@@ -117,7 +116,7 @@ std::optional<BatchOutcome> ExecHandler::broken(const Conversation& talk, bool i
   if (gone) {
     why = ended_itself ? end->text + " without an answer" : "closed its standard input or output";
   }
-  if (talk.is_late() && talk.trouble() != Trouble::protocol) {
+  if (talk.is_late() && talk.trouble() != Conversation::Trouble::protocol) {
     why = "did not answer in time and was ended";
   }
   auto outcome = in_doubt(talk, why);

@@ -17,10 +17,6 @@ std::size_t bytes_of(const Record& record, const MessageBody& body) {
   return bytes;
 }
 
-std::string entry_of(const Record& record) {
-  return std::to_string(record.sequence) + "-0";
-}
-
 /// The XADDs of one flight. Views into the records, and texts made here, which stay where they are.
 class Appends {
  public:
@@ -70,6 +66,10 @@ class Appends {
 };
 
 }  // namespace
+
+std::string entry_of(const Record& record) {
+  return std::to_string(record.sequence) + "-0";
+}
 
 Flights::Flights(RedisHandlerConfig config)
     : config_(std::move(config)), stream_(config_.stream, Escaping::none), form_(config_.form) {}

@@ -31,6 +31,9 @@ struct Landing {
   bool known = false;           ///< all its answers are there and are such as they should be
 };
 
+/// The id of a row's entry in its stream.
+[[nodiscard]] std::string entry_of(const Record& record);
+
 /// Cuts batches into flights and says them in the server's commands.
 class Flights {
  public:

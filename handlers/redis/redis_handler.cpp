@@ -17,10 +17,6 @@ using std::chrono::milliseconds;
 // Flights in a row that found the stream other than it was a moment before.
 constexpr unsigned fruitless_max = 3;
 
-std::string entry_of(const Record& record) {
-  return std::to_string(record.sequence) + "-0";
-}
-
 /// 42 of "42-7".
 std::uint64_t number_of(const std::string& id) {
   std::uint64_t number = 0;

@@ -8,7 +8,6 @@ namespace seriatim::handlers {
 namespace {
 
 namespace asio = boost::asio;
-using Error = DeadlineStream::Error;
 
 template <class Stream>
 class StreamOfBytes final : public ByteStream {
@@ -19,8 +18,8 @@ class StreamOfBytes final : public ByteStream {
     auto& tcp = tcp_of(stream_);
     tcp.expires_at(deadline);
     tcp.listen(true);
-    Error wrote;
-    Error read;
+    DeadlineStream::Error wrote;
+    DeadlineStream::Error read;
     bool complete = false;
     const auto hear = [&](bool waits) {
       tcp.wait(waits);
@@ -50,7 +49,7 @@ class StreamOfBytes final : public ByteStream {
   bool is_quiet() override { return is_quiet_stream(stream_); }
 
  private:
-  bool hear_some(const Take& take, Error& error) {
+  bool hear_some(const Take& take, DeadlineStream::Error& error) {
     const auto size = stream_.read_some(asio::buffer(arrived_), error);
     return size > 0 && take({arrived_.data(), size});
   }

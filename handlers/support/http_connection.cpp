@@ -11,7 +11,6 @@ namespace {
 
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
-using Error = DeadlineStream::Error;
 using Message = http::request<http::span_body<const char>>;
 
 Message message_of(const HttpRequest& request, bool closes) {
@@ -36,7 +35,7 @@ class ConnectionOver final : public HttpConnection {
     answer_.begin();
     const auto message = message_of(request, closes);
     const auto sending = send(message);
-    Error error;
+    DeadlineStream::Error error;
     if (answer_.read_head(stream_, error)) {
       answer_.read_body(stream_);
     } else {
@@ -53,7 +52,7 @@ class ConnectionOver final : public HttpConnection {
     auto& tcp = tcp_of(stream_);
     http::request_serializer<http::span_body<const char>> serializer(message);
     Sending sending;
-    Error error;
+    DeadlineStream::Error error;
     while (!error && !sending.whole) {
       if (serializer.is_done()) {
         (void)tcp.flush(error);
@@ -70,7 +69,7 @@ class ConnectionOver final : public HttpConnection {
   /// What the receiver says while the request is on its way.
   bool hears_no() {
     auto& tcp = tcp_of(stream_);
-    Error error;
+    DeadlineStream::Error error;
     tcp.wait(false);
     if (answer_.has_head() || answer_.read_head(stream_, error)) answer_.read_ahead(stream_, error);
     tcp.wait(true);

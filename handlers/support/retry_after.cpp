@@ -18,7 +18,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view blanks = " \t";
   const auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
@@ -78,7 +78,7 @@ std::optional<std::chrono::sys_seconds> parse_http_date(const std::string& text)
 std::optional<milliseconds> parse_retry_after(std::string_view value,
                                               std::chrono::system_clock::time_point now) {
   constexpr std::size_t value_bytes_max = 64;
-  value = trimmed(value);
+  value = without_blanks(value);
   if (value.empty() || value.size() > value_bytes_max) return std::nullopt;
   if (std::all_of(value.begin(), value.end(), is_digit)) return from_digits(value);
   const auto date = parse_http_date(std::string(value));

@@ -17,8 +17,6 @@ using boost::json::value;
 using postgres::BucketAudit;
 using postgres::LaneAudit;
 
-constexpr std::size_t id_bytes_max = 64;
-
 const char* to_string(BucketAudit::Verdict verdict) {
   switch (verdict) {
     case BucketAudit::Verdict::complete: return "complete";

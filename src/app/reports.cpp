@@ -14,7 +14,6 @@ namespace {
 using postgres::Finding;
 using postgres::LaneReport;
 
-constexpr std::size_t id_bytes_max = 64;
 constexpr std::size_t payload_bytes_max = 4'000;
 constexpr milliseconds long_call{1'000};  ///< worth a line of its own
 

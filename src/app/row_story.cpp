@@ -13,8 +13,6 @@ namespace {
 using postgres::LaneReport;
 using State = RowReport::State;
 
-constexpr std::size_t id_bytes_max = 64;
-
 std::string id_of(const RowReport& row) {
   return "row " + printable(row.id, id_bytes_max);
 }

@@ -16,6 +16,9 @@ using postgres::shell_word;
 /// characters, direction overrides and stray bytes are escaped ("\x1b"), cut to `bytes_max`.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t bytes_max = 500);
 
+/// Of the id of a row, as printed.
+inline constexpr std::size_t id_bytes_max = 64;
+
 /// The text as it is, but for bytes that are no UTF-8, which are escaped: what JSON can hold.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 

@@ -13,7 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds lanes_interval{100};
 constexpr std::chrono::seconds unserved_max{5};
-constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
 
 }  // namespace
 
@@ -71,8 +70,9 @@ void AuditDriver::tell(const std::string& why) noexcept {
 Clock::time_point AuditDriver::failed(const std::string& why) {
   session_.reset();
   if (failures_++ == 0) tell(why);
+  constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
-  return Clock::now() + core::backoff(session_backoff, failures_, chance(random_));
+  return Clock::now() + core::backoff(pauses, failures_, chance(random_));
 }
 
 }  // namespace seriatim::runtime

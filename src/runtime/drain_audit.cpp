@@ -8,16 +8,11 @@
 
 namespace seriatim::runtime {
 
-namespace {
-
-constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
-
-}  // namespace
-
 bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
   const std::lock_guard only_one(one_at_a_time_);
   Waker waker;
   const std::stop_callback wake(stop, [&] { waker.wake(); });
+  constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
   std::mt19937_64 random{std::random_device{}()};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   for (unsigned failures = 0; !stop.stop_requested();) {
@@ -30,7 +25,7 @@ bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
     } catch (const std::exception& e) {  // SessionLost, SourceBroken, or something as unclear
       if (stop.stop_requested()) return false;
       if (failures++ == 0) tell(e.what());
-      const auto pause = core::backoff(session_backoff, failures, chance(random));
+      const auto pause = core::backoff(pauses, failures, chance(random));
       waker.wait_until(std::chrono::steady_clock::now() + pause);
     }
   }

@@ -13,7 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 /// An instance is not counted after three seconds of silence (RosterSession).
 constexpr auto tell_interval = core::LaneShare::tell_interval;
-constexpr BackoffConfig session_backoff{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
 
 }  // namespace
 
@@ -62,8 +61,9 @@ std::optional<ShareDriver::Time> ShareDriver::look_once(Time now) {
 ShareDriver::Time ShareDriver::blind(Time now, bool at_once) {
   session_.reset();
   if (at_once || now - seen_ > parts_.config.lease) tell(share_.decide_blindly());
+  constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
-  return now + core::backoff(session_backoff, ++failures_, chance(random_));
+  return now + core::backoff(pauses, ++failures_, chance(random_));
 }
 
 void ShareDriver::tell(const std::vector<bool>& wanted) {

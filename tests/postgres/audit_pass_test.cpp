@@ -24,9 +24,6 @@ void deliver_all(TestLane& lane, unsigned rows_max = 100) {
   }
 }
 
-constexpr const char* behind =
-    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE ";
-
 }  // namespace
 
 TEST_CASE("a row with an explicit place behind the cursor is found while the lane is idle") {

@@ -34,9 +34,6 @@ struct Delivered : Desk {
   }
 };
 
-constexpr const char* behind =
-    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE ";
-
 }  // namespace
 
 TEST_CASE("the audit proves a lane complete up to its cursor, bucket by bucket") {

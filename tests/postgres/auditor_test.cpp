@@ -16,10 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* late_row =
-    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, created_at, "
-    "'{}' FROM bookings WHERE id = 1";
-
 const std::string waits_for_row =
     "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'seriatim/process/audit' "
     "AND cardinality(pg_blocking_pids(pid)) > 0";

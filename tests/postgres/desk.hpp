@@ -22,6 +22,12 @@ inline constexpr const char* bookings = R"(
     );
     CREATE INDEX ON bookings (created_at, id);)";
 
+inline constexpr OrderBy orders[] = {OrderBy::created_at, OrderBy::id};
+
+/// Before VALUES: a row where the test wants it.
+inline constexpr const char* behind =
+    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE ";
+
 /// Closes a bucket of 64 rows too, as keep_cursor_ranges.sql closes one of 1 000: few rows make
 /// several.
 inline constexpr const char* small_buckets = R"(

@@ -15,10 +15,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* late_row =
-    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, created_at, "
-    "'{}' FROM bookings WHERE id = 1";
-
 /// Its first auditors get no connection.
 struct LateAuditor final : Source {
   explicit LateAuditor(std::shared_ptr<Source> source) : real(std::move(source)) {}

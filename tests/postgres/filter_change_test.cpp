@@ -55,7 +55,6 @@ struct Filtered : Desk {
 
 constexpr const char* command =
     "seriatim adopt process --source-changed --old-rows skip (or deliver) --reason TEXT";
-constexpr OrderBy orders[] = {OrderBy::created_at, OrderBy::id};
 
 }  // namespace
 

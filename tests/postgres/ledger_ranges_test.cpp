@@ -14,8 +14,6 @@ using postgres::RewindPlace;
 
 namespace {
 
-constexpr const char* behind =
-    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE ";
 constexpr const char* as_big_as_they_are =
     "DROP TRIGGER \"later than cursor_keep\" ON seriatim.cursor";
 

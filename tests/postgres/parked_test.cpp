@@ -11,13 +11,6 @@ using namespace seriatim::testing;
 namespace {
 
 const Ids six{"a", "a", "b", "a", "b", "a"};
-const Actor bob{"bob@desk", "mended"};
-
-std::vector<std::uint64_t> numbers(const std::vector<Record>& records) {
-  std::vector<std::uint64_t> numbers;
-  for (const auto& record : records) numbers.push_back(record.sequence);
-  return numbers;
-}
 
 }  // namespace
 

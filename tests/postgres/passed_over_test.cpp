@@ -39,8 +39,6 @@ struct Delivered : Desk {
   TestLane lane = relay();
 };
 
-constexpr OrderBy orders[] = {OrderBy::created_at, OrderBy::id};
-
 /// What the reports make of rows that were passed over. Empty: that they were.
 std::string judge_reports(OrderBy order, const std::string& mutant = {}) {
   Delivered desk(order);

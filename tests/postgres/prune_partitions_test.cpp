@@ -6,6 +6,7 @@
 #include "postgres/admin/prune/prune.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
+#include "postgres/pruned_desk.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -14,10 +15,6 @@ using postgres::PruneReport;
 using std::chrono::microseconds;
 
 namespace {
-
-bool go_on(std::uint64_t, microseconds) {
-  return true;
-}
 
 /// Three days of 100 rows each, two days, one day and no day ago, all delivered.
 struct Days {

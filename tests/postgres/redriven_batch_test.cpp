@@ -5,18 +5,6 @@ using namespace seriatim;
 using namespace seriatim::postgres;
 using namespace seriatim::testing;
 
-namespace {
-
-const Actor bob{"bob@desk", "corrected"};
-
-std::vector<std::uint64_t> numbers(const std::vector<Record>& records) {
-  std::vector<std::uint64_t> numbers;
-  for (const auto& record : records) numbers.push_back(record.sequence);
-  return numbers;
-}
-
-}  // namespace
-
 TEST_SUITE("redriven batches") {
   TEST_CASE("a batch of redriven rows stops at the one that fails, and its key waits with it") {
     Shop shop;

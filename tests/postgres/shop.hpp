@@ -14,6 +14,14 @@ namespace seriatim::testing {
 
 using namespace seriatim::postgres;
 
+inline const Actor bob{"bob@desk", "mended"};
+
+inline std::vector<std::uint64_t> numbers(const std::vector<Record>& records) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& record : records) numbers.push_back(record.sequence);
+  return numbers;
+}
+
 /// A process by customer, whose receiver refuses the rows named.
 struct Shop : Desk {
   std::set<std::string> refused;

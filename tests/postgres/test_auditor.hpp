@@ -9,6 +9,11 @@
 
 namespace seriatim::testing {
 
+/// A row behind the cursor, as old as the first.
+inline constexpr const char* late_row =
+    "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 50, created_at, "
+    "'{}' FROM bookings WHERE id = 1";
+
 /// What a lane's cursor says once the auditor has halted it.
 struct Halted {
   std::string reason;

@@ -84,7 +84,7 @@ Exit perform(const WhyVerb& verb, Context& context) {
 namespace {
 
 /// One line on a terminal, at most once a second, taken away at the end.
-class Progress {
+class Recounted {
  public:
   void operator()(std::uint64_t rows) {
     const auto now = std::chrono::steady_clock::now();
@@ -93,7 +93,7 @@ class Progress {
     shown_ = true;
     complain("\r" + std::to_string(rows) + " rows recounted");
   }
-  ~Progress() {
+  ~Recounted() {
     if (shown_) complain("\r\x1b[K");
   }
 
@@ -111,7 +111,7 @@ Exit perform(const AuditVerb& verb, Context& context) {
   postgres::Admin admin(context.database_url());
   std::vector<postgres::LaneAudit> lanes;
   {
-    Progress progress;
+    Recounted progress;
     lanes = admin.audit(target, verb.buckets, std::ref(progress));
   }
   print(context.json() ? audit_json(verb.process, lanes) : audit_text(lanes, stdout_is_terminal()));

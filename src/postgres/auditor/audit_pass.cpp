@@ -12,7 +12,6 @@ namespace seriatim::postgres {
 namespace {
 
 constexpr std::uint64_t step_rows = 1'000;
-constexpr unsigned late_max = 1'000;  ///< counted no further
 
 constexpr std::uint64_t ids_max = 1'000'000;  ///< kept a lane, before the audit window is over
 constexpr std::uint64_t sealed_rows_max = 262'144;  ///< in one sealed bucket
@@ -47,7 +46,8 @@ const char* advice(const SourceConfig& config) {
 std::string late_text(const std::vector<Position>& late, const Position& cursor,
                       const SourceConfig& config) {
   const bool one = late.size() == 1;
-  const auto count = (late.size() >= late_max ? "at least " : "") + std::to_string(late.size());
+  const auto count =
+      (late.size() >= late_reported_max ? "at least " : "") + std::to_string(late.size());
   return count + (one ? " row" : " rows") + " appeared behind the cursor (row " +
          cursor.id.substr(0, 40) + ") and " + (one ? "was" : "were") +
          " not delivered: " + named(late) + ". " + advice(config);
@@ -87,7 +87,7 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
     looked_at_ = -1;
     read_former_lanes();
     const auto below_horizon = [this](const Place& now) {
-      return named_late(late_rows_.below_horizon(late_max), now);
+      return named_late(late_rows_.below_horizon(late_reported_max), now);
     };
     if (auto found = made(below_horizon, place)) return found;
   }
@@ -126,7 +126,7 @@ std::optional<AuditFinding> AuditPass::made(Check check, const Place& place) {
 
 std::optional<AuditFinding> AuditPass::late_in(Recount& rows, const NotedRange& range,
                                                const Place& place) {
-  return named_late(rows.not_delivered(range, late_max).late, place);
+  return named_late(rows.not_delivered(range, late_reported_max).late, place);
 }
 
 std::optional<AuditFinding> AuditPass::named_late(const std::vector<Position>& late,

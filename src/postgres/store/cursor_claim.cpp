@@ -7,13 +7,7 @@
 
 namespace seriatim::postgres {
 
-namespace {
-
-std::optional<std::string> some(std::string text) {
-  return text;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Claim CursorRepository::claim() {
   connection_.rollback();
@@ -25,8 +19,8 @@ Claim CursorRepository::claim() {
     const auto taken = connection_.run(
         sql::store::claim,
         lane_and({lanes, holder_, std::to_string(leases_.lane.count()), backend, began,
-                  silent ? some(silent->epoch) : std::nullopt,
-                  silent ? some(silent->until) : std::nullopt, claimed_ ? "false" : "true",
+                  silent ? std::optional(silent->epoch) : std::nullopt,
+                  silent ? std::optional(silent->until) : std::nullopt, claimed_ ? "false" : "true",
                   std::to_string(memory_->epoch(lane_))}));
     if (!taken.empty()) {
       remember(taken[0]);

@@ -33,10 +33,6 @@ std::optional<std::string> id(const std::optional<Position>& position) {
   return position ? std::optional(position->id) : std::nullopt;
 }
 
-std::optional<std::string> some(std::string text) {
-  return text;
-}
-
 std::vector<std::string> ids_of(const std::vector<Position>& rows) {
   std::vector<std::string> ids;
   for (const auto& row : rows) ids.push_back(row.id);
@@ -170,8 +166,8 @@ Params CursorRepository::start_params(std::uint64_t epoch, const Start& start,
                                       const std::optional<Mark>& looked_at) const {
   return lane_and({expected(epoch), std::to_string(leases_.call.count()), start.again ? "0" : "1",
                    std::to_string(start.rows), began_text(),
-                   looked_at ? some(timestamp_text(*looked_at)) : std::nullopt, at(start.from),
-                   id(start.from)});
+                   looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,
+                   at(start.from), id(start.from)});
 }
 
 /// A call that was announced before, and is not made now, must not keep a person waiting.
@@ -293,7 +289,7 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
                    std::to_string(settlement.queued.size() + (parks ? 1 : 0)),
                    std::to_string(next ? next->rows : 0),
                    noted.ranges,
-                   move.newest ? some(timestamp_text(*move.newest)) : std::nullopt,
+                   move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
                    redriven ? std::to_string(move.rows) : "0",
                    row.state,
                    row.reason,
@@ -301,7 +297,7 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
                    row.detail,
                    row.delay,
                    began_text(),
-                   next ? some(std::to_string(leases_.call.count())) : std::nullopt});
+                   next ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
 }
 
 SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& settlement,

@@ -23,7 +23,7 @@ constexpr milliseconds wide_look_max{1};
 constexpr milliseconds stamp_margin{100};
 
 /// Of more rows that were committed together the first ones in the order of their ids go out first.
-constexpr unsigned late_max = 10'000;
+constexpr unsigned late_fetched_max = 10'000;
 
 bool is_wide(Mark from, const Position& cursor) {
   return cursor.created_at_us - from > std::chrono::microseconds(narrow_width_max).count();
@@ -87,7 +87,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
   looked_at_ = std::max(window.looked_at, looked);
   const auto began = Clock::now();
-  auto late = late_rows_.find(window.range, INT64_MAX, late_max);
+  auto late = late_rows_.find(window.range, INT64_MAX, late_fetched_max);
   const auto took = Clock::now() - began;
   bound_ = seen_;
   if (complete) next_look_ = began + took + duty_cycle * took;

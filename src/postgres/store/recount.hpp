@@ -15,6 +15,9 @@
 
 namespace seriatim::postgres {
 
+/// Reports and the auditor count late rows no further.
+inline constexpr unsigned late_reported_max = 1'000;
+
 /// One end of a range of positions.
 struct Bound {
   std::int64_t created_at_us = 0;

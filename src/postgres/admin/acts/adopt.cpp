@@ -26,8 +26,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr milliseconds settle_max{10'000};
-
 /// What the process reads now.
 struct Reading {
   Table table;
@@ -64,6 +62,7 @@ std::string begins_after(const StartFinder::Places& places) {
 ActResult adopt_new(Act& act, const Target& target, const Reading& seen) {
   const auto& process = target.process.name;
   const auto& actor = act.actor();
+  constexpr milliseconds settle_max{10'000};
   const auto places = find_start(act.connection(), seen.table, target, settle_max);
   if (!begin_process(act.connection(), {process, target.source.start}, places, seen.identity,
                      {"adopt", stored_who(actor), stored_reason(actor)})) {

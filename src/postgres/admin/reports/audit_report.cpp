@@ -15,7 +15,6 @@ namespace seriatim::postgres {
 namespace {
 
 constexpr unsigned buckets_at_once = 256;
-constexpr unsigned late_max = 1'000;
 
 Bound bound(const Position& position) {
   return {position.created_at_us, position.id};
@@ -91,7 +90,7 @@ class LaneAuditor {
     redriven_ = row["redriven"].as<std::uint64_t>();
     audit_.pruned = row["pruned"].as<std::uint64_t>();
     audit_.horizon = position_from(row, "horizon_us", "horizon_id");
-    add_late(recount_.below_horizon(late_max));
+    add_late(recount_.below_horizon(late_reported_max));
     audit_.ledger_from = end_of_last_ = position_from(row, "from_us", "from_id");
     if (!row["may_read_journal"].as<bool>()) return;
     audit_.set_aside =
@@ -144,7 +143,7 @@ class LaneAuditor {
     range.first = range.last = bucket.open ? 0 : bucket.number;
     range.rows = bucket.rows;
     Recount of_its_lanes(connection_, table_, {lane_.process, lane_.lane, bucket.lanes});
-    const auto [late, aside] = of_its_lanes.not_delivered(range, late_max);
+    const auto [late, aside] = of_its_lanes.not_delivered(range, late_reported_max);
     const auto expected = bucket.rows + late.size() + aside;
     bucket.late = late.size();
     bucket.gone = expected - std::min(expected, bucket.rows_there);

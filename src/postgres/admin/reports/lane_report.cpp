@@ -28,8 +28,6 @@ namespace {
 /// Writers gone within this time hold nobody up.
 constexpr milliseconds short_transaction{100};
 
-constexpr unsigned late_max = 1'000;  ///< late rows are counted no further
-
 LaneState state_of(const LaneRow& row) {
   switch (row.cursor.state) {
     case Cursor::State::halted: return LaneState::halted;
@@ -157,7 +155,7 @@ class Reporter {
     Recount rows(connection_, table_, lane);
     std::vector<Position> late;
     try {
-      late = rows.find(window.range, INT64_MAX, late_max);
+      late = rows.find(window.range, INT64_MAX, late_reported_max);
     } catch (const SourceBroken&) {
       report.late_records = report.lag_records = std::nullopt;
       throw;
