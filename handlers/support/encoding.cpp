@@ -1,47 +1,24 @@
 #include "support/encoding.hpp"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <boost/url/encode.hpp>
+#include <boost/url/grammar/alnum_chars.hpp>
+#include <boost/url/grammar/lut_chars.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
 
 namespace seriatim::handlers {
 
 namespace {
 
-constexpr std::string_view base64_digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+namespace urls = boost::urls;
 
-bool is_alnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+constexpr auto form_plain = urls::grammar::alnum_chars + urls::grammar::lut_chars("-._*");
 
-bool is_unreserved(char c) {
-  return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
-}
-
-bool is_form_plain(char c) {
-  return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '*';
-}
-
-bool is_header_plain(char c) {
-  return c > ' ' && c < '\x7f' && c != '"' && c != '%';
-}
-
-template <class Plain>
-std::string encode(std::string_view text, Plain is_plain) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (is_plain(c)) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += {'%', digits[byte >> 4], digits[byte & 15]};
-  }
-  return out;
-}
+struct {
+  bool operator()(char c) const { return c > ' ' && c < '\x7f' && c != '"' && c != '%'; }
+} constexpr header_plain;
 
 bool is_json_plain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
@@ -64,19 +41,17 @@ std::string json_escaped(char c) {
 }  // namespace
 
 std::string percent_encode(std::string_view text) {
-  return encode(text, is_unreserved);
+  return urls::encode(text, urls::unreserved_chars);
 }
 
 std::string form_encode(std::string_view text) {
-  auto out = encode(text, [](char c) { return c == ' ' || is_form_plain(c); });
-  for (char& c : out) {
-    if (c == ' ') c = '+';
-  }
-  return out;
+  urls::encoding_opts options;
+  options.space_as_plus = true;
+  return urls::encode(text, form_plain, options);
 }
 
 std::string header_encode(std::string_view text) {
-  return encode(text, is_header_plain);
+  return urls::encode(text, header_plain);
 }
 
 std::string json_escape(std::string_view text) {
@@ -93,34 +68,25 @@ std::string json_escape(std::string_view text) {
 }
 
 std::string base64_encode(std::string_view bytes) {
-  std::string out;
-  std::uint32_t bits = 0;
-  unsigned count = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) out += base64_digits[bits >> (count - 6) & 63];
-  }
-  if (count > 0) out += base64_digits[bits << (6 - count) & 63];
-  while (out.size() % 4 != 0) out += '=';
+  std::string out((bytes.size() + 2) / 3 * 4, '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
   return out;
 }
 
+// OpenSSL skips blanks and ignores bits that are left over: text that is not canonical is found by
+// encoding the result again.
 std::optional<std::string> base64_decode(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  std::uint32_t bits = 0;
-  unsigned count = 0;
-  for (const char c : text) {
-    const auto digit = base64_digits.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 255);
-  }
-  const bool dangling = count >= 6 || (bits & ((1u << count) - 1)) != 0;
-  return dangling ? std::nullopt : std::optional(out);
+  std::string padded(text);
+  padded.append((4 - padded.size() % 4) % 4, '=');
+  std::string out(padded.size() / 4 * 3, '\0');
+  EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                  reinterpret_cast<const unsigned char*>(padded.data()),
+                  static_cast<int>(padded.size()));
+  out.resize(text.size() * 3 / 4);
+  return base64_encode(out) == padded ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace seriatim::handlers
