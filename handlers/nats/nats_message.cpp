@@ -49,7 +49,7 @@ void check_subject(std::string_view subject) {
   }
 }
 
-void check_header(const Header& header) {
+void check_carried(const Header& header) {
   const auto& [name, value] = header;
   const auto bad = [](char c) { return is_blank_or_control(c) || c == ':'; };
   if (name.empty() || std::any_of(name.begin(), name.end(), bad)) {
@@ -92,7 +92,7 @@ NatsMessage NatsMessageMaker::make(const Record& record) const {
   for (const auto& header : record.headers) {
     if (!is_ours(header.first)) headers.push_back(header);
   }
-  std::for_each(headers.begin(), headers.end(), check_header);
+  std::for_each(headers.begin(), headers.end(), check_carried);
   return made;
 }
 

@@ -14,14 +14,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds good_bye_time{200};
 constexpr milliseconds hearing_time{200};  // for bytes that are here already
 
-HttpClientConfig network_of(const RabbitmqHandlerConfig& config) {
-  HttpClientConfig network;
-  network.allow_private = true;  // where brokers are; their place never comes from a record
-  network.ca_file = config.ca_file;
-  network.connect_timeout = config.connect_timeout;
-  return network;
-}
-
 bool has_word(const std::string& words, std::string_view word) {
   return (' ' + words + ' ').find(' ' + std::string(word) + ' ') != std::string::npos;
 }
@@ -29,7 +21,7 @@ bool has_word(const std::string& words, std::string_view word) {
 }  // namespace
 
 AmqpConnection::AmqpConnection(const RabbitmqHandlerConfig& config)
-    : config_(config), network_(network_of(config)), connector_(network_) {}
+    : config_(config), network_(config.network()), connector_(network_) {}
 
 AmqpConnection::~AmqpConnection() {
   close();

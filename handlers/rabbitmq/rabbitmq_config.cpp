@@ -1,9 +1,6 @@
 #include "rabbitmq/rabbitmq_config.hpp"
 
-#include <fstream>
-
-#include "support/cannot_render.hpp"
-#include "support/template.hpp"
+#include "support/option_checks.hpp"
 
 namespace seriatim::handlers {
 
@@ -15,28 +12,7 @@ constexpr std::size_t name_bytes_max = 255;  // a short string of AMQP 0-9-1
 
 using Misrouted = RabbitmqHandlerConfig::Misrouted;
 
-void read_url(Options& options, RabbitmqHandlerConfig& config) {
-  const auto text = options.required_text("url");
-  if (text.empty()) return;
-  try {
-    auto url = parse_service_url(text, amqp_scheme);
-    config.place = std::move(url.place);
-    if (!url.path.empty()) config.vhost = std::move(url.path);
-    if (!url.user.empty()) {
-      config.username = std::move(url.user);
-      config.password = std::move(url.password);
-      for (const char* key : {"username", "password"}) {
-        if (options.has(key)) options.problem(key, "is in the url already");
-      }
-    }
-  } catch (const CannotRender& e) {
-    options.problem("url", e.what());
-  }
-}
-
 void read_names(Options& options, RabbitmqHandlerConfig& config) {
-  config.username = options.text("username", config.username);
-  config.password = options.text("password", config.password);
   config.vhost = options.text("vhost", config.vhost);
   if (config.vhost.size() > name_bytes_max) options.problem("vhost", "is over 255 bytes");
   for (const auto& [key, value] :
@@ -53,11 +29,7 @@ void read_route(Options& options, RabbitmqHandlerConfig& config) {
   }
   for (const auto& [key, value] :
        {std::pair{"exchange", &config.exchange}, std::pair{"routing_key", &config.routing_key}}) {
-    try {
-      (void)Template(*value, Escaping::none);
-    } catch (const CannotRender& e) {
-      options.problem(key, e.what());
-    }
+    check_template(options, key, *value);
   }
 }
 
@@ -65,10 +37,10 @@ void read_route(Options& options, RabbitmqHandlerConfig& config) {
 
 RabbitmqHandlerConfig read_rabbitmq_config(Options& options) {
   RabbitmqHandlerConfig config;
-  read_url(options, config);
+  const auto path = read_service(options, amqp_scheme, config);
+  if (!path.empty()) config.vhost = path;
   read_names(options, config);
   read_route(options, config);
-  config.form = read_message_form(options);
   const auto unroutable = options.choice("unroutable", 0, {"poison", "retry", "drop"});
   config.mandatory = unroutable != 2;
   config.unroutable = unroutable == 1 ? Misrouted::retry : Misrouted::poison;
@@ -77,11 +49,6 @@ RabbitmqHandlerConfig read_rabbitmq_config(Options& options) {
   config.in_flight = static_cast<std::size_t>(
       options.integer("in_flight", static_cast<std::int64_t>(config.in_flight), 1, in_flight_max));
   config.try_routes = options.flag("try_routes", config.try_routes);
-  config.connect_timeout = options.duration("connect_timeout", config.connect_timeout);
-  config.ca_file = options.text("ca_file");
-  if (!config.ca_file.empty() && !std::ifstream(config.ca_file)) {
-    options.problem("ca_file", "cannot be read");
-  }
   return config;
 }
 

@@ -5,30 +5,25 @@
 #include <string>
 
 #include "seriatim/options.hpp"
-#include "support/message_form.hpp"
-#include "support/url.hpp"
+#include "support/service_config.hpp"
 
 namespace seriatim::handlers {
 
-struct RabbitmqHandlerConfig {
+struct RabbitmqHandlerConfig : ServiceConfig {
   /// What becomes of a row that cannot go where it should.
   enum class Misrouted { poison, retry };
 
-  Url place;
-  std::string username = "guest";
-  std::string password = "guest";
+  RabbitmqHandlerConfig() { username = password = "guest"; }  // as a new server has it
+
   std::string vhost = "/";
   std::string exchange;  ///< template; empty: the default exchange, whose routing keys are queues
-  std::string routing_key;  ///< template
-  MessageFormConfig form;
+  std::string routing_key;                   ///< template
   bool mandatory = true;                     ///< false: done though no queue has it
   Misrouted unroutable = Misrouted::poison;  ///< no queue is bound for its routing key
   Misrouted missing_exchange = Misrouted::retry;
   std::size_t in_flight = 1'000;  ///< rows sent and not yet confirmed; 1: one at a time
   bool try_routes = true;         ///< a routing key not yet confirmed here travels alone
-  std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds idle_max{60'000};  ///< a connection unused for longer is not used again
-  std::string ca_file;                         ///< PEM; empty: the system's certificate authorities
 };
 
 /// Reads the handler's table; problems are noted there.

@@ -1,10 +1,8 @@
 #include "redis/redis_config.hpp"
 
 #include <charconv>
-#include <fstream>
 
-#include "support/cannot_render.hpp"
-#include "support/template.hpp"
+#include "support/option_checks.hpp"
 
 namespace seriatim::handlers {
 
@@ -14,38 +12,11 @@ constexpr ServiceScheme redis_scheme{"redis", "rediss", "6379"};
 constexpr std::int64_t maxlen_max = 1'000'000'000'000;
 constexpr std::int64_t replicas_max = 100;
 
-unsigned database_of(const std::string& path) {
-  unsigned number = 0;
+void read_database(Options& options, const std::string& path, RedisHandlerConfig& config) {
   const auto* end = path.data() + path.size();
-  const auto [stop, error] = std::from_chars(path.data(), end, number);
-  if (path.empty() || (error == std::errc{} && stop == end)) return number;
-  throw CannotRender("the part after the host must be the number of a database, such as /0");
-}
-
-void read_url(Options& options, RedisHandlerConfig& config) {
-  const auto text = options.required_text("url");
-  if (text.empty()) return;
-  try {
-    auto url = parse_service_url(text, redis_scheme);
-    config.database = database_of(url.path);
-    config.place = std::move(url.place);
-    config.username = std::move(url.user);
-    config.password = std::move(url.password);
-  } catch (const CannotRender& e) {
-    options.problem("url", e.what());
-  }
-}
-
-void read_credentials(Options& options, RedisHandlerConfig& config) {
-  for (const auto& [key, value] :
-       {std::pair{"username", &config.username}, std::pair{"password", &config.password}}) {
-    if (!options.has(key)) continue;
-    if (!value->empty()) options.problem(key, "is in the url already");
-    *value = options.text(key);
-  }
-  if (!config.username.empty() && config.password.empty()) {
-    options.problem("password", "is missing: a user name alone does not log in");
-  }
+  const auto [stop, error] = std::from_chars(path.data(), end, config.database);
+  if (path.empty() || (error == std::errc{} && stop == end)) return;
+  options.problem("url", "the part after the host must be the number of a database, such as /0");
 }
 
 bool names_more_than_the_lane(std::string stream) {
@@ -61,11 +32,7 @@ void read_stream(Options& options, RedisHandlerConfig& config) {
   config.stream = options.text("stream", config.stream);
   config.stream_by_record = names_more_than_the_lane(config.stream);
   if (config.stream.empty()) options.problem("stream", "must not be empty");
-  try {
-    (void)Template(config.stream, Escaping::none);
-  } catch (const CannotRender& e) {
-    options.problem("stream", e.what());
-  }
+  check_template(options, "stream", config.stream);
   config.maxlen = static_cast<std::uint64_t>(options.integer("maxlen", 0, 0, maxlen_max));
   config.trim_exactly = options.choice("trim", 0, {"approximate", "exact"}) == 1;
   if (options.has("trim") && config.maxlen == 0) {
@@ -90,16 +57,12 @@ void read_replicas(Options& options, RedisHandlerConfig& config) {
 
 RedisHandlerConfig read_redis_config(Options& options) {
   RedisHandlerConfig config;
-  read_url(options, config);
-  read_credentials(options, config);
-  read_stream(options, config);
-  config.form = read_message_form(options);
-  read_replicas(options, config);
-  config.connect_timeout = options.duration("connect_timeout", config.connect_timeout);
-  config.ca_file = options.text("ca_file");
-  if (!config.ca_file.empty() && !std::ifstream(config.ca_file)) {
-    options.problem("ca_file", "cannot be read");
+  read_database(options, read_service(options, redis_scheme, config), config);
+  if (!config.username.empty() && config.password.empty()) {
+    options.problem("password", "is missing: a user name alone does not log in");
   }
+  read_stream(options, config);
+  read_replicas(options, config);
   return config;
 }
 

@@ -68,14 +68,6 @@ class Replies {
   std::vector<RedisReply> found_;
 };
 
-HttpClientConfig network_of(const RedisHandlerConfig& config) {
-  HttpClientConfig network;
-  network.allow_private = true;  // where brokers are; their place never comes from a record
-  network.ca_file = config.ca_file;
-  network.connect_timeout = config.connect_timeout;
-  return network;
-}
-
 }  // namespace
 
 void RedisCommands::add(std::span<const std::string_view> words) {
@@ -93,7 +85,7 @@ void RedisCommands::add(std::span<const std::string_view> words) {
 }
 
 RedisConnection::RedisConnection(const RedisHandlerConfig& config)
-    : config_(config), network_(network_of(config)), connector_(network_) {}
+    : config_(config), network_(config.network()), connector_(network_) {}
 
 RedisConnection::Answer RedisConnection::ask(const RedisCommands& commands,
                                              std::chrono::steady_clock::time_point deadline) {

@@ -1,7 +1,6 @@
 #include "sms/sms_config.hpp"
 
-#include "support/cannot_render.hpp"
-#include "support/template.hpp"
+#include "support/option_checks.hpp"
 
 namespace seriatim::handlers {
 
@@ -9,11 +8,7 @@ namespace {
 
 std::string required_template(Options& options, std::string_view key) {
   auto text = options.required_text(key);
-  try {
-    (void)Template(text, Escaping::none);
-  } catch (const CannotRender& e) {
-    options.problem(key, e.what());
-  }
+  check_template(options, key, text);
   return text;
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <string_view>
 
 #include "support/address_policy.hpp"
 #include "support/cannot_render.hpp"
 #include "support/header_text.hpp"
+#include "support/option_checks.hpp"
 #include "support/template.hpp"
 
 namespace seriatim::handlers {
@@ -64,10 +64,6 @@ void check_headers(Options& options, const HttpTarget& target) {
   }
 }
 
-void check_ca_file(Options& options, const std::string& path) {
-  if (!path.empty() && !std::ifstream(path)) options.problem("ca_file", "cannot be read: " + path);
-}
-
 void read_credentials(Options& options, HttpTarget& target) {
   target.username = options.text("username");
   target.password = options.text("password");
@@ -102,7 +98,7 @@ HttpTarget read_http_target(Options& options) {
   client.allow_private = options.flag("allow_private", client.allow_private);
   client.keep_alive = options.flag("keep_alive", client.keep_alive);
   check_headers(options, target);
-  check_ca_file(options, client.ca_file);
+  check_readable(options, "ca_file", client.ca_file);
   try {
     if (!target.url.empty()) check_url(target);
   } catch (const CannotRender& e) {

@@ -5,6 +5,7 @@
 #include "support/cannot_render.hpp"
 #include "support/cloud_event.hpp"
 #include "support/header_text.hpp"
+#include "support/option_checks.hpp"
 
 namespace seriatim::handlers {
 
@@ -50,11 +51,8 @@ MessageFormConfig read_message_form(Options& options) {
   } catch (const CannotRender& e) {
     options.problem("content_type", e.what());
   }
-  try {
-    (void)Template(config.body_template, escaping_of(config));
-  } catch (const CannotRender& e) {
-    options.problem(options.has("template") ? "template" : "body", e.what());
-  }
+  check_template(options, options.has("template") ? "template" : "body", config.body_template,
+                 escaping_of(config));
   return config;
 }
 
