@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "seriatim/registry.hpp"
-#include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
 
@@ -21,28 +20,12 @@ NatsHandler::NatsHandler(NatsHandlerConfig config)
       maker_(config_),
       connection_(config_),
       window_(config_.in_flight) {
-  redactor_.add(config_.password);
-  redactor_.add(config_.token);
+  hide(config_.password);
+  hide(config_.token);
 }
 
-BatchOutcome NatsHandler::handle(std::span<const Record> batch, const CallContext& context) {
-  std::size_t done = 0;
-  while (done < batch.size()) {
-    if (done > 0 && context.should_yield()) return {done, std::nullopt};
-    if (auto failure = make_ready(context.deadline)) return {done, std::move(failure)};
-    try {
-      send(batch.subspan(done));
-      auto published = judge(batch.subspan(done), connection_.collect(context.deadline));
-      done += published.done;
-      if (published.failure) return {done, std::move(published.failure)};
-    } catch (const CannotRender& e) {
-      return {done, Outcome::poison(e.what())};
-    }
-  }
-  return {done, std::nullopt};
-}
-
-std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
+std::optional<Outcome> NatsHandler::begin(Rows /*rows*/, Clock::time_point deadline) {
+  bytes_ = 0;
   if (connection_.is_open()) return std::nullopt;
   window_ = config_.in_flight;
   others_write_ = false;
@@ -50,26 +33,21 @@ std::optional<Outcome> NatsHandler::make_ready(Clock::time_point deadline) {
   compared_ = !last_sequence_;
   auto failure = connection_.open(deadline);
   if (failure.empty()) return std::nullopt;
-  return Outcome::retry_later(told(std::move(failure)));
+  return Outcome::retry_later(reported(std::move(failure)));
 }
 
-/// Several only where each names the one it must follow: the server refuses one whose predecessor
-/// failed, so nothing overtakes a row. By id, for of a sequence that was expected another writer's
-/// message may take the place. The first may go without: all before it are acknowledged.
-void NatsHandler::send(Rows rows) {
+/// Several rows only if each names the row it must follow: the server refuses a row whose
+/// predecessor failed, so nothing overtakes a row. The name is an id, because another writer's
+/// message may take an expected sequence number. The first row may go without: all rows before it
+/// are acknowledged.
+bool NatsHandler::add(Rows rows, std::size_t row) {
   const bool alone = config_.expect_last_message && !last_id_;
-  rows = rows.first(std::min(rows.size(), alone ? 1 : window_));
-  for (std::size_t row = 0, bytes = 0; row < rows.size() && bytes < in_flight_bytes_max; ++row) {
-    try {
-      auto message = maker_.make(rows[row]);
-      if (auto header = expectation(rows, row)) message.headers.push_back(std::move(*header));
-      bytes += message.body.bytes().value_or("").size();
-      connection_.publish(message);
-    } catch (const CannotRender&) {
-      if (row == 0) throw;
-      return;  // told when it is the first
-    }
-  }
+  if (row >= (alone ? 1 : window_) || bytes_ >= in_flight_bytes_max) return false;
+  auto message = maker_.make(rows[row]);
+  if (auto header = expectation(rows, row)) message.headers.push_back(std::move(*header));
+  connection_.publish(message);
+  bytes_ += message.body.bytes().value_or("").size();
+  return true;
 }
 
 std::optional<Header> NatsHandler::expectation(Rows rows, std::size_t row) const {
@@ -85,13 +63,14 @@ bool NatsHandler::first_is_chained() const {
   return last_id_ && !others_write_;
 }
 
-NatsHandler::Published NatsHandler::judge(Rows rows, const NatsReport& report) {
+NatsHandler::RoundResult NatsHandler::settle(Rows sent, Clock::time_point deadline) {
+  const auto report = connection_.collect(deadline);
   const auto& acks = report.acks;
   const auto failed = std::find_if(acks.begin(), acks.end(),
                                    [](const auto& ack) { return !ack || !ack->is_stored(); });
   const auto done = static_cast<std::size_t>(failed - acks.begin());
   if (done > 0) {
-    last_id_ = rows[done - 1].idempotency_key();
+    last_id_ = sent[done - 1].idempotency_key();
     last_sequence_ = acks[done - 1]->sequence;
     stream_ = acks[done - 1]->stream;
     compared_ = true;
@@ -113,7 +92,7 @@ NatsHandler::Published NatsHandler::judge(Rows rows, const NatsReport& report) {
 
 Outcome NatsHandler::judge_missing(const NatsReport& report) const {
   if (!report.failure.empty()) {
-    auto why = told(report.failure);
+    auto why = reported(report.failure);
     return report.denied ? Outcome::retry_later(std::move(why)) : Outcome::unknown(std::move(why));
   }
   const auto* why = "no stream takes the subject of this record";
@@ -123,7 +102,7 @@ Outcome NatsHandler::judge_missing(const NatsReport& report) const {
 /// Nothing where the row is to be sent again at once.
 std::optional<Outcome> NatsHandler::judge_refusal(const PublishAck& ack) {
   if (ack.is_wrong_sequence() && !compared_) return judge_wrong_sequence(ack);
-  const auto why = config_.place.origin() + ": " + told(ack.description);
+  const auto why = config_.place.origin() + ": " + reported(ack.description);
   if (ack.is_against_the_row()) {
     return Outcome::poison("the server does not take this record: " + why);
   }
@@ -142,10 +121,6 @@ std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack) 
                          std::to_string(acknowledged) +
                          " was acknowledged (or it was made anew); rewind the process to send them "
                          "again, or accept the gap with seriatim retry");
-}
-
-std::string NatsHandler::told(std::string text) const {
-  return excerpt(redactor_.redact(std::move(text)), 300);
 }
 
 }  // namespace seriatim::handlers

@@ -1,0 +1,55 @@
+#include "support/pipelined_handler.hpp"
+
+#include <utility>
+
+#include "support/cannot_render.hpp"
+
+namespace seriatim::handlers {
+
+namespace {
+
+// Rounds that confirm no row and blame none. A handler sends a row again once or twice if it knows
+// why the row was refused.
+constexpr unsigned fruitless_rounds_max = 4;
+
+}  // namespace
+
+BatchOutcome PipelinedHandler::handle(std::span<const Record> batch, const CallContext& context) {
+  std::size_t done = 0;
+  for (unsigned fruitless = 0; done < batch.size();) {
+    if (done > 0 && context.should_yield()) break;
+    auto round = deliver(batch.subspan(done), context.deadline);
+    done += round.done;
+    if (round.failure) return {done, std::move(round.failure)};
+    fruitless = round.done > 0 ? 0 : fruitless + 1;
+    if (fruitless == fruitless_rounds_max) {
+      return {done, Outcome::retry_later("the receiver is changed by someone else all the time")};
+    }
+  }
+  return {done, std::nullopt};
+}
+
+PipelinedHandler::RoundResult PipelinedHandler::deliver(Rows rows, Clock::time_point deadline) {
+  try {
+    if (auto failure = begin(rows, deadline)) return {0, std::move(failure)};
+    return settle(rows.first(fill(rows)), deadline);
+  } catch (const CannotRender& e) {
+    return {0, Outcome::poison(e.what())};
+  }
+}
+
+std::size_t PipelinedHandler::fill(Rows rows) {
+  std::size_t added = 0;
+  try {
+    while (added < rows.size() && add(rows, added)) ++added;
+  } catch (const CannotRender&) {
+    if (added == 0) throw;
+  }
+  return added;
+}
+
+std::string PipelinedHandler::reported(std::string text) const {
+  return excerpt(redactor_.redact(std::move(text)), 300);
+}
+
+}  // namespace seriatim::handlers
