@@ -5,7 +5,6 @@
 
 #include "rabbitmq/amqp_refusal.hpp"
 #include "seriatim/registry.hpp"
-#include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
 
@@ -33,26 +32,14 @@ Outcome outcome_of(Misrouted misrouted, std::string why) {
 
 RabbitmqHandler::RabbitmqHandler(RabbitmqHandlerConfig config)
     : config_(std::move(config)), maker_(config_), connection_(config_) {
-  if (config_.password != config_.username) redactor_.add(config_.password);
+  if (config_.password != config_.username) hide(config_.password);
 }
 
-BatchOutcome RabbitmqHandler::handle(std::span<const Record> batch, const CallContext& context) {
-  std::size_t done = 0;
-  std::size_t one_by_one = 0;
-  while (done < batch.size()) {
-    if (done > 0 && context.should_yield()) return {done, std::nullopt};
-    if (auto failure = make_ready(context.deadline)) return {done, std::move(failure)};
-    try {
-      auto published = publish(batch.subspan(done), one_by_one > 0, context.deadline);
-      done += published.done;
-      if (published.failure) return {done, std::move(published.failure)};
-      one_by_one -= std::min(one_by_one, published.done);
-      if (published.one_by_one > 0) one_by_one = published.one_by_one;
-    } catch (const CannotRender& e) {
-      return {done, Outcome::poison(e.what())};
-    }
-  }
-  return {done, std::nullopt};
+std::optional<Outcome> RabbitmqHandler::begin(Rows /*rows*/, Clock::time_point deadline) {
+  if (auto failure = make_ready(deadline)) return failure;
+  const bool alone = one_by_one_ > 0 || !proven_ || Clock::now() < cautious_until_;
+  limit_ = alone ? 1 : config_.in_flight;
+  return std::nullopt;
 }
 
 std::optional<Outcome> RabbitmqHandler::make_ready(Clock::time_point deadline) {
@@ -61,7 +48,7 @@ std::optional<Outcome> RabbitmqHandler::make_ready(Clock::time_point deadline) {
   routes_.clear();
   proven_ = false;
   if (auto failure = connection_.open(deadline); !failure.empty()) {
-    return Outcome::retry_later(told(std::move(failure)));
+    return Outcome::retry_later(reported(std::move(failure)));
   }
   return blocked_ ? ask_whether_blocked(deadline) : std::nullopt;
 }
@@ -74,42 +61,25 @@ std::optional<Outcome> RabbitmqHandler::ask_whether_blocked(Clock::time_point de
   for (int i = 0; i < 2; ++i) connection_.add(probe);
   const auto report = connection_.send(deadline);
   blocked_ = !connection_.blocked().empty();
-  if (blocked_) return Outcome::retry_later(told(what_blocks()));
+  if (blocked_) return Outcome::retry_later(reported(what_blocks()));
   if (report.closure) return make_ready(deadline);  // it refuses, so it reads
   if (report.failure.empty()) return std::nullopt;
-  return Outcome::retry_later(told(report.failure));
+  return Outcome::retry_later(reported(report.failure));
 }
 
 std::string RabbitmqHandler::what_blocks() const {
   return config_.place.origin() + ": the server takes no messages: " + connection_.blocked();
 }
 
-RabbitmqHandler::Published RabbitmqHandler::publish(Rows rows, bool alone,
-                                                    Clock::time_point deadline) {
-  (void)add(rows, alone || !proven_ || Clock::now() < cautious_until_);
-  return judge(connection_.send(deadline));
-}
-
-std::size_t RabbitmqHandler::add(Rows rows, bool alone) {
-  const auto limit = std::min(rows.size(), alone ? 1 : config_.in_flight);
-  std::size_t added = 0;
-  route_.clear();
-  while (added < limit && connection_.bytes_added() < in_flight_bytes_max) {
-    const auto& row = rows[added];
-    try {
-      const auto message = maker_.make(row);
-      const bool ends_here = travels_alone(message);
-      if (added > 0 && ends_here) break;
-      connection_.add(maker_.view(row, message));
-      if (added == 0) route_ = message.route();
-      added += 1;
-      if (ends_here) break;
-    } catch (const CannotRender&) {
-      if (added == 0) throw;
-      break;  // told when it is the first
-    }
-  }
-  return added;
+bool RabbitmqHandler::add(Rows rows, std::size_t row) {
+  if (row >= limit_ || connection_.bytes_added() >= in_flight_bytes_max) return false;
+  const auto message = maker_.make(rows[row]);
+  const bool alone = travels_alone(message);
+  if (row > 0 && alone) return false;
+  connection_.add(maker_.view(rows[row], message));
+  if (row == 0) route_ = message.route();
+  if (alone) limit_ = 1;
+  return true;
 }
 
 /// Alone, so that no row behind it is there already when it is refused for its size or its route.
@@ -126,39 +96,41 @@ void RabbitmqHandler::remember_route() {
   routes_.insert(route_);
 }
 
-RabbitmqHandler::Published RabbitmqHandler::judge(const AmqpReport& report) {
+RabbitmqHandler::RoundResult RabbitmqHandler::settle(Rows /*sent*/, Clock::time_point deadline) {
+  const auto report = connection_.send(deadline);
   const auto& answers = report.answers;
   const auto refused =
       std::find_if(answers.begin(), answers.end(), [](auto a) { return a != Answer::acked; });
   const auto done = static_cast<std::size_t>(refused - answers.begin());
   if (done > 0) remember_route();
-  if (refused == answers.end()) return {done, std::nullopt, 0};
-  if (*refused == Answer::returned) return {done, judge_return(report.returns.at(done)), 0};
-  if (*refused == Answer::none) return judge_unanswered(report, done);
+  one_by_one_ -= std::min(one_by_one_, done);
+  if (refused == answers.end()) return {done, std::nullopt};
+  if (*refused == Answer::returned) return {done, judge_return(report.returns.at(done))};
+  if (*refused == Answer::none) return {done, judge_unanswered(report, answers.size() - done)};
   cautious_until_ = Clock::now() + caution;
   return {done,
           Outcome::retry_later("the server refused to take the message (basic.nack): a queue is "
-                               "full (overflow = reject-publish), or it failed"),
-          0};
+                               "full (overflow = reject-publish), or it failed")};
 }
 
-RabbitmqHandler::Published RabbitmqHandler::judge_unanswered(const AmqpReport& report,
-                                                             std::size_t done) {
-  const auto unanswered = report.answers.size() - done;
+/// Nothing if the rows are to be sent again one by one, since one of them ended the channel.
+std::optional<Outcome> RabbitmqHandler::judge_unanswered(const AmqpReport& report,
+                                                         std::size_t unanswered) {
   if (report.closure) {
     const auto refusal = amqp_refusal_of(report.closure->code, report.closure->text);
     const bool for_a_row = report.closure->channel_only || refusal == AmqpRefusal::row;
-    if (for_a_row && unanswered > 1) return {done, std::nullopt, unanswered};
-    return {done, judge_closure(report), 0};
+    if (!for_a_row || unanswered == 1) return judge_closure(report);
+    one_by_one_ = unanswered;
+    return std::nullopt;
   }
   blocked_ = !connection_.blocked().empty();
-  return {done, Outcome::unknown(told(blocked_ ? what_blocks() : report.failure)), 0};
+  return Outcome::unknown(reported(blocked_ ? what_blocks() : report.failure));
 }
 
 /// Of the one message that was on its way.
 Outcome RabbitmqHandler::judge_closure(const AmqpReport& report) const {
   const auto& closure = *report.closure;
-  auto why = told(report.failure);
+  auto why = reported(report.failure);
   switch (amqp_refusal_of(closure.code, closure.text)) {
     case AmqpRefusal::row: return Outcome::poison("the server does not take this record: " + why);
     case AmqpRefusal::exchange: return outcome_of(config_.missing_exchange, std::move(why));
@@ -169,12 +141,8 @@ Outcome RabbitmqHandler::judge_closure(const AmqpReport& report) const {
 }
 
 Outcome RabbitmqHandler::judge_return(const std::string& said) const {
-  return outcome_of(config_.unroutable,
-                    "no queue takes it (" + told(said) + "): none is bound for its routing key");
-}
-
-std::string RabbitmqHandler::told(std::string text) const {
-  return excerpt(redactor_.redact(std::move(text)), 300);
+  return outcome_of(config_.unroutable, "no queue takes it (" + reported(said) +
+                                            "): none is bound for its routing key");
 }
 
 }  // namespace seriatim::handlers
