@@ -81,32 +81,21 @@ std::string Flights::stream_of(const Record& record) const {
   return stream;
 }
 
-/// False: it is not of this flight.
-bool Flights::take(Flight& flight, const Record& record, std::size_t& bytes) const {
-  const bool first = flight.bodies.empty();
-  try {
-    if (!first && config_.stream_by_record && stream_of(record) != flight.stream) return false;
-    auto body = form_.body_of(record);
-    bytes += bytes_of(record, body);
-    if (!first && bytes > bytes_max) return false;
-    flight.bodies.push_back(std::move(body));
-  } catch (const CannotRender&) {
-    if (first) throw;
-    return false;
-  }
-  return true;
+Flight Flights::begin(const Record& first) const {
+  Flight flight;
+  flight.stream = stream_of(first);
+  return flight;
 }
 
-Flight Flights::next(std::span<const Record> rows, std::size_t limit) const {
-  Flight flight{stream_of(rows.front()), {}, {}};
-  limit = std::min({limit, rows_max, rows.size()});
-  flight.bodies.reserve(limit);
-  std::size_t bytes = 0;
-  for (const auto& record : rows.first(limit)) {
-    if (!take(flight, record, bytes)) break;
-  }
-  flight.rows = rows.first(flight.bodies.size());
-  return flight;
+bool Flights::add(Flight& flight, const Record& record) const {
+  const bool first = flight.bodies.empty();
+  if (flight.bodies.size() == rows_max) return false;
+  if (!first && config_.stream_by_record && stream_of(record) != flight.stream) return false;
+  auto body = form_.body_of(record);
+  flight.bytes += bytes_of(record, body);
+  if (!first && flight.bytes > bytes_max) return false;
+  flight.bodies.push_back(std::move(body));
+  return true;
 }
 
 void Flights::add_append(RedisCommands& commands, const Flight& flight) const {

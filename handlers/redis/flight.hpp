@@ -20,6 +20,7 @@ struct Flight {
   std::string stream;
   std::span<const Record> rows;
   std::vector<MessageBody> bodies;  ///< one a row
+  std::size_t bytes = 0;
 };
 
 /// What became of a flight.
@@ -43,9 +44,10 @@ class Flights {
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
   explicit Flights(RedisHandlerConfig config);
 
-  /// At least one row, all of one stream. Throws CannotRender where there is no stream, or no body,
-  /// for the first; a later one without is told when it is the first.
-  [[nodiscard]] Flight next(std::span<const Record> rows, std::size_t limit) const;
+  /// Empty, to the stream of this record. Throws CannotRender if the record names none.
+  [[nodiscard]] Flight begin(const Record& first) const;
+  /// False if the record goes to another stream or the flight is full. Throws CannotRender.
+  [[nodiscard]] bool add(Flight& flight, const Record& record) const;
 
   void add_append(RedisCommands& commands, const Flight& flight) const;
   void add_look(RedisCommands& commands, const Flight& flight) const;
@@ -55,7 +57,6 @@ class Flights {
 
  private:
   [[nodiscard]] std::string stream_of(const Record& record) const;
-  [[nodiscard]] bool take(Flight& flight, const Record& record, std::size_t& bytes) const;
 
   const RedisHandlerConfig config_;
   Template stream_;

@@ -6,16 +6,12 @@
 
 #include "redis/redis_refusal.hpp"
 #include "seriatim/registry.hpp"
-#include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-// Flights in a row that found the stream other than it was a moment before.
-constexpr unsigned fruitless_max = 3;
 
 /// 42 of "42-7".
 std::uint64_t number_of(const std::string& id) {
@@ -44,36 +40,25 @@ std::string cannot_tell(const Flight& flight, const Record& record, const std::s
 
 RedisHandler::RedisHandler(RedisHandlerConfig config)
     : config_(std::move(config)), flights_(config_), connection_(config_) {
-  redactor_.add(config_.password);
+  hide(config_.password);
 }
 
-BatchOutcome RedisHandler::handle(std::span<const Record> batch, const CallContext& context) {
-  std::size_t done = 0;
-  auto rows_max = Flights::rows_max;
-  unsigned fruitless = 0;
-  while (done < batch.size()) {
-    if (done > 0 && context.should_yield()) return {done, std::nullopt};
-    try {
-      auto step = deliver(flights_.next(batch.subspan(done), rows_max), context.deadline);
-      done += step.done;
-      if (step.failure) return {done, std::move(step.failure)};
-      rows_max = step.rows_max;
-      fruitless = step.done > 0 ? 0 : fruitless + 1;
-    } catch (const CannotRender& e) {
-      return {done, Outcome::poison(e.what())};
-    }
-    if (fruitless > fruitless_max) {
-      return {done, Outcome::retry_later("the stream is changed by someone else all the time")};
-    }
-  }
-  return {done, std::nullopt};
+std::optional<Outcome> RedisHandler::begin(Rows rows, Clock::time_point /*deadline*/) {
+  flight_ = flights_.begin(rows.front());
+  return std::nullopt;
 }
 
-RedisHandler::Step RedisHandler::deliver(const Flight& flight, Clock::time_point deadline) {
+bool RedisHandler::add(Rows rows, std::size_t row) {
+  return row < rows_max_ && flights_.add(flight_, rows[row]);
+}
+
+RedisHandler::RoundResult RedisHandler::settle(Rows sent, Clock::time_point deadline) {
+  flight_.rows = sent;
+  rows_max_ = Flights::rows_max;
   Step step;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    step = knows_end(flight) ? Step{} : look(flight, deadline);
-    if (step.done == 0 && !step.failure) step = append(flight, deadline);
+    step = knows_end(flight_) ? Step{} : look(flight_, deadline);
+    if (step.done == 0 && !step.failure) step = append(flight_, deadline);
     // The server closed it meanwhile. Again does no harm: what is there is found by looking.
     if (!step.hung_up || Clock::now() >= deadline) break;
   }
@@ -174,9 +159,9 @@ RedisHandler::Step RedisHandler::judge_append(const Flight& flight,
   return {0, Outcome::retry_later("the server answered what no transaction of ours says")};
 }
 
-RedisHandler::Step RedisHandler::refused(const Flight& flight, const Landing& landing) const {
+RedisHandler::Step RedisHandler::refused(const Flight& flight, const Landing& landing) {
   const auto done = landing.appended;
-  const auto what = config_.place.origin() + ": " + told(landing.refusal);
+  const auto what = config_.place.origin() + ": " + reported(landing.refusal);
   switch (refusal_of(landing.refusal)) {
     case RedisRefusal::id: return {done, std::nullopt};
     case RedisRefusal::server: return {done, Outcome::retry_later(what)};
@@ -184,13 +169,16 @@ RedisHandler::Step RedisHandler::refused(const Flight& flight, const Landing& la
       return {done, Outcome::poison(excerpt(flight.stream) + " is not a stream: " + what)};
     case RedisRefusal::row: break;
   }
-  if (landing.refused_row > done) return {done, std::nullopt, landing.refused_row - done};
+  if (landing.refused_row > done) {
+    rows_max_ = landing.refused_row - done;
+    return {done, std::nullopt};
+  }
   return {done, Outcome::poison("the server does not take this record: " + what)};
 }
 
 RedisHandler::Step RedisHandler::failed(const RedisConnection::Answer& answer,
                                         bool was_open) const {
-  return {0, Outcome::retry_later(told(answer.failure)), Flights::rows_max, was_open};
+  return {{0, Outcome::retry_later(reported(answer.failure))}, was_open};
 }
 
 void RedisHandler::add_wait(RedisCommands& commands, Clock::time_point deadline) const {
@@ -206,17 +194,13 @@ void RedisHandler::acknowledge(const Flight& flight, std::size_t done) {
 }
 
 std::optional<Outcome> RedisHandler::missing_replicas(const RedisConnection::Answer& answer) const {
-  if (!answer.failure.empty()) return Outcome::retry_later(told(answer.failure));
+  if (!answer.failure.empty()) return Outcome::retry_later(reported(answer.failure));
   const auto& reply = answer.replies.back();
-  if (reply.kind == RedisReply::Kind::error) return Outcome::retry_later(told(reply.text));
+  if (reply.kind == RedisReply::Kind::error) return Outcome::retry_later(reported(reply.text));
   if (reply.number >= config_.wait_replicas) return std::nullopt;
   return Outcome::retry_later("appended, but " + std::to_string(reply.number) + " of " +
                               std::to_string(config_.wait_replicas) +
                               " replicas had it in time (wait_replicas, wait_timeout)");
-}
-
-std::string RedisHandler::told(std::string text) const {
-  return excerpt(redactor_.redact(std::move(text)), 300);
 }
 
 }  // namespace seriatim::handlers

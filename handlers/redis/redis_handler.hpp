@@ -7,8 +7,7 @@
 #include "redis/flight.hpp"
 #include "redis/redis_config.hpp"
 #include "redis/redis_connection.hpp"
-#include "seriatim/handler.hpp"
-#include "support/excerpt.hpp"
+#include "support/pipelined_handler.hpp"
 
 namespace seriatim::handlers {
 
@@ -17,24 +16,20 @@ namespace seriatim::handlers {
 ///
 /// Order: rows are sent only where the stream is known to end before the first of them: by the
 /// answer to the rows before, or else by looking, which finds those that are there already.
-class RedisHandler final : public Handler {
+class RedisHandler final : public PipelinedHandler {
  public:
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
   explicit RedisHandler(RedisHandlerConfig config);
 
-  BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
-
  private:
-  using Clock = std::chrono::steady_clock;
-  /// How many leading rows are done, and why not all.
-  struct Step {
-    std::size_t done = 0;
-    std::optional<Outcome> failure;
-    std::size_t rows_max = Flights::rows_max;  ///< of the next: those before one that was refused
-    bool hung_up = false;                      ///< without an answer, on a connection of before
+  struct Step : RoundResult {
+    bool hung_up = false;  ///< without an answer, on a connection of before
   };
 
-  [[nodiscard]] Step deliver(const Flight& flight, Clock::time_point deadline);
+  [[nodiscard]] std::optional<Outcome> begin(Rows rows, Clock::time_point deadline) override;
+  [[nodiscard]] bool add(Rows rows, std::size_t row) override;
+  [[nodiscard]] RoundResult settle(Rows sent, Clock::time_point deadline) override;
+
   [[nodiscard]] bool knows_end(const Flight& flight) const;
   [[nodiscard]] Step look(const Flight& flight, Clock::time_point deadline);
   [[nodiscard]] Step judge_look(const Flight& flight, const RedisReply& reply, bool reconnected,
@@ -42,19 +37,19 @@ class RedisHandler final : public Handler {
   [[nodiscard]] std::optional<Outcome> lost(const Flight& flight, const std::string& last);
   [[nodiscard]] Step append(const Flight& flight, Clock::time_point deadline);
   [[nodiscard]] Step judge_append(const Flight& flight, const RedisConnection::Answer& answer);
-  [[nodiscard]] Step refused(const Flight& flight, const Landing& landing) const;
+  [[nodiscard]] Step refused(const Flight& flight, const Landing& landing);
   [[nodiscard]] Step failed(const RedisConnection::Answer& answer, bool was_open) const;
   void add_wait(RedisCommands& commands, Clock::time_point deadline) const;
   [[nodiscard]] std::optional<Outcome> missing_replicas(
       const RedisConnection::Answer& answer) const;
   void acknowledge(const Flight& flight, std::size_t done);
-  [[nodiscard]] std::string told(std::string text) const;
 
   RedisHandlerConfig config_;
   Flights flights_;
   RedisConnection connection_;
-  Redactor redactor_;
-  std::string acknowledged_stream_;  ///< where the last row the server acknowledged is
+  Flight flight_;
+  std::size_t rows_max_ = Flights::rows_max;  ///< of a flight: those before one that was refused
+  std::string acknowledged_stream_;           ///< where the last row the server acknowledged is
   std::uint64_t acknowledged_sequence_ = 0;
   std::string end_stream_;  ///< of which the end is known …
   std::uint64_t end_ = 0;   ///< … no entry of a higher number was ever there
