@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -13,39 +12,24 @@
 #include "kafka/kafka_config.hpp"
 #include "kafka/kafka_error.hpp"
 #include "kafka/kafka_producer.hpp"
-#include "seriatim/handler.hpp"
 #include "seriatim/registry.hpp"
-#include "support/excerpt.hpp"
 #include "support/message_form.hpp"
+#include "support/pipelined_handler.hpp"
 #include "support/template.hpp"
 
 namespace seriatim::handlers {
 
 /// Produces to Kafka topics. What answers mean is in README.md beside this file.
 ///
-/// A batch goes out in rounds, as many rows as fit in one request a partition. A round ends with
-/// every row of it reported: confirmed, refused, taken back, or given up in doubt. After a failure
-/// the producer is let go, and the next begins when nothing of it is left.
-class KafkaHandler final : public Handler {
+/// A round holds as many rows as fit in one request a partition. It ends with every row of it
+/// reported: confirmed, refused, taken back, or given up in doubt. After a failure the producer is
+/// given up, and the next begins when nothing of it is left.
+class KafkaHandler final : public PipelinedHandler {
  public:
   /// Throws CannotRender for a configuration that `read_kafka_config` would have complained about.
   explicit KafkaHandler(KafkaHandlerConfig config, NoteWriter notes = {});
 
-  BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
-
  private:
-  using Clock = std::chrono::steady_clock;
-
-  /// One call: which rows are confirmed, and which are looked at closely.
-  struct Call {
-    std::span<const Record> batch;
-    const CallContext& context;
-    Clock::time_point settle_at;  ///< what is left of the call then belongs to taking back
-    std::vector<bool> confirmed;
-    std::size_t done = 0;           ///< leading rows confirmed
-    std::size_t suspects_from = 0;  ///< rows of a request that was refused whole go one at a time,
-    std::size_t suspects_to = 0;    ///< so that the next refusal names one
-  };
   /// The first row something was said against.
   struct Failure {
     std::size_t row = 0;
@@ -62,25 +46,22 @@ class KafkaHandler final : public Handler {
     std::size_t bytes = 0;  ///< about, in a request
   };
 
-  [[nodiscard]] static std::size_t end_of_round(const Call& call);
-  [[nodiscard]] std::optional<Failure> deliver(Call& call);
-  [[nodiscard]] std::optional<Failure> open(const Call& call);
-  [[nodiscard]] std::optional<Failure> produce(const Call& call);
+  [[nodiscard]] std::optional<Outcome> begin(Rows rows, Clock::time_point deadline) override;
+  [[nodiscard]] bool add(Rows rows, std::size_t row) override;
+  [[nodiscard]] RoundResult settle(Rows sent, Clock::time_point deadline) override;
+
+  /// Why there is no producer; empty: there is one.
+  [[nodiscard]] std::string open(const Record& first);
   [[nodiscard]] Message message_of(const Record& record) const;
-  [[nodiscard]] std::optional<Failure> find_topic(const Call& call, std::size_t row,
-                                                  const std::string& topic);
-  [[nodiscard]] std::optional<Failure> hand_over(const Call& call, std::size_t row,
-                                                 const Message& message);
-  [[nodiscard]] std::optional<Failure> failure_of(std::size_t row, const std::string& topic,
-                                                  int error);
-  void settle(const Call& call);
-  [[nodiscard]] std::optional<Failure> collect(Call& call) const;
+  [[nodiscard]] bool fits(const KafkaRequest& request, std::size_t bytes);
+  [[nodiscard]] bool is_ahead(const Record& record) const;
+  void await_reports(Clock::time_point deadline);
+  [[nodiscard]] std::size_t count_done(Rows sent);
+  [[nodiscard]] std::optional<Failure> find_failure() const;
   /// Empty: another round tells.
-  [[nodiscard]] std::optional<Outcome> judge(Call& call, const Failure& failure);
-  void look_closer(Call& call, const Failure& failure);
+  [[nodiscard]] std::optional<Outcome> judge(Rows sent, std::size_t done, const Failure& failure);
+  void look_closer(Rows sent, std::size_t done, const Failure& failure);
   void let_go();
-  void recall(Call& call);
-  void remember(const Call& call);
   [[nodiscard]] std::string told(int error) const;
 
   KafkaHandlerConfig config_;
@@ -88,9 +69,21 @@ class KafkaHandler final : public Handler {
   Template topic_;
   Redactor redactor_;
   NoteWriter notes_;
-  std::size_t request_bytes_;         ///< less than configured where a topic takes less
-  std::vector<Delivery> deliveries_;  ///< of the last round
-  std::string complaint_;             ///< of the client, in the last round
+  std::size_t request_bytes_;  ///< less than configured where a topic takes less
+  /// Sequences of the rows of a request that was refused as a whole. They go one at a time, so that
+  /// the next refusal names one.
+  std::uint64_t suspects_from_ = 0;
+  std::uint64_t suspects_to_ = 0;
+
+  // Of this round.
+  Clock::time_point settle_at_;    ///< what is left of the call then belongs to taking back
+  std::uint64_t ends_before_ = 0;  ///< sequence
+  std::map<KafkaRequest, std::size_t> requests_;  ///< their bytes
+  std::size_t bytes_ = 0;                         ///< of all
+  std::optional<Failure> not_handed_over_;        ///< the row after the last
+  std::vector<Delivery> deliveries_;
+  std::string complaint_;  ///< of the client
+
   std::unique_ptr<KafkaProducer> producer_;
   std::future<void> closing_;  ///< the producer before, until nothing of it is left
   /// Confirmed behind a row that failed, sequence and id: not handed over again.

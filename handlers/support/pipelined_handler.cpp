@@ -8,9 +8,8 @@ namespace seriatim::handlers {
 
 namespace {
 
-// Rounds that confirm no row and blame none. A handler sends a row again once or twice if it knows
-// why the row was refused.
-constexpr unsigned fruitless_rounds_max = 4;
+// Rounds that confirm no row and blame none: a handler may look for the row that is to blame.
+constexpr unsigned fruitless_rounds_max = 32;
 
 }  // namespace
 
@@ -18,7 +17,7 @@ BatchOutcome PipelinedHandler::handle(std::span<const Record> batch, const CallC
   std::size_t done = 0;
   for (unsigned fruitless = 0; done < batch.size();) {
     if (done > 0 && context.should_yield()) break;
-    auto round = deliver(batch.subspan(done), context.deadline);
+    auto round = deliver(batch.subspan(done), context);
     done += round.done;
     if (round.failure) return {done, std::move(round.failure)};
     fruitless = round.done > 0 ? 0 : fruitless + 1;
@@ -29,19 +28,21 @@ BatchOutcome PipelinedHandler::handle(std::span<const Record> batch, const CallC
   return {done, std::nullopt};
 }
 
-PipelinedHandler::RoundResult PipelinedHandler::deliver(Rows rows, Clock::time_point deadline) {
+PipelinedHandler::RoundResult PipelinedHandler::deliver(Rows rows, const CallContext& context) {
   try {
-    if (auto failure = begin(rows, deadline)) return {0, std::move(failure)};
-    return settle(rows.first(fill(rows)), deadline);
+    if (auto failure = begin(rows, context.deadline)) return {0, std::move(failure)};
+    return settle(rows.first(fill(rows, context)), context.deadline);
   } catch (const CannotRender& e) {
     return {0, Outcome::poison(e.what())};
   }
 }
 
-std::size_t PipelinedHandler::fill(Rows rows) {
+std::size_t PipelinedHandler::fill(Rows rows, const CallContext& context) {
   std::size_t added = 0;
   try {
-    while (added < rows.size() && add(rows, added)) ++added;
+    while (added < rows.size() && (added == 0 || !context.should_yield()) && add(rows, added)) {
+      ++added;
+    }
   } catch (const CannotRender&) {
     if (added == 0) throw;
   }

@@ -50,8 +50,8 @@ class PipelinedHandler : public Handler {
   [[nodiscard]] std::string reported(std::string text) const;
 
  private:
-  [[nodiscard]] RoundResult deliver(Rows rows, Clock::time_point deadline);
-  [[nodiscard]] std::size_t fill(Rows rows);
+  [[nodiscard]] RoundResult deliver(Rows rows, const CallContext& context);
+  [[nodiscard]] std::size_t fill(Rows rows, const CallContext& context);
 
   Redactor redactor_;
 };
