@@ -130,15 +130,9 @@ namespace seriatim {
 void register_nats(HandlerRegistry& registry);
 
 void register_nats(HandlerRegistry& registry) {
-  HandlerKind kind{"nats", "a message to a JetStream stream of NATS a record, acknowledged",
-                   [](Options& options) -> HandlerFactory {
-                     auto config = handlers::read_nats_config(options);
-                     return [config = std::move(config)](unsigned) {
-                       return std::make_unique<handlers::NatsHandler>(config);
-                     };
-                   }};
-  kind.takes_batches = true;
-  registry.add(std::move(kind));
+  handlers::add_pipelined_kind<handlers::NatsHandler>(
+      registry, "nats", "a message to a JetStream stream of NATS a record, acknowledged",
+      handlers::read_nats_config);
 }
 
 }  // namespace seriatim

@@ -152,15 +152,9 @@ namespace seriatim {
 void register_rabbitmq(HandlerRegistry& registry);
 
 void register_rabbitmq(HandlerRegistry& registry) {
-  HandlerKind kind{"rabbitmq", "a message to a RabbitMQ exchange a record, confirmed",
-                   [](Options& options) -> HandlerFactory {
-                     auto config = handlers::read_rabbitmq_config(options);
-                     return [config = std::move(config)](unsigned) {
-                       return std::make_unique<handlers::RabbitmqHandler>(config);
-                     };
-                   }};
-  kind.takes_batches = true;
-  registry.add(std::move(kind));
+  handlers::add_pipelined_kind<handlers::RabbitmqHandler>(
+      registry, "rabbitmq", "a message to a RabbitMQ exchange a record, confirmed",
+      handlers::read_rabbitmq_config);
 }
 
 }  // namespace seriatim

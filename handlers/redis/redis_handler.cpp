@@ -210,15 +210,8 @@ namespace seriatim {
 void register_redis(HandlerRegistry& registry);
 
 void register_redis(HandlerRegistry& registry) {
-  HandlerKind kind{"redis", "an entry of a Redis stream a record",
-                   [](Options& options) -> HandlerFactory {
-                     auto config = handlers::read_redis_config(options);
-                     return [config = std::move(config)](unsigned) {
-                       return std::make_unique<handlers::RedisHandler>(config);
-                     };
-                   }};
-  kind.takes_batches = true;
-  registry.add(std::move(kind));
+  handlers::add_pipelined_kind<handlers::RedisHandler>(
+      registry, "redis", "an entry of a Redis stream a record", handlers::read_redis_config);
 }
 
 }  // namespace seriatim

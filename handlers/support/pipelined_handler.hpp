@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "seriatim/handler.hpp"
+#include "seriatim/registry.hpp"
 #include "support/excerpt.hpp"
 
 namespace seriatim::handlers {
@@ -55,5 +58,17 @@ class PipelinedHandler : public Handler {
 
   Redactor redactor_;
 };
+
+/// Registers a kind whose handlers are made of what `read` finds in the table.
+template <class Made, class Config>
+void add_pipelined_kind(HandlerRegistry& registry, std::string name, std::string summary,
+                        Config (*read)(Options&)) {
+  const auto configure = [read](Options& options) -> HandlerFactory {
+    return [config = read(options)](unsigned) { return std::make_unique<Made>(config); };
+  };
+  HandlerKind kind{std::move(name), std::move(summary), configure};
+  kind.takes_batches = true;
+  registry.add(std::move(kind));
+}
 
 }  // namespace seriatim::handlers

@@ -1,6 +1,7 @@
 // A kind of handler is one folder: CMake finds it, or says why it is left out.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,13 +20,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void rename_in(const fs::path& file, const std::string& from, const std::string& to) {
-  auto text = text_of(file);
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  std::ofstream(file) << text;
-}
+const fs::path courier = root / "tests/examples/courier";
 
 /// This house with a handlers/ of its own, configured, nothing built.
 struct Copy {
@@ -55,16 +50,31 @@ struct Copy {
 
 }  // namespace
 
-TEST_CASE("handlers/log, copied and renamed, is a kind of its own; no other file is touched") {
+TEST_CASE("the example, copied to handlers/, is a kind of its own; no other file is touched") {
   const Copy copy;
-  fs::copy(copy.handlers / "log", copy.handlers / "courier");
-  rename_in(copy.handlers / "courier" / "CMakeLists.txt", "handler_log", "handler_courier");
+  fs::copy(courier, copy.handlers / "courier");
   const auto ended = copy.configure();
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(copy.registry().find("register_courier(registry);") != std::string::npos);
   CHECK(copy.registry().find("register_log(registry);") != std::string::npos);
   CHECK(text_of(copy.build / "build.ninja").find("handlers/courier/") != std::string::npos);
+}
+
+TEST_CASE("handlers/README.md shows the example word for word; it has 300 lines with its test") {
+  const auto readme = text_of(root / "handlers/README.md");
+  for (const auto* file : {"CMakeLists.txt", "courier_handler.cpp"}) {
+    CAPTURE(file);
+    const auto* language = fs::path(file).extension() == ".cpp" ? "cpp" : "cmake";
+    CHECK(readme.find(std::string("```") + language + '\n' + text_of(courier / file) + "```\n") !=
+          std::string::npos);
+  }
+  std::ptrdiff_t lines = 0;
+  for (const auto& entry : fs::directory_iterator(courier)) {
+    const auto text = text_of(entry.path());
+    lines += std::count(text.begin(), text.end(), '\n');
+  }
+  CHECK(lines <= 300);
 }
 
 TEST_CASE("a kind whose library is missing is left out, and the package is named") {
