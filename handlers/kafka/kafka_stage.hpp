@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kafka/kafka_handler.hpp"
+#include "support/call_checks.hpp"
 #include "support/handler_rows.hpp"
 #include "support/kafka_mock.hpp"
 #include "support/kafka_reader.hpp"
@@ -32,23 +33,6 @@ inline KafkaHandlerConfig config_for(const KafkaMock& cluster) {
   config.brokers = cluster.brokers();
   config.topic = topic;
   return config;
-}
-
-inline BatchOutcome deliver(KafkaHandler& handler, const std::vector<Record>& batch,
-                            std::chrono::milliseconds time = 30s) {
-  return handler.handle(batch, call_within(time));
-}
-
-inline bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
-  if (outcome.next) MESSAGE(outcome.next->reason);
-  return outcome.done == batch.size() && !outcome.next;
-}
-
-inline bool says(const BatchOutcome& outcome, const std::string& text) {
-  if (!outcome.next) return false;
-  CAPTURE(outcome.next->reason);
-  CHECK(outcome.next->reason.find(text) != std::string::npos);
-  return outcome.next->reason.find(text) != std::string::npos;
 }
 
 /// "1-36 38 40-60", by partition and offset: runs of numbers that follow each other.

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "nats/nats_handler.hpp"
-#include "support/handler_calls.hpp"
+#include "support/call_checks.hpp"
 #include "support/nats_server.hpp"
 #include "support/process.hpp"
 
@@ -19,21 +19,9 @@ namespace {
 
 constexpr const char* stream = "ROWS";
 
-std::vector<Record> rows(std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
-  std::vector<Record> all;
-  for (auto n = first; n <= last; ++n) {
-    auto record = make_record(std::string(payload_bytes, 'x'), std::to_string(n));
-    record.sequence = n;
-    all.push_back(std::move(record));
-  }
-  return all;
-}
-
-std::string ids_up_to(std::size_t count) {
-  std::string ids;
-  for (std::size_t n = 1; n <= count; ++n) ids += (n == 1 ? "" : " ") + std::to_string(n);
-  return ids;
-}
+constexpr auto rows = [](std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
+  return numbered_rows(first, last, payload_bytes);
+};
 
 /// "1 2 3 …" as readers see them; what is not ours is left out.
 std::string ids_in(const NatsServer& server) {
@@ -63,27 +51,9 @@ NatsHandlerConfig config_for(const NatsServer& server) {
   return config;
 }
 
-BatchOutcome deliver(NatsHandler& handler, const std::vector<Record>& batch,
-                     std::chrono::milliseconds time = 30s) {
-  return handler.handle(batch, call_within(time));
-}
-
 BatchOutcome deliver(const NatsHandlerConfig& config, const std::vector<Record>& batch) {
   NatsHandler handler(config);
-  return deliver(handler, batch);
-}
-
-bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
-  if (outcome.next) MESSAGE(outcome.next->reason);
-  return outcome.done == batch.size() && !outcome.next;
-}
-
-bool fails(const BatchOutcome& outcome, Kind kind, const std::string& text) {
-  if (!outcome.next) return false;
-  CAPTURE(outcome.next->reason);
-  CHECK(outcome.next->kind == kind);
-  CHECK(outcome.next->reason.find(text) != std::string::npos);
-  return outcome.next->kind == kind && outcome.next->reason.find(text) != std::string::npos;
+  return testing::deliver(handler, batch);
 }
 
 }  // namespace
@@ -96,7 +66,7 @@ TEST_CASE("a row handed over again is no second message") {
   NatsHandler handler(config_for(server));
   REQUIRE(all_done(deliver(handler, rows(201, 400)), rows(201, 400)));
   REQUIRE(all_done(deliver(handler, rows(201, 400)), rows(201, 400)));
-  CHECK(ids_in(server) == ids_up_to(400));
+  CHECK(ids_in(server) == numbers_up_to(400));
 }
 
 TEST_CASE("nothing overtakes a row whose subject no stream takes") {
@@ -112,7 +82,7 @@ TEST_CASE("nothing overtakes a row whose subject no stream takes") {
     const auto outcome = deliver(handler, batch);
     CHECK(outcome.done == 36);
     CHECK(fails(outcome, Kind::retry_later, "no stream takes the subject"));
-    CHECK(ids_in(server) == ids_up_to(36));
+    CHECK(ids_in(server) == numbers_up_to(36));
     client.add_stream("REFUNDS", "refund.>");
     const std::vector<Record> rest(batch.begin() + 36, batch.end());
     CHECK(all_done(deliver(handler, rest), rest));
@@ -156,7 +126,7 @@ TEST_CASE("a row over the server's limit is never sent") {
     CHECK(outcome.done == static_cast<std::size_t>(5 - 5 * attempt));
     CHECK(fails(outcome, Kind::poison, "max_payload, 4000000 bytes"));
   }
-  CHECK(ids_in(server) == ids_up_to(5));
+  CHECK(ids_in(server) == numbers_up_to(5));
 }
 
 TEST_CASE("a full stream has the first rows and no later one, and is waited for") {
@@ -167,7 +137,7 @@ TEST_CASE("a full stream has the first rows and no later one, and is waited for"
   const auto outcome = deliver(handler, rows(1, 60));
   CHECK(outcome.done == 30);
   CHECK(fails(outcome, Kind::retry_later, "maximum messages exceeded"));
-  CHECK(ids_in(server) == ids_up_to(30));
+  CHECK(ids_in(server) == numbers_up_to(30));
   client.purge(stream);
   CHECK(all_done(deliver(handler, rows(31, 60)), rows(31, 60)));
   CHECK(client.messages(stream).front().header("id") == "31");
@@ -192,7 +162,7 @@ TEST_CASE("others may write into the stream meanwhile: the order is kept") {
   wait_until("the other's messages stand in the midst of batches", is_interrupted, 120s);
   other.request_stop();
   other.join();
-  CHECK((ids_in(server) == ids_up_to(there)));  // in brackets: a failure prints no numbers
+  CHECK((ids_in(server) == numbers_up_to(there)));  // in brackets: a failure prints no numbers
 }
 
 TEST_CASE("rows that each follow one of another stream are sent a few times, not by the window") {
@@ -259,7 +229,7 @@ TEST_CASE("a server that was restarted meanwhile costs nothing") {
     const auto outcome = deliver(handler, rows(101, 200));
     return outcome.done == 100;
   });
-  CHECK(ids_in(server) == ids_up_to(200));
+  CHECK(ids_in(server) == numbers_up_to(200));
 }
 
 TEST_CASE("rows that were sent and not answered in time are unknown, and no second message after") {
@@ -273,7 +243,7 @@ TEST_CASE("rows that were sent and not answered in time are unknown, and no seco
   CHECK(outcome.done == 0);
   CHECK(fails(outcome, Kind::unknown, "no answer in time"));
   CHECK(all_done(deliver(handler, rows(11, 20)), rows(11, 20)));
-  CHECK(ids_in(server) == ids_up_to(20));
+  CHECK(ids_in(server) == numbers_up_to(20));
 }
 
 TEST_CASE("who may not log in or publish is waited for, at once and without a secret told") {

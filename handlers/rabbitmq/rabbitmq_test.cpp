@@ -5,7 +5,7 @@
 #include <map>
 
 #include "rabbitmq/rabbitmq_handler.hpp"
-#include "support/handler_calls.hpp"
+#include "support/call_checks.hpp"
 #include "support/process.hpp"
 #include "support/rabbitmq_client.hpp"
 #include "support/rabbitmq_server.hpp"
@@ -61,43 +61,13 @@ struct Stage {
   std::string exchange;
 };
 
-std::vector<Record> rows(std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
-  std::vector<Record> all;
-  for (auto n = first; n <= last; ++n) {
-    auto record = make_record(std::string(payload_bytes, 'x'), std::to_string(n));
-    record.sequence = n;
-    all.push_back(std::move(record));
-  }
-  return all;
-}
-
-std::string ids_up_to(std::size_t count) {
-  std::string ids;
-  for (std::size_t n = 1; n <= count; ++n) ids += (n == 1 ? "" : " ") + std::to_string(n);
-  return ids;
-}
-
-BatchOutcome deliver(RabbitmqHandler& handler, const std::vector<Record>& batch,
-                     std::chrono::milliseconds time = 30s) {
-  return handler.handle(batch, call_within(time));
-}
+constexpr auto rows = [](std::uint64_t first, std::uint64_t last, std::size_t payload_bytes = 20) {
+  return numbered_rows(first, last, payload_bytes);
+};
 
 BatchOutcome deliver(const RabbitmqHandlerConfig& config, const std::vector<Record>& batch) {
   RabbitmqHandler handler(config);
-  return deliver(handler, batch);
-}
-
-bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
-  if (outcome.next) MESSAGE(outcome.next->reason);
-  return outcome.done == batch.size() && !outcome.next;
-}
-
-bool fails(const BatchOutcome& outcome, Kind kind, const std::string& text) {
-  if (!outcome.next) return false;
-  CAPTURE(outcome.next->reason);
-  CHECK(outcome.next->kind == kind);
-  CHECK(outcome.next->reason.find(text) != std::string::npos);
-  return outcome.next->kind == kind && outcome.next->reason.find(text) != std::string::npos;
+  return testing::deliver(handler, batch);
 }
 
 }  // namespace
@@ -166,7 +136,7 @@ TEST_CASE("a message no queue takes is found before any later row is sent") {
     const auto outcome = deliver(handler, batch);
     CHECK(outcome.done == 36);
     CHECK(fails(outcome, Kind::poison, "no queue takes it (NO_ROUTE)"));
-    CHECK(stage.ids() == ids_up_to(36));
+    CHECK(stage.ids() == numbers_up_to(36));
   }
   SUBCASE("it waits for a queue") {
     config.unroutable = Misrouted::retry;
@@ -177,7 +147,7 @@ TEST_CASE("a message no queue takes is found before any later row is sent") {
     stage.client.bind(stage.queue, stage.exchange, "refund.#");
     const std::vector<Record> rest(batch.begin() + 36, batch.end());
     CHECK(all_done(deliver(handler, rest), rest));
-    CHECK(stage.ids() == ids_up_to(60));
+    CHECK(stage.ids() == numbers_up_to(60));
   }
   SUBCASE("it is dropped where that is wanted") {
     config.mandatory = false;
@@ -217,7 +187,7 @@ TEST_CASE("an exchange that is missing is waited for, or halts") {
     }
     stage.prepare();
     CHECK(all_done(deliver(handler, rows(1, 10)), rows(1, 10)));
-    CHECK(stage.ids() == ids_up_to(10));
+    CHECK(stage.ids() == numbers_up_to(10));
   }
   SUBCASE("halts") {
     config.missing_exchange = Misrouted::poison;
@@ -262,7 +232,7 @@ TEST_CASE("what no AMQP message can be is poison, and rows before it are done") 
   CHECK(outcome.done == 5);
   REQUIRE(outcome.next);
   CHECK(outcome.next->kind == Kind::poison);
-  CHECK(stage.ids() == ids_up_to(5));
+  CHECK(stage.ids() == numbers_up_to(5));
 }
 
 TEST_CASE("a full queue is waited for") {
@@ -273,7 +243,7 @@ TEST_CASE("a full queue is waited for") {
   CHECK(outcome.done >= 30);  // the length is looked at before it is counted
   CHECK(outcome.done < 40);
   CHECK(fails(outcome, Kind::retry_later, "basic.nack"));
-  CHECK(stage.ids() == ids_up_to(outcome.done));
+  CHECK(stage.ids() == numbers_up_to(outcome.done));
   const auto next = outcome.done + 1;
   CHECK(fails(deliver(handler, rows(next, 60)), Kind::retry_later, "basic.nack"));
   while (stage.client.count(stage.queue) >= 30) stage.client.take_one(stage.queue);
@@ -372,7 +342,7 @@ TEST_CASE("quorum queues and streams confirm too") {
     stage.prepare({{"x-queue-type", type}});
     RabbitmqHandler handler(stage.config());
     CHECK(all_done(deliver(handler, rows(1, 300)), rows(1, 300)));
-    if (std::string(type) == "quorum") CHECK(stage.ids() == ids_up_to(300));
+    if (std::string(type) == "quorum") CHECK(stage.ids() == numbers_up_to(300));
     stage.client.delete_queue(stage.queue);
   }
 }

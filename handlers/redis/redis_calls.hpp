@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "redis/redis_handler.hpp"
+#include "support/call_checks.hpp"
 #include "support/handler_rows.hpp"
 #include "support/redis_server.hpp"
 
@@ -23,26 +24,9 @@ inline RedisHandlerConfig config_for(const RedisServer& server) {
   return config;
 }
 
-inline BatchOutcome deliver(RedisHandler& handler, const std::vector<Record>& batch,
-                            std::chrono::milliseconds time = std::chrono::seconds{30}) {
-  return handler.handle(batch, call_within(time));
-}
-
 inline BatchOutcome deliver(const RedisServer& server, const std::vector<Record>& batch) {
   RedisHandler handler(config_for(server));
   return deliver(handler, batch);
-}
-
-inline bool all_done(const BatchOutcome& outcome, const std::vector<Record>& batch) {
-  if (outcome.next) MESSAGE(outcome.next->reason);
-  return outcome.done == batch.size() && !outcome.next;
-}
-
-inline bool says(const BatchOutcome& outcome, const std::string& text) {
-  if (!outcome.next) return false;
-  CAPTURE(outcome.next->reason);
-  CHECK(outcome.next->reason.find(text) != std::string::npos);
-  return outcome.next->reason.find(text) != std::string::npos;
 }
 
 /// "1-0 2-0 …" as readers see them.
@@ -53,9 +37,7 @@ inline std::string ids_in(const RedisServer& server, const std::string& name = s
 }
 
 inline std::string ids_up_to(std::size_t count) {
-  std::string ids;
-  for (std::size_t n = 1; n <= count; ++n) ids += (n == 1 ? "" : " ") + std::to_string(n) + "-0";
-  return ids;
+  return numbers_up_to(count, "-0");
 }
 
 }  // namespace seriatim::testing
