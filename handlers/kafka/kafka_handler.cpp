@@ -81,6 +81,7 @@ bool KafkaHandler::add(Rows rows, std::size_t row) {
   const auto& record = rows[row];
   if (row == rows_max || record.sequence >= ends_before_) return false;
   if (is_ahead(record)) return true;
+  if (row > 0 && should_yield()) return false;
   const auto message = message_of(record);
   const auto& topic = message.topic;
   auto error =

@@ -14,10 +14,11 @@ constexpr unsigned fruitless_rounds_max = 32;
 }  // namespace
 
 BatchOutcome PipelinedHandler::handle(std::span<const Record> batch, const CallContext& context) {
+  context_ = &context;
   std::size_t done = 0;
   for (unsigned fruitless = 0; done < batch.size();) {
     if (done > 0 && context.should_yield()) break;
-    auto round = deliver(batch.subspan(done), context);
+    auto round = deliver(batch.subspan(done));
     done += round.done;
     if (round.failure) return {done, std::move(round.failure)};
     fruitless = round.done > 0 ? 0 : fruitless + 1;
@@ -28,21 +29,19 @@ BatchOutcome PipelinedHandler::handle(std::span<const Record> batch, const CallC
   return {done, std::nullopt};
 }
 
-PipelinedHandler::RoundResult PipelinedHandler::deliver(Rows rows, const CallContext& context) {
+PipelinedHandler::RoundResult PipelinedHandler::deliver(Rows rows) {
   try {
-    if (auto failure = begin(rows, context.deadline)) return {0, std::move(failure)};
-    return settle(rows.first(fill(rows, context)), context.deadline);
+    if (auto failure = begin(rows, context_->deadline)) return {0, std::move(failure)};
+    return settle(rows.first(fill(rows)), context_->deadline);
   } catch (const CannotRender& e) {
     return {0, Outcome::poison(e.what())};
   }
 }
 
-std::size_t PipelinedHandler::fill(Rows rows, const CallContext& context) {
+std::size_t PipelinedHandler::fill(Rows rows) {
   std::size_t added = 0;
   try {
-    while (added < rows.size() && (added == 0 || !context.should_yield()) && add(rows, added)) {
-      ++added;
-    }
+    while (added < rows.size() && add(rows, added)) ++added;
   } catch (const CannotRender&) {
     if (added == 0) throw;
   }

@@ -47,15 +47,18 @@ class PipelinedHandler : public Handler {
   /// refused or given up. A row whose answer is missing is `unknown`, never done.
   [[nodiscard]] virtual RoundResult settle(Rows sent, Clock::time_point deadline) = 0;
 
+  /// For an `add` that may take long: end the round before any row but the first.
+  [[nodiscard]] bool should_yield() const { return context_->should_yield(); }
   /// A secret that no reason may hold.
   void hide(std::string_view secret) { redactor_.add(secret); }
   /// What the receiver said, fit for a reason.
   [[nodiscard]] std::string reported(std::string text) const;
 
  private:
-  [[nodiscard]] RoundResult deliver(Rows rows, const CallContext& context);
-  [[nodiscard]] std::size_t fill(Rows rows, const CallContext& context);
+  [[nodiscard]] RoundResult deliver(Rows rows);
+  [[nodiscard]] std::size_t fill(Rows rows);
 
+  const CallContext* context_ = nullptr;  ///< of the call that runs
   Redactor redactor_;
 };
 
