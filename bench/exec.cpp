@@ -4,15 +4,12 @@
 
 #include "handler_rate.hpp"
 #include "lab/process/process.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/record_line.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace seriatim {
-void register_exec(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -70,7 +67,7 @@ class BarePipes {
 TEST_CASE("exec") {
   for (const char* mode : {"single", "batch"}) {
     for (const std::size_t payload_bytes : {200UL, 2'000UL}) {
-      const auto handler = make_handler(register_exec, ProgramUnderTest(mode));
+      const auto handler = make_handler(handlers::register_exec, ProgramUnderTest(mode));
       BarePipes raw;
       const auto line = handlers::record_line(make_rows(1)[0], handlers::PayloadForm::none);
       const auto send = [&](std::span<const Record> batch) {

@@ -5,15 +5,12 @@
 #include <nats/nats.h>
 
 #include "handler_rate.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/nats_server.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace seriatim {
-void register_nats(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -100,7 +97,7 @@ TEST_CASE("nats") {
       const NatsServer server;
       NatsClient(server).add_stream("ROWS", "p.>");
       NatsClient(server).add_stream("RAW", "raw.>");
-      const auto handler = make_handler(register_nats, BrokerOnPort(server));
+      const auto handler = make_handler(handlers::register_nats, BrokerOnPort(server));
       RawPublisher raw(server);
       const auto send = [&](std::span<const Record> batch) {
         const auto deadline = std::chrono::steady_clock::now() + 10s;

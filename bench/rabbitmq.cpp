@@ -15,16 +15,13 @@
 #include <array>
 
 #include "handler_rate.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/rabbitmq_client.hpp"
 #include "support/rabbitmq_server.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace seriatim {
-void register_rabbitmq(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -129,7 +126,7 @@ void compare_at(std::size_t payload_bytes) {
   for (const std::size_t batch_rows : {100UL, 1'000UL}) {
     const std::string queue = "bench";
     client.declare_queue(queue);
-    const auto handler = make_handler(register_rabbitmq, BrokerOnPort(server, queue));
+    const auto handler = make_handler(handlers::register_rabbitmq, BrokerOnPort(server, queue));
     RawPublisher raw(server, queue);
     const auto send = [&](std::span<const Record> batch) {
       const auto deadline = std::chrono::steady_clock::now() + 10s;

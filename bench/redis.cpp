@@ -4,15 +4,12 @@
 #include <hiredis/hiredis.h>
 
 #include "handler_rate.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/redis_server.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
-
-namespace seriatim {
-void register_redis(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -74,7 +71,7 @@ TEST_CASE("redis") {
     for (const std::size_t payload_bytes : {200UL, 2'000UL}) {
       for (const std::size_t batch_rows : {100UL, 1'000UL}) {
         const RedisServer server({.settings = {"--appendonly", append_only}});
-        const auto handler = make_handler(register_redis, BrokerOnPort(server));
+        const auto handler = make_handler(handlers::register_redis, BrokerOnPort(server));
         const std::unique_ptr<redisContext, decltype(&redisFree)> raw(
             redisConnect("127.0.0.1", server.port()), redisFree);
         const auto send = [&](std::span<const Record> batch) {

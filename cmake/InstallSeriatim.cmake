@@ -4,12 +4,32 @@ include(CMakePackageConfigHelpers)
 add_library(seriatim INTERFACE)
 add_library(seriatim::seriatim ALIAS seriatim)
 target_link_libraries(seriatim INTERFACE seriatim_postgres seriatim_runtime seriatim_core)
+target_compile_features(seriatim INTERFACE cxx_std_20)
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME seriatim-dev)
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/seriatim)
 install(TARGETS seriatim seriatim_core seriatim_runtime seriatim_postgres
         EXPORT seriatimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT seriatimTargets NAMESPACE seriatim:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/seriatim)
-install(DIRECTORY include/seriatim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT seriatimTargets NAMESPACE seriatim:: DESTINATION ${config_folder})
+install(DIRECTORY include/seriatim ${CMAKE_BINARY_DIR}/generated/include/seriatim
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# Each kind of handler is a component, seriatim::KIND, with its targets in a file of their own, so that a
+# program finds only the client library of the kind that it names.
+install(TARGETS seriatim_handler_support EXPORT seriatim-supportTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT seriatim-supportTargets NAMESPACE seriatim:: DESTINATION ${config_folder})
+get_property(kinds GLOBAL PROPERTY seriatim_kinds)
+set(client_libraries "")
+foreach(kind ${kinds})
+  set_target_properties(seriatim_handler_${kind} PROPERTIES EXPORT_NAME ${kind})
+  target_link_libraries(seriatim_handler_${kind} INTERFACE $<INSTALL_INTERFACE:seriatim::seriatim>)
+  install(TARGETS seriatim_handler_${kind} EXPORT seriatim-${kind}Targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT seriatim-${kind}Targets NAMESPACE seriatim:: DESTINATION ${config_folder})
+  get_target_property(libraries seriatim_handler_${kind} LINK_LIBRARIES)
+  string(REGEX MATCHALL "PkgConfig::[a-z0-9_]+" libraries "${libraries}")
+  list(TRANSFORM libraries REPLACE "PkgConfig::" "")
+  string(APPEND client_libraries "set(seriatim_client_libraries_${kind} \"${libraries}\")\n")
+endforeach()
 if(TARGET seriatim_app)
   install(TARGETS seriatim_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT seriatim)
   # `./run demo` builds no seriatim-lab; what it made can be installed all the same.

@@ -8,12 +8,8 @@
 
 #include "exec/answer.hpp"
 #include "exec/error_lines.hpp"
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_calls.hpp"
-
-namespace seriatim {
-void register_exec(HandlerRegistry& registry);
-}
 
 using namespace std::chrono_literals;
 using namespace seriatim;
@@ -96,7 +92,7 @@ TEST_CASE("what cannot be meant is refused") {
 
 TEST_CASE("only the mode of batches takes batches") {
   HandlerRegistry registry;
-  register_exec(registry);
+  handlers::register_exec(registry);
   for (const bool batch : {false, true}) {
     auto table = std::make_shared<Options::Table>();
     table->values.emplace("mode", Options::Value{std::string(batch ? "batch" : "single"), "t:1"});

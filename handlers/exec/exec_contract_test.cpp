@@ -7,13 +7,10 @@
 
 #include "contract/broker_under_test.hpp"
 #include "contract/handler_relay_stage.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/encoding.hpp"
 #include "support/json_value.hpp"
 #include "support/process.hpp"
-
-namespace seriatim {
-void register_exec(HandlerRegistry& registry);
-}
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -133,11 +130,13 @@ TEST_CASE("a relay killed takes along a child that would not notice") {
 }
 
 TEST_CASE("exec keeps the handler contract, in batches") {
-  keep_handler_contract(register_exec, [] { return std::make_unique<BookUnderTest>("batch"); });
+  keep_handler_contract(handlers::register_exec,
+                        [] { return std::make_unique<BookUnderTest>("batch"); });
 }
 
 TEST_CASE("exec keeps the handler contract, record by record") {
-  keep_handler_contract(register_exec, [] { return std::make_unique<BookUnderTest>("single"); });
+  keep_handler_contract(handlers::register_exec,
+                        [] { return std::make_unique<BookUnderTest>("single"); });
 }
 
 TEST_CASE("record by record: a relay killed loses nothing, one stopped lets its child finish") {

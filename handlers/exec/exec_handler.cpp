@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exec/conversation.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::handlers {
 
@@ -154,21 +155,15 @@ void ExecHandler::note(std::string text) const {
   if (note_) note_({process_, lane_, redactor_.redact(std::move(text))});
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_exec(HandlerRegistry& registry);
-
 void register_exec(HandlerRegistry& registry) {
   HandlerKind kind{"exec", "a line of JSON to a program of your own, in any language",
                    [notes = registry.notes()](Options& options) -> HandlerFactory {
-                     return [config = handlers::read_exec_config(options), notes](unsigned) {
-                       return std::make_unique<handlers::ExecHandler>(config, notes);
+                     return [config = read_exec_config(options), notes](unsigned) {
+                       return std::make_unique<ExecHandler>(config, notes);
                      };
                    }};
   kind.takes_batches_if = [](Options& options) { return options.text("mode") == "batch"; };
   registry.add(std::move(kind));
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -4,17 +4,13 @@
 #include <algorithm>
 
 #include "http/http_config.hpp"
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
-
-namespace seriatim {
-void register_http(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -117,7 +113,7 @@ TEST_CASE("a key nobody knows is a problem") {
 
 TEST_CASE("the kind is registered and makes one handler a lane") {
   HandlerRegistry registry;
-  register_http(registry);
+  handlers::register_http(registry);
   const auto* kind = registry.find("http");
   REQUIRE(kind != nullptr);
   const auto table = std::make_shared<Options::Table>(Options::Table{

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/cannot_render.hpp"
 #include "support/encoding.hpp"
 
@@ -56,19 +56,13 @@ void HttpHandler::write_headers(const Record& record, std::string_view body) {
   headers_.add("webhook-signature", signer_.sign(id, timestamp, body));
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_http(HandlerRegistry& registry);
-
 void register_http(HandlerRegistry& registry) {
   registry.add({"http", "a webhook: one POST a record", [](Options& options) -> HandlerFactory {
-                  auto config = handlers::read_http_config(options);
+                  auto config = read_http_config(options);
                   return [config = std::move(config)](unsigned) {
-                    return std::make_unique<handlers::HttpHandler>(config);
+                    return std::make_unique<HttpHandler>(config);
                   };
                 }});
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -3,17 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
-
-namespace seriatim {
-void register_kafka(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -131,7 +127,7 @@ TEST_CASE("topics, forms and times that cannot be are told with their key") {
 
 TEST_CASE("the kind is made for batches and makes one handler a lane, without connecting") {
   HandlerRegistry registry;
-  register_kafka(registry);
+  handlers::register_kafka(registry);
   const auto* kind = registry.find("kafka");
   REQUIRE(kind != nullptr);
   CHECK(kind->takes_batches);

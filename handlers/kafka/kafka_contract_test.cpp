@@ -4,12 +4,9 @@
 #include <set>
 
 #include "contract/broker_under_test.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/kafka_reader.hpp"
 #include "support/kafka_server.hpp"
-
-namespace seriatim {
-void register_kafka(HandlerRegistry& registry);
-}
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -75,5 +72,6 @@ class KafkaUnderTest final : public BrokerUnderTest {
 }  // namespace
 
 TEST_CASE("kafka keeps the handler contract") {
-  keep_handler_contract(register_kafka, [] { return std::make_unique<KafkaUnderTest>(); });
+  keep_handler_contract(handlers::register_kafka,
+                        [] { return std::make_unique<KafkaUnderTest>(); });
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "seriatim/handlers.hpp"
 #include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
@@ -238,21 +239,15 @@ std::string KafkaHandler::told(int error) const {
   return excerpt(redactor_.redact(std::move(text)), 400);
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_kafka(HandlerRegistry& registry);
-
 void register_kafka(HandlerRegistry& registry) {
   HandlerKind kind{"kafka", "a message of a Kafka topic a record",
                    [notes = registry.notes()](Options& options) -> HandlerFactory {
-                     return [config = handlers::read_kafka_config(options), notes](unsigned) {
-                       return std::make_unique<handlers::KafkaHandler>(config, notes);
+                     return [config = read_kafka_config(options), notes](unsigned) {
+                       return std::make_unique<KafkaHandler>(config, notes);
                      };
                    }};
   kind.takes_batches = true;
   registry.add(std::move(kind));
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -1,6 +1,6 @@
 #include "log/log_handler.hpp"
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/record_line.hpp"
 
 namespace seriatim::handlers {
@@ -25,19 +25,13 @@ Outcome LogHandler::handle_record(const Record& record, const CallContext& conte
   return problem.empty() ? Outcome::done() : Outcome::retry_later(std::move(problem));
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_log(HandlerRegistry& registry);
-
 void register_log(HandlerRegistry& registry) {
   registry.add({"log", "one JSON line a record, to a file or standard output",
                 [](Options& options) -> HandlerFactory {
-                  return [config = handlers::read_log_config(options)](unsigned) {
-                    return std::make_unique<handlers::LogHandler>(config);
+                  return [config = read_log_config(options)](unsigned) {
+                    return std::make_unique<LogHandler>(config);
                   };
                 }});
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -3,16 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_table.hpp"
 
 using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
-
-namespace seriatim {
-void register_nats(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -71,7 +67,7 @@ TEST_CASE("what is wrong is told, and the url never quoted") {
 
 TEST_CASE("the kind is registered under its name, for whole batches") {
   HandlerRegistry registry;
-  register_nats(registry);
+  handlers::register_nats(registry);
   REQUIRE(registry.find("nats") != nullptr);
   CHECK(registry.find("nats")->takes_batches);
 }

@@ -5,11 +5,8 @@
 #include <set>
 
 #include "contract/broker_under_test.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/nats_server.hpp"
-
-namespace seriatim {
-void register_nats(HandlerRegistry& registry);
-}
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -83,5 +80,5 @@ class NatsUnderTest final : public BrokerUnderTest {
 }  // namespace
 
 TEST_CASE("nats keeps the handler contract") {
-  keep_handler_contract(register_nats, [] { return std::make_unique<NatsUnderTest>(); });
+  keep_handler_contract(handlers::register_nats, [] { return std::make_unique<NatsUnderTest>(); });
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::handlers {
 
@@ -123,16 +123,10 @@ std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack) 
                          "again, or accept the gap with seriatim retry");
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_nats(HandlerRegistry& registry);
-
 void register_nats(HandlerRegistry& registry) {
-  handlers::add_pipelined_kind<handlers::NatsHandler>(
-      registry, "nats", "a message to a JetStream stream of NATS a record, acknowledged",
-      handlers::read_nats_config);
+  add_pipelined_kind<NatsHandler>(registry, "nats",
+                                  "a message to a JetStream stream of NATS a record, acknowledged",
+                                  read_nats_config);
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
@@ -11,10 +11,6 @@ using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
 using Misrouted = RabbitmqHandlerConfig::Misrouted;
-
-namespace seriatim {
-void register_rabbitmq(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -96,7 +92,7 @@ TEST_CASE("what is wrong is told, and the url never quoted") {
 
 TEST_CASE("the kind is registered under its name, for whole batches") {
   HandlerRegistry registry;
-  register_rabbitmq(registry);
+  handlers::register_rabbitmq(registry);
   REQUIRE(registry.find("rabbitmq") != nullptr);
   CHECK(registry.find("rabbitmq")->takes_batches);
 }

@@ -4,12 +4,9 @@
 #include <set>
 
 #include "contract/broker_under_test.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/rabbitmq_client.hpp"
 #include "support/rabbitmq_server.hpp"
-
-namespace seriatim {
-void register_rabbitmq(HandlerRegistry& registry);
-}
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -90,6 +87,6 @@ class RabbitmqUnderTest final : public BrokerUnderTest {
 
 TEST_CASE("rabbitmq keeps the handler contract") {
   static RabbitmqServer server({.settings = "max_message_size = 1048576\n"});
-  keep_handler_contract(register_rabbitmq,
+  keep_handler_contract(handlers::register_rabbitmq,
                         [] { return std::make_unique<RabbitmqUnderTest>(server); });
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "rabbitmq/amqp_refusal.hpp"
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::handlers {
 
@@ -145,16 +145,10 @@ Outcome RabbitmqHandler::judge_return(const std::string& said) const {
                                             "): none is bound for its routing key");
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_rabbitmq(HandlerRegistry& registry);
-
 void register_rabbitmq(HandlerRegistry& registry) {
-  handlers::add_pipelined_kind<handlers::RabbitmqHandler>(
-      registry, "rabbitmq", "a message to a RabbitMQ exchange a record, confirmed",
-      handlers::read_rabbitmq_config);
+  add_pipelined_kind<RabbitmqHandler>(registry, "rabbitmq",
+                                      "a message to a RabbitMQ exchange a record, confirmed",
+                                      read_rabbitmq_config);
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

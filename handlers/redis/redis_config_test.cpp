@@ -3,17 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/handler_table.hpp"
 
 using namespace std::chrono_literals;
 using namespace seriatim;
 using namespace seriatim::handlers;
 using namespace seriatim::testing;
-
-namespace seriatim {
-void register_redis(HandlerRegistry& registry);
-}
 
 namespace {
 
@@ -95,7 +91,7 @@ TEST_CASE("what is wrong is told, and the url never quoted") {
 
 TEST_CASE("the kind is registered under its name, for whole batches") {
   HandlerRegistry registry;
-  register_redis(registry);
+  handlers::register_redis(registry);
   REQUIRE(registry.find("redis") != nullptr);
   CHECK(registry.find("redis")->takes_batches);
 }

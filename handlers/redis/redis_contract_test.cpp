@@ -4,11 +4,8 @@
 #include <string_view>
 
 #include "contract/broker_under_test.hpp"
+#include "seriatim/handlers.hpp"
 #include "support/redis_server.hpp"
-
-namespace seriatim {
-void register_redis(HandlerRegistry& registry);
-}
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -60,5 +57,6 @@ class RedisUnderTest final : public BrokerUnderTest {
 }  // namespace
 
 TEST_CASE("redis keeps the handler contract") {
-  keep_handler_contract(register_redis, [] { return std::make_unique<RedisUnderTest>(); });
+  keep_handler_contract(handlers::register_redis,
+                        [] { return std::make_unique<RedisUnderTest>(); });
 }

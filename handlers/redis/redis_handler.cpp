@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "redis/redis_refusal.hpp"
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::handlers {
 
@@ -30,7 +30,7 @@ std::string not_ours(const Flight& flight, const Record& record, const std::stri
 std::string cannot_tell(const Flight& flight, const Record& record, const std::string& last) {
   return "stream " + excerpt(flight.stream) + " ends at " + excerpt(last) + ", but " +
          entry_of(record) +
-         " was trimmed or deleted, so nobody can tell whether it was this record: skip it, or let "
+         " was trimmed or deleted, so nobody can know whether it was this record: skip it, or let "
          "it be appended (again) with XSETID to " +
          std::to_string(record.sequence - 1) +
          "-0 (if the server refuses that, move the stream away: RENAME) and seriatim retry";
@@ -203,15 +203,9 @@ std::optional<Outcome> RedisHandler::missing_replicas(const RedisConnection::Ans
                               " replicas had it in time (wait_replicas, wait_timeout)");
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_redis(HandlerRegistry& registry);
-
 void register_redis(HandlerRegistry& registry) {
-  handlers::add_pipelined_kind<handlers::RedisHandler>(
-      registry, "redis", "an entry of a Redis stream a record", handlers::read_redis_config);
+  add_pipelined_kind<RedisHandler>(registry, "redis", "an entry of a Redis stream a record",
+                                   read_redis_config);
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 #include "sms/provider_error.hpp"
 #include "support/cannot_render.hpp"
 #include "support/encoding.hpp"
@@ -80,20 +80,14 @@ Outcome SmsHandler::handle_record(const Record& record, const CallContext& conte
   }
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_sms(HandlerRegistry& registry);
-
 void register_sms(HandlerRegistry& registry) {
   registry.add({"sms", "a text message: one form POST (To, From, Body) a record",
                 [](Options& options) -> HandlerFactory {
-                  auto config = handlers::read_sms_config(options);
+                  auto config = read_sms_config(options);
                   return [config = std::move(config)](unsigned) {
-                    return std::make_unique<handlers::SmsHandler>(config);
+                    return std::make_unique<SmsHandler>(config);
                   };
                 }});
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

@@ -44,10 +44,10 @@ BatchOutcome Projection::apply(Transaction& transaction, std::span<const Record>
   auto pace = batch.size() > 1 ? Pace::in_haste : Pace::row_by_row;
   std::optional<Outcome> failure;
   for (;;) {
-    transaction.mark(left_of(context));
+    transaction.savepoint(left_of(context));
     auto written = write(transaction, batch, context, pace);
     if (!written.next) return {written.done, std::move(failure)};
-    transaction.undo();
+    transaction.rollback_to_savepoint();
     if (std::exchange(pace, Pace::row_by_row) == Pace::in_haste) continue;
     failure = std::move(written.next);
     batch = batch.first(written.done);

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "seriatim/registry.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::handlers {
 
@@ -67,20 +67,14 @@ BatchOutcome SqlHandler::handle(std::span<const Record> batch, const CallContext
   return {0, Outcome::poison("the source lends no transaction; name the read model's `url`")};
 }
 
-}  // namespace seriatim::handlers
-
-namespace seriatim {
-
-void register_sql(HandlerRegistry& registry);
-
 void register_sql(HandlerRegistry& registry) {
   registry.add({"sql", "a statement a record (or a batch), in the cursor's own transaction",
                 [](Options& options) -> HandlerFactory {
-                  return [config = handlers::read_sql_config(options)](unsigned) {
-                    return std::make_unique<handlers::SqlHandler>(config);
+                  return [config = read_sql_config(options)](unsigned) {
+                    return std::make_unique<SqlHandler>(config);
                   };
                 },
                 true});
 }
 
-}  // namespace seriatim
+}  // namespace seriatim::handlers

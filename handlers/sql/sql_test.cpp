@@ -90,7 +90,7 @@ TEST_CASE("a read model is written row by row or in batches, in one transaction 
 }
 
 TEST_CASE(
-    "a batch whose 37th row is refused leaves 36, halts there, and goes on when it is mended") {
+    "a batch whose 37th row is refused leaves 36, halts there, and goes on when it is fixed") {
   for (const auto& statement : {one_by_one, in_batches}) {
     for (const bool elsewhere : {false, true}) {
       CAPTURE(statement);

@@ -89,7 +89,8 @@ struct SourceConfig {
   std::string headers;  ///< column or expression giving a JSON object; empty: column headers if any
   std::string where;    ///< only rows for which this is true; empty: all
   std::vector<std::string> ignore;  ///< event types passed over as if `where` left them out
-  std::string mark;  ///< column stamped with the time in the cursor's transaction; empty: none
+  std::string
+      delivered_at_column;  ///< stamped with the time in the cursor's transaction; empty: none
   milliseconds insert_latency{5};      ///< created_at order: margin for small clock steps
   std::size_t payload_max = 16 << 20;  ///< bytes; a larger payload halts with BAD_PAYLOAD
   std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)

@@ -8,10 +8,10 @@ namespace seriatim {
 
 /// A point on the axis the fence works on: the first component of a position.
 /// `created_at` order: microseconds since 1970-01-01 UTC. `id` order: the id itself.
-using Mark = std::int64_t;
+using OrderKey = std::int64_t;
 
-inline constexpr Mark mark_min = std::numeric_limits<Mark>::min();
-inline constexpr Mark mark_max = std::numeric_limits<Mark>::max();
+inline constexpr OrderKey mark_min = std::numeric_limits<OrderKey>::min();
+inline constexpr OrderKey mark_max = std::numeric_limits<OrderKey>::max();
 
 /// What "in order" means for one process.
 enum class OrderBy {

@@ -4,10 +4,11 @@
 #include <string>
 
 #include "seriatim/config.hpp"
-#include "seriatim/source.hpp"
 #include "seriatim/transaction.hpp"
 
 namespace seriatim {
+
+class Source;
 
 /// Reads `table` of the database at `url` (a libpq connection string or URI; libpq's environment
 /// variables and password file apply). Nothing is connected here. The schema `seriatim` must have

@@ -17,14 +17,14 @@ namespace seriatim {
 struct QueuedRow {
   Position position;
   std::optional<std::string> key;
-  std::size_t before = 0;  ///< it comes before this one of Round::records, or Settlement::done
+  std::size_t before = 0;  ///< it comes before this one of PollResult::records, or Settlement::done
   bool late = false;       ///< … and behind the cursor
 
   friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
 };
 
 /// What one poll brings.
-struct Round {
+struct PollResult {
   std::vector<Record>
       records;  ///< settled rows after the cursor, in order; lane fields not yet set
   /// Committed rows wait behind a transaction that may still insert; set only if no record is
@@ -51,7 +51,7 @@ struct Round {
   std::optional<std::string> durable_after;
   /// Set if late rows are delivered. Once this round has started, no row up to here is missed: each
   /// is delivered, or set aside.
-  std::optional<Mark> looked_at;
+  std::optional<OrderKey> looked_at;
 
   /// No row to hand over, and none that halts the lane. Rows may still queue, or wait.
   [[nodiscard]] bool empty() const { return records.empty() && !unreadable; }
@@ -90,11 +90,11 @@ class Reader {
   [[nodiscard]] virtual bool comes_after(const Position& row, const Position& other) const = 0;
 
   /// The next rows in order, or what holds them back.
-  virtual Round poll(const Wanted& wanted) = 0;
+  virtual PollResult poll(const Wanted& wanted) = 0;
   /// Rows by their ids, in that order: those that are still there, up to one that cannot be read.
   /// Each is marked late if it does not come after `after`.
-  virtual Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-                       unsigned rows_max) = 0;
+  virtual PollResult reread(const std::vector<std::string>& ids,
+                            const std::optional<Position>& after, unsigned rows_max) = 0;
 
   /// When rows that are expected will be asked for.
   enum class Expected { after_this_call, after_this_settlement };
@@ -107,7 +107,7 @@ class Reader {
   /// The lane was claimed. `anew`: the epoch has changed since the last claim, so somebody else may
   /// have moved the cursor.
   virtual void claimed(std::uint64_t /*epoch*/, bool /*anew*/) {}
-  /// The round of the last poll has started, and what Round::looked_at says is written down.
+  /// The round of the last poll has started, and what PollResult::looked_at says is written down.
   virtual void started() {}
   /// Drop what was read and not asked for: an operator may have corrected it.
   virtual void forget() {}

@@ -8,6 +8,7 @@
 
 #include "seriatim/handler.hpp"
 #include "seriatim/options.hpp"
+#include "seriatim/settings.hpp"
 
 namespace seriatim {
 
@@ -41,6 +42,9 @@ class HandlerRegistry {
   /// Null when there is no such kind.
   [[nodiscard]] const HandlerKind* find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
+  /// What makes the handlers of that kind; the settings are the keys of `[process.handler]`.
+  /// Nothing is connected. Throws ConfigError, which names every problem.
+  [[nodiscard]] HandlerFactory make(const std::string& kind, const Settings& settings) const;
 
   /// A kind this program could have had: `package` was not found when it was built.
   void leave_out(std::string name, std::string package);
@@ -59,8 +63,5 @@ class HandlerRegistry {
   std::map<std::string, std::string> left_out_;
   std::shared_ptr<Notes> notes_;
 };
-
-/// Adds every kind under handlers/ (made at build time from its folders).
-void register_all_handlers(HandlerRegistry& registry);
 
 }  // namespace seriatim

@@ -9,9 +9,10 @@
 #include "seriatim/config.hpp"
 #include "seriatim/handler.hpp"
 #include "seriatim/observer.hpp"
-#include "seriatim/source.hpp"
 
 namespace seriatim {
+
+class Source;  // source.hpp, for those who write one
 
 /// Runs processes: one thread and one connection per lane.
 ///
@@ -39,9 +40,10 @@ class Relay {
            const HandlerFactory& handler);
   void observe(std::shared_ptr<Observer> observer);
 
-  /// Delivers until `stop` is asked (or, draining, until done); finishes the call in hand first.
-  /// Answers how every lane was left.
-  std::vector<LaneStatus> run(std::stop_token stop);
+  /// Delivers until a stop is requested (or, draining, until done), and finishes the call in flight
+  /// first. Without a token it never stops by itself, unless it drains. Returns how each lane was
+  /// left.
+  std::vector<LaneStatus> run(std::stop_token stop = {});
 
  private:
   struct Impl;

@@ -154,10 +154,10 @@ struct Batch {
   };
   std::vector<Row> rows;       ///< in order, with those that queue; only if `planned`
   std::set<std::string> late;  ///< ids of those that go out, or queue, without moving the cursor
-  bool planned = false;        ///< as Round::planned, or they were set aside already
+  bool planned = false;        ///< as PollResult::planned, or they were set aside already
   bool redriven = false;       ///< they were parked
   std::optional<std::string> durable_after;
-  std::optional<Mark> looked_at;
+  std::optional<OrderKey> looked_at;
 };
 
 /// The call that a start announces.

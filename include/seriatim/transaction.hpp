@@ -44,7 +44,7 @@ class Transaction {
 
   /// Where `undo` goes back to. No statement after it runs longer than `time_max`, or 50 ms if that
   /// is less.
-  virtual void mark(std::chrono::milliseconds time_max) = 0;
+  virtual void savepoint(std::chrono::milliseconds time_max) = 0;
   /// One statement, parsed once a session; it must leave the transaction open.
   virtual Answer run(const std::string& statement, const Params& params) = 0;
   /// The same where $1, $2 … are arrays of as many values as there are rows. They travel in binary:
@@ -52,7 +52,7 @@ class Transaction {
   /// server alone).
   virtual Answer run_over(const std::string& statement, const std::vector<Column>& columns) = 0;
   /// Takes back everything since `mark`.
-  virtual void undo() = 0;
+  virtual void rollback_to_savepoint() = 0;
 };
 
 }  // namespace seriatim

@@ -97,7 +97,7 @@ std::string remarks(const LaneAudit& lane) {
     remark(count(lane.ledger_start, "row") + upto + " delivered before there was a ledger");
   }
   if (!lane.set_aside)
-    remark("rows set aside are not told apart: this role may not read the journal");
+    remark("rows set aside are not counted apart: this role may not read the journal");
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "app/verb_examples.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/options.hpp"
+#include "seriatim/version.hpp"
 
 namespace seriatim::app {
 
@@ -23,6 +24,7 @@ class Parser {
     formatter->label("SUBCOMMAND", "VERB");
     formatter->label("REQUIRED", "");
     app_.footer(start_here + std::string(exit_codes));
+    app_.set_version_flag("--version", std::string(version()), "Print this program's version");
     add_setup_verbs();
     add_run();
     add_looking_verbs();
@@ -43,7 +45,7 @@ class Parser {
     add_demo();
     add_lab("torture", "Try to make a staging server and relays lose, reorder or repeat a row");
     add_lab("bench", "Measure how fast this machine can be, and how near to that the relay comes");
-    add_verb<VersionVerb>("version", "Tell this program's version", "");
+    add_verb<VersionVerb>("version", "Print this program's version", "");
   }
 
   std::variant<Command, Answer> parse(int count, const char* const* arguments) {
@@ -54,6 +56,8 @@ class Parser {
       return command_;
     } catch (const CLI::CallForHelp&) {
       return Answer{app_.help(), Exit::done};
+    } catch (const CLI::CallForVersion&) {
+      return Answer{"seriatim " + std::string(version()) + '\n', Exit::done};
     } catch (const CLI::ParseError& error) {
       std::string verb;
       for (const auto* sub : app_.get_subcommands()) verb = ' ' + sub->get_name();
@@ -112,7 +116,7 @@ class Parser {
         ->type_name("STEP");
 
     auto [check, check_verb] = add_verb<CheckVerb>(
-        "check", "Is each process's table one on which no row can be lost? Says how to mend it",
+        "check", "Is each process's table one on which no row can be lost? Says how to fix it",
         "  seriatim check\n  seriatim check booking_sms --json");
     add_processes(check, check_verb->processes);
   }
@@ -250,7 +254,7 @@ class Parser {
         "parked", "Rows set aside by on_poison: list, redrive (hand over again) or discard them");
     parked->group("Verbs")->require_subcommand(1);
     parked->footer(
-        "`seriatim parked VERB --help` tells more.\n\nWith on_poison = \"park_key\" a row that "
+        "`seriatim parked VERB --help` says more.\n\nWith on_poison = \"park_key\" a row that "
         "failed and all later rows of its key are set\naside, in order, while other keys go on; "
         "with \"dead_letter\" that row alone.\n\n" +
         std::string(exit_codes));
@@ -267,7 +271,7 @@ class Parser {
     add_parked_act(*parked, "redrive", "Hand parked rows over again, before rows that wait",
                    "  seriatim parked redrive booking_sms 4711\n"
                    "  seriatim parked redrive booking_sms --key 17\n"
-                   "  seriatim parked redrive booking_sms --all --reason 'provider mended'\n\n"
+                   "  seriatim parked redrive booking_sms --all --reason 'provider fixed'\n\n"
                    "A row takes the rows that queue behind it along, in their order. Each gets the "
                    "next\nnumber of its lane and is marked as late. One that fails again stays "
                    "parked, and so do\nthe rows of its key.",
@@ -303,7 +307,7 @@ class Parser {
         ->required()
         ->type_name("PLACE");
     auto* yes =
-        sub->add_flag("--yes", verb->yes, "Do it; without it only what would happen is told");
+        sub->add_flag("--yes", verb->yes, "Do it; without it only what would happen is shown");
     yes->needs(sub->add_option("--reason", verb->act.reason, "Why, for the journal; --yes needs it")
                    ->type_name("TEXT"));
     add_actor(sub, verb->act);
@@ -345,7 +349,7 @@ class Parser {
 
   void add_append() {
     auto [sub, verb] = add_verb<AppendVerb>(
-        "append", "Write one row into seriatim.outbox and tell its id",
+        "append", "Write one row into seriatim.outbox and print its id",
         "  seriatim append --type booked --aggregate-type booking --aggregate-id 7 \\\n"
         "      --payload '{\"phone\":\"+4512345678\"}'\n"
         "  generate | seriatim append --type booked --aggregate-type booking --aggregate-id 7");

@@ -13,10 +13,14 @@
 namespace seriatim::app {
 
 /// One `[[process]]` as read: where its rows come from and what takes them.
+/// Keys in use under a former name, with the name of today.
+using FormerKeys = std::vector<std::pair<std::string, std::string>>;
+
 struct ConfiguredProcess {
   postgres::Target target;
   std::string handler_kind;
   HandlerFactory handler;
+  FormerKeys former_keys;
 };
 
 enum class LogLevel { debug, info, warn, error };

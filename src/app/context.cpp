@@ -9,6 +9,7 @@
 #include "app/text.hpp"
 #include "runtime/nearest.hpp"
 #include "seriatim/error.hpp"
+#include "seriatim/handlers.hpp"
 
 namespace seriatim::app {
 
@@ -30,7 +31,7 @@ std::string user_at_host() {
 
 Context::Context(Options options, Secrets& secrets)
     : options_(std::move(options)), secrets_(secrets) {
-  register_all_handlers(handlers_);
+  handlers::register_all(handlers_);
   const auto environment = process_environment();
   const bool named = !options_.config_file.empty();
   file_ = named ? options_.config_file : environment("SERIATIM_CONFIG").value_or(default_file);

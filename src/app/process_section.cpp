@@ -117,7 +117,7 @@ SourceConfig debezium_preset() {
   return source;
 }
 
-void read_columns(Options& section, SourceConfig& source) {
+void read_columns(Options& section, SourceConfig& source, FormerKeys& former_keys) {
   const auto read = [&](std::string_view key, std::string& value, bool may_be_empty) {
     value = section.text(key, value);
     if (value.empty() && !may_be_empty) section.problem(key, "must not be empty");
@@ -131,7 +131,13 @@ void read_columns(Options& section, SourceConfig& source) {
   read("payload", source.payload, true);
   read("headers", source.headers, true);
   read("where", source.where, true);
-  read("mark", source.mark, true);
+  read("delivered_at_column", source.delivered_at_column, true);
+  if (section.has("mark")) {  // its name before version 0.2
+    if (section.has("delivered_at_column"))
+      section.problem("mark", "is the former name of delivered_at_column: keep one");
+    read("mark", source.delivered_at_column, true);
+    former_keys.emplace_back("source.mark", "source.delivered_at_column");
+  }
   source.ignore = section.texts("ignore");
 }
 
@@ -152,10 +158,10 @@ void read_late_rows(Options& section, SourceConfig& source) {
   read_duration(section, "audit_window", source.audit_window, {seconds{1}, hours{24 * 366}});
 }
 
-SourceConfig read_source(Options section) {
+SourceConfig read_source(Options section, FormerKeys& former_keys) {
   const bool debezium = section.choice("preset", 0, {"outbox", "debezium"}) == 1;
   auto source = debezium ? debezium_preset() : SourceConfig{};
-  read_columns(section, source);
+  read_columns(section, source, former_keys);
   source.order_by =
       section.choice("order_by", 0, {"created_at", "id"}) == 0 ? OrderBy::created_at : OrderBy::id;
   source.guard =
@@ -235,12 +241,12 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   process.event_types = section.texts("event_types");
   read_failures(section, process);
   read_pace(section, process);
-  result.target.source = read_source(section.table("source"));
+  result.target.source = read_source(section.table("source"), result.former_keys);
   if (process.lanes > 1 && result.target.source.key.empty()) {
-    section.problem("lanes", "more than one lane needs source.key, which tells rows to lanes");
+    section.problem("lanes", "more than one lane needs source.key, which assigns rows to lanes");
   }
   if (process.on_poison == OnPoison::park_key && result.target.source.key.empty()) {
-    section.problem("on_poison", "\"park_key\" needs source.key, which tells whose rows queue");
+    section.problem("on_poison", "\"park_key\" needs source.key, which says whose rows queue");
   }
   refuse_both_lists(section, result.target);
   read_handler(section.table("handler"), handlers, section.has("commit_every"), result);

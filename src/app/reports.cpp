@@ -51,13 +51,13 @@ std::string halt_remedy(const LaneStatus& lane) {
     return "do as it says; or undo the change, then: seriatim retry " + process;
   }
   if (lane.reason == HaltReason::source_changed || lane.reason == HaltReason::config_changed) {
-    return "mend what it names, then: seriatim retry " + process +
+    return "fix what it names, then: seriatim retry " + process +
            "; or, if the change was meant: seriatim adopt --reason TEXT " + process;
   }
-  if (!lane.row_id) return "mend what it names, then: seriatim retry " + process;
+  if (!lane.row_id) return "fix what it names, then: seriatim retry " + process;
   const auto id = shell_word(printable(*lane.row_id, id_bytes_max));
   const auto* guard = lane.row_id->rfind('-', 0) == 0 ? " -- " : " ";
-  return "mend the row or its receiver, then: seriatim retry " + process +
+  return "fix the row or its receiver, then: seriatim retry " + process +
          "; or set the row aside: seriatim skip --reason TEXT" + guard + process + ' ' + id;
 }
 
@@ -77,12 +77,12 @@ std::string remedy(const Blocker& blocker) {
          pid + "), which undoes its work";
 }
 
-/// The first line mends; others, one each, say what else would.
-std::string mend_lines(const std::string& mend) {
+/// The first line fixes; others, one each, say what else would.
+std::string remedy_lines(const std::string& fix) {
   std::string text;
-  std::istringstream lines(mend);
+  std::istringstream lines(fix);
   for (std::string line; std::getline(lines, line);) {
-    text += (text.empty() ? "           mend: " : "           ") + printable(line, 1'000) + '\n';
+    text += (text.empty() ? "           fix: " : "           ") + printable(line, 1'000) + '\n';
   }
   return text;
 }
@@ -242,7 +242,7 @@ std::string findings_text(const std::string& process, const Findings& findings) 
                        : finding.severity == Finding::Severity::warning ? "  warning  "
                                                                         : "  REFUSED  ";
     text += word + printable(finding.what, 1'000) + '\n';
-    text += mend_lines(finding.mend);
+    text += remedy_lines(finding.remedy);
   }
   return text;
 }

@@ -158,7 +158,8 @@ std::string findings_json(const std::vector<std::pair<std::string, Findings>>& a
     for (const auto& finding : findings) {
       list.push_back(object{{"severity", to_string(finding.severity)},
                             {"what", valid_utf8(finding.what)},
-                            {"mend", valid_utf8(finding.mend)}});
+                            {"remedy", valid_utf8(finding.remedy)},
+                            {"mend", valid_utf8(finding.remedy)}});
     }
     processes.push_back(object{{"process", process}, {"findings", std::move(list)}});
   }

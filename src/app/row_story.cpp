@@ -239,7 +239,7 @@ void add_row(RowStory& story, const RowReport& row) {
   if (row.created_at_us) add("created_at", iso_time(*row.created_at_us));
   if (row.key) add("key", printable(*row.key, id_bytes_max));
   if (row.same_id > 1)
-    add("same_id", count(row.same_id, "row") + " share this id; the latest is told");
+    add("same_id", count(row.same_id, "row") + " share this id; the latest is shown");
   if (!row.unreadable.empty())
     add("unreadable", printable(row.unreadable) + ": its lane halts at it");
   if (row.sequence) add("sequence", std::to_string(*row.sequence));

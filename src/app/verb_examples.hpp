@@ -13,7 +13,7 @@ inline constexpr const char* exit_codes =
 inline constexpr const char* start_here =
     "Start:    seriatim init && seriatim check && seriatim run\n"
     "At 3 a.m. seriatim status, seriatim why PROCESS ID\n\n"
-    "`seriatim VERB --help` tells more. The configuration is ./seriatim.toml,\n"
+    "`seriatim VERB --help` says more. The configuration is ./seriatim.toml,\n"
     "$SERIATIM_CONFIG or --config FILE; see docs/configuration.md.\n\n";
 
 // What `seriatim VERB --help` shows under the options: examples, then what to know.

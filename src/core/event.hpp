@@ -16,7 +16,7 @@ struct Moment {
   Time now;
   double random = 0;      ///< in [0, 1)
   bool stopping = false;  ///< a stop was asked: come to a clean end
-  bool wanted = true;     ///< false: the lane is left to other instances (lane_share.hpp)
+  bool wanted = true;     ///< false: the lane is left to other instances (lane_assignment.hpp)
 };
 
 // The answers to actions (action.hpp), and `Begin`.
@@ -29,7 +29,7 @@ struct Looked {
   Cursor cursor;
 };
 struct Polled {
-  Round round;
+  PollResult round;
 };
 struct Started {
   Grant grant = Grant::ours;

@@ -7,10 +7,10 @@
 
 namespace seriatim::core {
 
-Fence::Fence(Mark cursor) : previous_f_(cursor) {}
+Fence::Fence(OrderKey cursor) : previous_f_(cursor) {}
 
-Mark Fence::least_bound_of_vanished(std::span<const Holder> holders) const {
-  Mark least = mark_max;
+OrderKey Fence::least_bound_of_vanished(std::span<const Holder> holders) const {
+  OrderKey least = mark_max;
   for (const auto& known : seen_) {
     const auto same = [&](const Holder& h) { return h.transaction == known.first; };
     if (std::none_of(holders.begin(), holders.end(), same)) {
@@ -20,14 +20,14 @@ Mark Fence::least_bound_of_vanished(std::span<const Holder> holders) const {
   return least;
 }
 
-Mark Fence::settle(Mark f, std::span<const Holder> holders) {
+OrderKey Fence::settle(OrderKey f, std::span<const Holder> holders) {
   // PREPARE renames a transaction, so a prepared one may be an ordinary one that vanished and must
   // not get a younger bound than it had. pg_locks reads the backends' fast-path slots before the
   // shared table, so a PREPARE in between shows under both names at once and its old name vanishes
   // only in the next poll: a prepared holder inherits in its second poll too.
-  const Mark vanished = least_bound_of_vanished(holders);
+  const OrderKey vanished = least_bound_of_vanished(holders);
   std::map<std::string, Seen> now;
-  Mark settled = f;
+  OrderKey settled = f;
   for (const auto& holder : holders) {
     const auto known = seen_.find(holder.transaction);
     Seen seen = known == seen_.end() ? Seen{previous_f_, holder.prepared, true} : known->second;
@@ -44,12 +44,12 @@ Mark Fence::settle(Mark f, std::span<const Holder> holders) {
   return mutant(Mutant::no_fence) ? f : settled;
 }
 
-Mark Fence::bound_of(const std::string& transaction) const {
+OrderKey Fence::bound_of(const std::string& transaction) const {
   const auto known = seen_.find(transaction);
   return known == seen_.end() ? mark_max : known->second.bound;
 }
 
-bool is_settled(Mark row, Mark settled) {
+bool is_settled(OrderKey row, OrderKey settled) {
   return mutant(Mutant::settled_inclusive) ? row <= settled : row < settled;
 }
 

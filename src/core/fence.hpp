@@ -28,29 +28,29 @@ struct Holder {
 class Fence {
  public:
   /// `cursor` is the mark of the last delivered row: nothing at or below it is asked for again.
-  explicit Fence(Mark cursor);
+  explicit Fence(OrderKey cursor);
 
   /// Rows with a mark strictly below the answer are settled. `f` was read before `holders`.
-  Mark settle(Mark f, std::span<const Holder> holders);
+  OrderKey settle(OrderKey f, std::span<const Holder> holders);
 
   /// What the last `settle` gave this one of its holders: it may still bring a row at or above.
-  [[nodiscard]] Mark bound_of(const std::string& transaction) const;
+  [[nodiscard]] OrderKey bound_of(const std::string& transaction) const;
 
  private:
   struct Seen {
-    Mark bound = mark_min;
+    OrderKey bound = mark_min;
     bool prepared = false;
     bool fresh = true;  ///< first seen in the latest poll
   };
 
-  Mark least_bound_of_vanished(std::span<const Holder> holders) const;
+  OrderKey least_bound_of_vanished(std::span<const Holder> holders) const;
 
   std::map<std::string, Seen> seen_;
-  Mark previous_f_;
+  OrderKey previous_f_;
 };
 
 /// Strictly below: a row *at* a writer's bound may have an earlier sibling still to come.
-[[nodiscard]] bool is_settled(Mark row, Mark settled);
+[[nodiscard]] bool is_settled(OrderKey row, OrderKey settled);
 
 /// Keyset comparison: does `row` come after the cursor? Ids compare as numbers.
 [[nodiscard]] bool comes_after(const Position& row, const Position& cursor, OrderBy order);

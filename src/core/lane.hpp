@@ -112,7 +112,7 @@ class Lane {
   bool stale_ = false;            ///< the session was opened before its source was found broken
   std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
   Cursor cursor_;
-  Round round_;
+  PollResult round_;
   std::size_t next_ = 0;         ///< first record of round_ not yet delivered
   std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
   std::size_t calling_ = 0;      ///< records in the call or settlement in flight

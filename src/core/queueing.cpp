@@ -6,7 +6,7 @@
 
 namespace seriatim::core {
 
-void queue_rows_of(const ParkedKeys& keys, Round& round) {
+void queue_rows_of(const ParkedKeys& keys, PollResult& round) {
   if (keys.empty() || mutant(Mutant::parked_key_goes_on)) return;
   std::vector<Record> handed_over;
   for (auto& record : round.records) {

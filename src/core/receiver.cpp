@@ -23,7 +23,7 @@ Judgement gap(const Delivery& delivery, const ReceivedLane& lane) {
   const auto missing = first == last ? "record " + number(first)
                                      : "records " + number(first) + " to " + number(last);
   return {Verdict::gap, missing + " never came before record " + number(delivery.sequence) +
-                            "; if set aside or not wanted, tell this receiver so"};
+                            "; if set aside or not wanted, say so to this receiver"};
 }
 
 /// At or before the last record taken. A row known by its id may bear another number now: one

@@ -1,5 +1,5 @@
 #include "postgres/wire/connection.hpp"
-#include "postgres/wire/lent_transaction.hpp"
+#include "postgres/wire/handler_transaction.hpp"
 #include "seriatim/postgres.hpp"
 
 namespace seriatim {
@@ -8,7 +8,8 @@ namespace postgres {
 
 namespace {
 
-/// The handler's own deadline bounds its statements (Transaction::mark); these are for the rest.
+/// The handler's own deadline bounds its statements (Transaction::savepoint); these are for the
+/// rest.
 Connection::Options options_for(const std::string& application) {
   Connection::Options options;
   options.application = application;
@@ -29,7 +30,7 @@ class HandlersSession final : public DatabaseSession {
 
  private:
   Connection connection_;
-  LentTransaction lent_{connection_, [] {}};  // begun already
+  HandlerTransaction lent_{connection_, [] {}};  // begun already
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ class EffectTransaction final : public Transaction {
   Answer run_over(const std::string& statement, const std::vector<Column>& columns) override {
     return accepted(transaction_.run_over(statement, columns));
   }
-  void mark(std::chrono::milliseconds) override { throw_misuse(); }
-  void undo() override { throw_misuse(); }
+  void savepoint(std::chrono::milliseconds) override { throw_misuse(); }
+  void rollback_to_savepoint() override { throw_misuse(); }
 
   /// A refusal whose exception the effect swallowed.
   void end() const {

@@ -3,9 +3,10 @@
 #include "core/lane.hpp"
 #include "postgres/auditor/auditor.hpp"
 #include "postgres/store/cursor_repository.hpp"
-#include "postgres/store/roster.hpp"
+#include "postgres/store/membership.hpp"
 #include "postgres/table_reader.hpp"
 #include "seriatim/postgres.hpp"
+#include "seriatim/source.hpp"
 #include "sql/source.hpp"
 
 namespace seriatim {
@@ -40,7 +41,7 @@ class ReaderBeside final : public ReadAhead::Reader {
         connection_.run(sql::source::same_server, {std::to_string(other), other_began});
     if (!same[0]["same"].as<bool>()) throw Error("the URL leads to several servers");
   }
-  Round read(const Position& after, unsigned rows_max) override {
+  PollResult read(const Position& after, unsigned rows_max) override {
     return poll_.poll(after, rows_max);
   }
 
@@ -72,9 +73,9 @@ class PostgresSource final : public Source {
     auto reader = std::make_unique<TableReader>(std::move(shared), std::move(parts), config, waker);
     return {std::move(store), std::move(reader)};
   }
-  std::unique_ptr<RosterSession> open_roster(const ProcessConfig& config,
-                                             const std::string& holder) override {
-    return postgres::open_roster(url_, config, holder, shared_.cursors);
+  std::unique_ptr<MembershipSession> open_membership(const ProcessConfig& config,
+                                                     const std::string& holder) override {
+    return postgres::open_membership(url_, config, holder, shared_.cursors);
   }
   std::unique_ptr<AuditorSession> open_auditor(const ProcessConfig& config,
                                                const std::string& holder, Waker& waker) override {

@@ -11,7 +11,7 @@ namespace {
 
 /// Puts late rows first, and as many of the others behind them as fit. A group that is sorted is
 /// not cut.
-void go_before(Round& round, LateLook::Late late, unsigned rows_max) {
+void go_before(PollResult& round, LateLook::Late late, unsigned rows_max) {
   if (late.records.empty() && !late.unreadable) return;
   const bool others_wait = !late.all || late.unreadable;
   // A row that was moved in between may be among both.
@@ -58,7 +58,7 @@ bool TableReader::comes_after(const Position& row, const Position& other) const 
 
 // --- rows ---------------------------------------------------------------------------------------
 
-Round TableReader::poll(const Wanted& wanted) {
+PollResult TableReader::poll(const Wanted& wanted) {
   refuse_changes();
   wake_up_.gather();
   const bool news = wake_up_.heard();
@@ -80,7 +80,7 @@ void TableReader::refuse_changes() {
   setup_.refuse_unsound();
 }
 
-Round TableReader::settled_rows(const Wanted& wanted, bool news) {
+PollResult TableReader::settled_rows(const Wanted& wanted, bool news) {
   auto behind = std::exchange(shared_->behind, std::nullopt);
   const bool expected = news || !wake_up_.hints() || !quiet_;
   if (expected) poll_.prompt();
@@ -95,7 +95,7 @@ Round TableReader::settled_rows(const Wanted& wanted, bool news) {
   return poll_.poll(wanted.after, wanted.rows_max, expected, std::move(behind));
 }
 
-Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
+PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   if (!late_look_) return round;
   const auto& after = wanted.after;
   const bool idle = round.empty();
@@ -107,16 +107,17 @@ Round TableReader::with_late_rows(Round round, const Wanted& wanted) {
 }
 
 /// The cursor at the last complete look; for the first batch, the place of its first row.
-Mark TableReader::looked_at(const Round& round, const std::optional<Position>& after) const {
+OrderKey TableReader::looked_at(const PollResult& round,
+                                const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
   return late_look_->looked_at().value_or(mark_min);
 }
 
-Round TableReader::reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-                          unsigned rows_max) {
+PollResult TableReader::reread(const std::vector<std::string>& ids,
+                               const std::optional<Position>& after, unsigned rows_max) {
   refuse_changes();
   auto batch = rereader_.read_ids(ids, after, rows_max);
-  Round round;
+  PollResult round;
   round.records = std::move(batch.records);
   round.unreadable = std::move(batch.unreadable);
   if (late_look_) round.looked_at = looked_at(round, after);

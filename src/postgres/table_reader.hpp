@@ -5,9 +5,9 @@
 
 #include "postgres/admin/check/setup_recheck.hpp"
 #include "postgres/reader/lane_connection.hpp"
+#include "postgres/reader/notification_listener.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/read_ahead.hpp"
-#include "postgres/reader/wake_up.hpp"
 #include "postgres/reader/written_order.hpp"
 #include "postgres/store/identity_guard.hpp"
 #include "postgres/store/late_look.hpp"
@@ -30,9 +30,9 @@ class TableReader final : public Reader {
 
   [[nodiscard]] Abilities abilities() const override { return {}; }
   [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override;
-  Round poll(const Wanted& wanted) override;
-  Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-               unsigned rows_max) override;
+  PollResult poll(const Wanted& wanted) override;
+  PollResult reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                    unsigned rows_max) override;
   void expect(const Position& after, unsigned rows_max, Expected when) override;
   std::size_t ready(const Position& after) override;
   void claimed(std::uint64_t epoch, bool anew) override;
@@ -43,9 +43,10 @@ class TableReader final : public Reader {
 
  private:
   void refuse_changes();
-  Round settled_rows(const Wanted& wanted, bool news);
-  Round with_late_rows(Round round, const Wanted& wanted);
-  [[nodiscard]] Mark looked_at(const Round& round, const std::optional<Position>& after) const;
+  PollResult settled_rows(const Wanted& wanted, bool news);
+  PollResult with_late_rows(PollResult round, const Wanted& wanted);
+  [[nodiscard]] OrderKey looked_at(const PollResult& round,
+                                   const std::optional<Position>& after) const;
 
   std::shared_ptr<LaneConnection> shared_;
   Connection& connection_;
@@ -54,7 +55,7 @@ class TableReader final : public Reader {
   RowReader rereader_;
   IdentityGuard identity_;
   SetupRecheck setup_;
-  WakeUp wake_up_;
+  NotificationListener wake_up_;
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
   std::optional<LateLook> late_look_;          ///< … too
   std::unique_ptr<ReadAhead> read_ahead_;      ///< if asked for, and no pooler in between

@@ -26,7 +26,7 @@ std::vector<DueRow> Aside::of_one_kind(unsigned rows_max, Begin begin) {
   return batch;
 }
 
-Round Aside::due(std::uint64_t epoch, const Wanted& wanted, Begin begin) {
+PollResult Aside::due(std::uint64_t epoch, const Wanted& wanted, Begin begin) {
   while (any_ || !begun_.empty()) {
     const auto due = of_one_kind(wanted.rows_max, begin);
     if (due.empty()) break;
@@ -39,11 +39,11 @@ Round Aside::due(std::uint64_t epoch, const Wanted& wanted, Begin begin) {
 }
 
 /// Up to a row that cannot go out, which is left out once it is the first.
-Round Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
+PollResult Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
   std::vector<std::string> ids;
   for (const auto& row : due) ids.push_back(row.id);
   auto read = reader_.reread(ids, wanted.after, wanted.rows_max);
-  Round round;
+  PollResult round;
   round.planned = true;
   round.due = true;
   round.redriven = due.front().redriven;
@@ -66,7 +66,7 @@ Round Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
 }
 
 /// False if the lane is another's by now, who may have begun the row.
-bool Aside::leave_out(std::uint64_t epoch, const DueRow& row, const Round& round) {
+bool Aside::leave_out(std::uint64_t epoch, const DueRow& row, const PollResult& round) {
   const auto why = round.unreadable ? std::optional(round.unreadable->detail) : std::nullopt;
   switch (store_.leave_out(epoch, row, why)) {
     case LeftOut::quietly: return true;

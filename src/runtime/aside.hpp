@@ -32,7 +32,7 @@ class Aside {
   };
   /// The next due rows, in their order; nothing if there are none. One that cannot go out is left
   /// out.
-  Round due(std::uint64_t epoch, const Wanted& wanted, Begin begin);
+  PollResult due(std::uint64_t epoch, const Wanted& wanted, Begin begin);
 
   /// The rows of a planned batch are about to start.
   void begin(const Batch& batch);
@@ -41,8 +41,8 @@ class Aside {
 
  private:
   std::vector<DueRow> of_one_kind(unsigned rows_max, Begin begin);
-  Round read(const std::vector<DueRow>& due, const Wanted& wanted);
-  bool leave_out(std::uint64_t epoch, const DueRow& row, const Round& round);
+  PollResult read(const std::vector<DueRow>& due, const Wanted& wanted);
+  bool leave_out(std::uint64_t epoch, const DueRow& row, const PollResult& round);
 
   Store& store_;
   Reader& reader_;

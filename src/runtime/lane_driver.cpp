@@ -114,11 +114,11 @@ core::Event LaneDriver::carry_out(const core::ClaimLane&) {
 /// meanwhile, and then nothing is delivered either.
 std::optional<Cursor> LaneDriver::looked_behind() {
   if (!parts_.drain_audit->look_through(parts_.lane, stop_)) return std::nullopt;
-  return session_->look();
+  return session_->read_cursor();
 }
 
 core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
-  return core::Looked{session_->look()};
+  return core::Looked{session_->read_cursor()};
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {

@@ -21,7 +21,7 @@ Claim LaneSession::claim() {
   return answer;
 }
 
-Cursor LaneSession::look() {
+Cursor LaneSession::read_cursor() {
   reader().forget();
   auto cursor = store().read_cursor();
   barrier_ = cursor.barrier;
@@ -30,7 +30,8 @@ Cursor LaneSession::look() {
 
 // --- rows ---------------------------------------------------------------------------------------
 
-Round LaneSession::poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive) {
+PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
+                             bool may_redrive) {
   position_ = after;
   const Wanted wanted{after, rows_max, barrier_};
   const bool announced = std::exchange(announced_, false);
@@ -43,7 +44,7 @@ Round LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
 
 /// Due rows that were begun come first; others too, but not twice in a row: old rows that were made
 /// due in bulk must not hold up new ones.
-Round LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
+PollResult LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
   using Begin = Aside::Begin;
   const auto begin = may_redrive ? Begin::caught_up : Begin::none;
   auto round = aside_.due(epoch_, wanted, due_ ? Begin::none : begin);
@@ -55,7 +56,7 @@ Round LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
 }
 
 /// A barrier is set with a new epoch, so the start of a batch read before it is refused.
-Round LaneSession::up_to_barrier(Round round) {
+PollResult LaneSession::up_to_barrier(PollResult round) {
   if (!barrier_) return round;
   const auto beyond = std::find_if(
       round.records.begin(), round.records.end(),
@@ -66,7 +67,7 @@ Round LaneSession::up_to_barrier(Round round) {
   return round;
 }
 
-void LaneSession::remember(const Round& round, unsigned rows_max) {
+void LaneSession::remember(const PollResult& round, unsigned rows_max) {
   rows_max_ = rows_max;
   due_ = round.due;
   batch_ = {.rows = {},

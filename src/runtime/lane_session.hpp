@@ -24,12 +24,12 @@ class LaneSession {
 
   Claim claim();
   /// The cursor, without a lease.
-  Cursor look();
+  Cursor read_cursor();
 
   /// Rows after `after`, at most `rows_max`, and what holds the rest back; or due rows.
   /// `may_redrive`: no attempt at the row after the cursor is open, so a due row may take the next
   /// number.
-  Round poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true);
+  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true);
   /// A hint: `poll` will be asked for these after the call in flight.
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
@@ -54,9 +54,9 @@ class LaneSession {
  private:
   [[nodiscard]] Store& store() { return *lane_.store; }
   [[nodiscard]] Reader& reader() { return *lane_.reader; }
-  Round next_round(const Wanted& wanted, bool may_redrive);
-  Round up_to_barrier(Round round);
-  void remember(const Round& round, unsigned rows_max);
+  PollResult next_round(const Wanted& wanted, bool may_redrive);
+  PollResult up_to_barrier(PollResult round);
+  void remember(const PollResult& round, unsigned rows_max);
 
   Source::Lane lane_;
   Aside aside_;

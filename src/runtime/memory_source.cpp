@@ -28,9 +28,9 @@ struct MemorySource::State {
   std::set<std::uint64_t> rolled_back;
   std::uint64_t next_id = 1;
   std::uint64_t next_transaction = 1;
-  Mark clock = 1'000'000;  ///< microseconds; advances by one at each look
+  OrderKey clock = 1'000'000;  ///< microseconds; advances by one at each look
 
-  [[nodiscard]] Mark mark_of(const Position& position) const {
+  [[nodiscard]] OrderKey mark_of(const Position& position) const {
     return order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
   }
   [[nodiscard]] bool visible(const Row& row) const {
@@ -88,13 +88,13 @@ class MemoryReader final : public Reader {
     return core::comes_after(row, other, state_->order);
   }
 
-  Round poll(const Wanted& wanted) override {
+  PollResult poll(const Wanted& wanted) override {
     refuse_dropped();
     const std::scoped_lock guard(state_->mutex);
     const auto& after = wanted.after;
     if (!fence_) fence_.emplace(after ? state_->mark_of(*after) : mark_min);
-    const Mark settled = fence_->settle(high_mark(), holders());
-    Round round;
+    const OrderKey settled = fence_->settle(high_mark(), holders());
+    PollResult round;
     for (const auto* record : state_->waiting(lane_, after)) {
       if (!core::is_settled(state_->mark_of(record->position), settled)) {
         round.fenced = true;
@@ -107,11 +107,11 @@ class MemoryReader final : public Reader {
     return round;
   }
 
-  Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-               unsigned rows_max) override {
+  PollResult reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                    unsigned rows_max) override {
     refuse_dropped();
     const std::scoped_lock guard(state_->mutex);
-    Round round;
+    PollResult round;
     for (const auto& id : ids) {
       const auto& rows = state_->rows;
       const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& candidate) {
@@ -136,8 +136,8 @@ class MemoryReader final : public Reader {
   void refuse_dropped() const {
     if (generation_ != state_->cursors->generation()) throw SessionLost("the session was dropped");
   }
-  [[nodiscard]] Mark high_mark() const {
-    return state_->order == OrderBy::id ? static_cast<Mark>(state_->next_id) : state_->clock++;
+  [[nodiscard]] OrderKey high_mark() const {
+    return state_->order == OrderBy::id ? static_cast<OrderKey>(state_->next_id) : state_->clock++;
   }
   [[nodiscard]] std::vector<core::Holder> holders() const {
     std::vector<core::Holder> holders;

@@ -3,7 +3,23 @@
 #include <mutex>
 #include <utility>
 
+#include "seriatim/error.hpp"
+
 namespace seriatim {
+
+namespace {
+
+std::string no_such_kind(const std::string& kind, const HandlerRegistry& registry) {
+  if (const auto package = registry.package_missing_for(kind); !package.empty()) {
+    return "handler \"" + kind + "\" was left out of this program: it needs " + package;
+  }
+  std::string known;
+  for (const auto& name : registry.names()) known += (known.empty() ? "" : ", ") + name;
+  return "no handler \"" + kind + "\" is registered; " +
+         (known.empty() ? "none is" : "there are " + known);
+}
+
+}  // namespace
 
 struct HandlerRegistry::Notes {
   std::mutex mutex;
@@ -38,6 +54,17 @@ std::vector<std::string> HandlerRegistry::names() const {
   std::vector<std::string> names;
   for (const auto& [name, kind] : kinds_) names.push_back(name);
   return names;
+}
+
+HandlerFactory HandlerRegistry::make(const std::string& kind, const Settings& settings) const {
+  const auto* found = find(kind);
+  if (found == nullptr) throw ConfigError(no_such_kind(kind, *this));
+  Problems problems;
+  Options options(settings.table(kind), problems);
+  auto factory = found->configure(options);
+  options.finish();
+  if (!problems.empty()) throw ConfigError(problems.text());
+  return factory;
 }
 
 void HandlerRegistry::leave_out(std::string name, std::string package) {

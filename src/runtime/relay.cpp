@@ -6,10 +6,10 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/assignment_driver.hpp"
 #include "runtime/audit_driver.hpp"
 #include "runtime/known_types.hpp"
 #include "runtime/lane_driver.hpp"
-#include "runtime/share_driver.hpp"
 
 namespace seriatim {
 
@@ -82,7 +82,7 @@ struct Relay::Impl {
   std::string holder = make_holder();
   std::shared_ptr<Observers> observers = std::make_shared<Observers>();
   std::vector<std::unique_ptr<runtime::LaneDriver>> lanes;
-  std::vector<std::unique_ptr<runtime::ShareDriver>> shares;
+  std::vector<std::unique_ptr<runtime::AssignmentDriver>> shares;
   std::vector<std::unique_ptr<runtime::AuditDriver>> audits;
 };
 
@@ -114,8 +114,8 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
   impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(
       runtime::AuditDriver::Parts{process, impl_->holder, source, impl_->observers, lanes}));
   if (process.lanes == 1 || impl_->options.drain) return;  // whoever drains waits for every lane
-  impl_->shares.push_back(std::make_unique<runtime::ShareDriver>(
-      runtime::ShareDriver::Parts{process, impl_->holder, source, std::move(lanes)}));
+  impl_->shares.push_back(std::make_unique<runtime::AssignmentDriver>(
+      runtime::AssignmentDriver::Parts{process, impl_->holder, source, std::move(lanes)}));
 }
 
 void Relay::observe(std::shared_ptr<Observer> observer) {

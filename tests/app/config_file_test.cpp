@@ -123,7 +123,7 @@ event_type = "t.kind"
 payload = "to_jsonb(t)"
 headers = "meta"
 where = "t.status = 'booked'"
-mark = "dispatched_at"
+delivered_at_column = "dispatched_at"
 insert_latency = "20ms"
 payload_max = "1MiB"
 batch_bytes = "2MiB"
@@ -162,7 +162,7 @@ to = "$${literal} ${SMS_TOKEN}"
   CHECK(s.payload == "to_jsonb(t)");
   CHECK(s.headers == "meta");
   CHECK(s.where == "t.status = 'booked'");
-  CHECK(s.mark == "dispatched_at");
+  CHECK(s.delivered_at_column == "dispatched_at");
   CHECK(s.insert_latency == milliseconds{20});
   CHECK(s.payload_max == 1U << 20U);
   CHECK(s.batch_bytes == 2U << 20U);
@@ -178,6 +178,17 @@ TEST_CASE("the Debezium preset names its columns, and each may be named otherwis
   CHECK(preset.payload == "payload");
   const auto other = read(process_with("", "preset = \"debezium\"\nkey = \"tenant\""));
   CHECK(other.processes.at(0).target.source.key == "tenant");
+}
+
+TEST_CASE("a key's former name is still understood, and remembered for check") {
+  const auto old = read(process_with("", "mark = \"sent\"")).processes.at(0);
+  CHECK(old.target.source.delivered_at_column == "sent");
+  CHECK(old.former_keys == app::FormerKeys{{"source.mark", "source.delivered_at_column"}});
+  CHECK(
+      read(process_with("", "delivered_at_column = \"sent\"")).processes.at(0).former_keys.empty());
+  CHECK(problems_of(process_with("", "mark = \"a\"\ndelivered_at_column = \"b\""))
+            .find("mark: is the former name of delivered_at_column: keep one") !=
+        std::string::npos);
 }
 
 TEST_CASE("late rows are delivered where that is asked for, within a lookback") {
@@ -235,7 +246,7 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
       {process_with("lanes = 1.5"),
        "s.toml:3: process.lanes: must be a whole number from 1 to 1024"},
       {process_with("lanes = 2"),
-       "s.toml:3: process.lanes: more than one lane needs source.key, which tells rows to lanes"},
+       "s.toml:3: process.lanes: more than one lane needs source.key, which assigns rows to lanes"},
       {process_with("on_poison = \"skip\""),
        "s.toml:3: process.on_poison: must be one of \"halt\", \"park_key\", \"dead_letter\""},
       {process_with("batch_rows = 10\ncommit_every = 11"),

@@ -38,7 +38,7 @@ struct ParkedStage : Stage {
       database.run(std::string("INSERT INTO bookings (customer) VALUES (") + customer + ")");
     }
   }
-  void mend() { receiver.reply_with(Reply::with_status(200)); }
+  void fix() { receiver.reply_with(Reply::with_status(200)); }
 };
 
 }  // namespace
@@ -75,9 +75,9 @@ TEST_SUITE("parked") {
 
   TEST_CASE("redrive hands the rows over again, and says what holds them up") {
     ParkedStage stage;
-    stage.mend();
+    stage.fix();
     stage.receiver.forget_requests();
-    const auto redriven = stage.seriatim({"parked", "redrive", "p", "1", "--reason", "mended"});
+    const auto redriven = stage.seriatim({"parked", "redrive", "p", "1", "--reason", "fixed"});
     CHECK(redriven.code == 0);
     CHECK(redriven.out ==
           "p lane 0: 2 rows handed over again, in the order parked; nobody runs this process: "
@@ -114,7 +114,7 @@ TEST_SUITE("parked") {
                                                {"parked", "redrive", "p", "1", "--all"},
                                                {"parked", "redrive", "p", "--key", "a", "--all"},
                                                {"parked"},
-                                               {"parked", "mend", "p"}}) {
+                                               {"parked", "fix", "p"}}) {
       const auto wrong = stage.seriatim(arguments);
       CAPTURE(wrong.err);
       CHECK(wrong.code == 2);

@@ -32,7 +32,7 @@ TEST_SUITE("verbs") {
     CHECK(run(Stage::command({"init"}), options).code == 0);
   }
 
-  TEST_CASE("check refuses a table that loses rows, and passes it once mended as it says") {
+  TEST_CASE("check refuses a table that loses rows, and passes it once fixed as it says") {
     Stage stage;
     stage.database.run(
         "CREATE TABLE bookings (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
@@ -159,7 +159,7 @@ TEST_SUITE("verbs") {
     CHECK(stage.seriatim({"status"}).code == 0);
   }
 
-  TEST_CASE("retry tries the halted row again, once it is mended") {
+  TEST_CASE("retry tries the halted row again, once it is fixed") {
     Stage stage;
     HttpService receiver;
     receiver.push(Reply::with_status(400));

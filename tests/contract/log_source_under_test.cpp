@@ -65,9 +65,9 @@ class LogReader final : public Reader {
   [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override {
     return Place(row) > Place(other);
   }
-  Round poll(const Wanted& wanted) override {
+  PollResult poll(const Wanted& wanted) override {
     refuse_lost();
-    Round round;
+    PollResult round;
     for (auto& record : log_.records()) {
       const bool behind = wanted.after && !comes_after(record.position, *wanted.after);
       if (!behind && round.records.size() < wanted.rows_max) {
@@ -76,10 +76,10 @@ class LogReader final : public Reader {
     }
     return round;
   }
-  Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-               unsigned rows_max) override {
+  PollResult reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                    unsigned rows_max) override {
     refuse_lost();
-    Round round;
+    PollResult round;
     for (const auto& id : ids) {
       for (auto& record : log_.records()) {
         if (record.id() != id || round.records.size() == rows_max) continue;

@@ -2,6 +2,7 @@
 
 #include "contract/source_under_test.hpp"
 #include "seriatim/postgres.hpp"
+#include "seriatim/source.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace seriatim::testing {

@@ -12,10 +12,10 @@ void no_settlement_from_elsewhere(SourceUnderTest& source) {
   const auto rows = relay.poll().records;
   REQUIRE(relay.start());
   CHECK_FALSE(relay.settle({rows[0].position, {rows[1].position}, {}, Rest{}}));
-  CHECK_FALSE(relay.session->look().position.has_value());
+  CHECK_FALSE(relay.session->read_cursor().position.has_value());
   REQUIRE(relay.settle({std::nullopt, {rows[0].position}, {}, Rest{}}));
   CHECK_FALSE(relay.settle({std::nullopt, {rows[0].position}, {}, Rest{}}));  // settled already
-  CHECK(relay.session->look().sequence == 1);
+  CHECK(relay.session->read_cursor().sequence == 1);
 }
 
 /// A person who asks for a turn gets it after the call in flight.
@@ -28,14 +28,14 @@ void a_held_lane_announces_no_call(SourceUnderTest& source) {
   REQUIRE(relay.start());
   source.hold(lane_id, true);
   CHECK(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Next{}}) == Grant::held);
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.sequence == 1);
   CHECK(relay.cursor.attempts == 0);
   CHECK(relay.cursor.held);
   CHECK(relay.session->start(1, 1) == Grant::held);
-  CHECK(relay.session->look().attempts == 0);
+  CHECK(relay.session->read_cursor().attempts == 0);
   source.hold(lane_id, false);
-  CHECK_FALSE(relay.session->look().held);
+  CHECK_FALSE(relay.session->read_cursor().held);
   REQUIRE(relay.start());
   CHECK(relay.move_to(rows[1].position));
 }
@@ -46,14 +46,14 @@ void attempts_are_counted(SourceUnderTest& source) {
   Relay relay(source, "relay");
   relay.claim();
   REQUIRE(relay.start());
-  CHECK(relay.session->look().attempts == 1);
+  CHECK(relay.session->read_cursor().attempts == 1);
   REQUIRE(relay.start());
-  CHECK(relay.session->look().attempts == 2);
+  CHECK(relay.session->read_cursor().attempts == 2);
   const auto position = relay.poll().records.at(0).position;
   REQUIRE(relay.settle({std::nullopt, {position}, {}, Next{}}));
-  CHECK(relay.session->look().attempts == 1);
+  CHECK(relay.session->read_cursor().attempts == 1);
   relay.session->release(1, true);
-  CHECK(relay.session->look().attempts == 0);
+  CHECK(relay.session->read_cursor().attempts == 0);
 }
 
 void an_attempt_not_made_is_not_counted_again(SourceUnderTest& source) {
@@ -62,9 +62,9 @@ void an_attempt_not_made_is_not_counted_again(SourceUnderTest& source) {
   relay.claim();
   REQUIRE(relay.start());
   REQUIRE(relay.start(true));
-  CHECK(relay.session->look().attempts == 1);
+  CHECK(relay.session->read_cursor().attempts == 1);
   relay.session->release(1, true);
-  CHECK(relay.session->look().attempts == 0);
+  CHECK(relay.session->read_cursor().attempts == 0);
 }
 
 void a_retry_is_kept(SourceUnderTest& source) {
@@ -74,14 +74,14 @@ void a_retry_is_kept(SourceUnderTest& source) {
   REQUIRE(relay.start());
   REQUIRE(
       relay.settle({relay.cursor.position, {}, {}, Retry{{id, "HTTP 503"}, milliseconds{60'000}}}));
-  auto cursor = relay.session->look();
+  auto cursor = relay.session->read_cursor();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.row_id == id);
   CHECK(cursor.detail == "HTTP 503");
   CHECK(cursor.retry_in > milliseconds{30'000});
   CHECK(cursor.retry_in <= milliseconds{60'000});
   source.retry(lane_id);
-  cursor = relay.session->look();
+  cursor = relay.session->read_cursor();
   CHECK(cursor.state == Cursor::State::running);
   CHECK(cursor.retry_in == milliseconds{0});
   CHECK(relay.start());
@@ -100,7 +100,7 @@ void a_call_is_settled_at_once(SourceUnderTest& source) {
     Settlement settlement{from, {}, {}, std::move(fate)};
     for (auto i = first; i < first + done; ++i) settlement.done.push_back(rows[i].position);
     REQUIRE(relay.settle(settlement));
-    return relay.session->look();
+    return relay.session->read_cursor();
   };
   auto cursor = settle(0, 1, Retry{{ids[1], "HTTP 503"}, milliseconds{60'000}});
   CHECK(cursor.position->id == ids[0]);
@@ -141,7 +141,7 @@ void a_parked_row_goes_out_again(SourceUnderTest& source) {
   REQUIRE(relay.start());
   REQUIRE(relay.settle(
       {std::nullopt, {}, {}, Park{rows[0].position, std::nullopt, false, true, 1, "HTTP 422"}}));
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.parked == 1);
 
   const auto behind = relay.poll();  // none of them has a key, so they count as rows of one key
@@ -149,7 +149,7 @@ void a_parked_row_goes_out_again(SourceUnderTest& source) {
   REQUIRE(behind.queued.size() == 2);
   CHECK(behind.queued[1].position == rows[2].position);
   REQUIRE(relay.settle({rows[0].position, {}, behind.queued, Rest{}}));
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.sequence == 3);
 
   source.redrive(lane_id);
@@ -165,7 +165,7 @@ void a_parked_row_goes_out_again(SourceUnderTest& source) {
     REQUIRE(relay.start());
     REQUIRE(relay.settle({rows[2].position, {row.position}, {}, Rest{}}));
   }
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.position == rows[2].position);
   CHECK(relay.cursor.sequence == 6);
   CHECK(relay.cursor.parked == 0);
@@ -181,13 +181,13 @@ void a_halt_stays_until_an_operator_acts(SourceUnderTest& source) {
   REQUIRE(relay.start());
   REQUIRE(
       relay.settle({relay.cursor.position, {}, {}, Halt{HaltReason::poison, {bad, "HTTP 422"}}}));
-  const auto cursor = relay.session->look();
+  const auto cursor = relay.session->read_cursor();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
   CHECK(cursor.row_id == bad);
   CHECK_FALSE(relay.start());
   source.skip(lane_id, bad);
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.state == Cursor::State::running);
   CHECK(relay.cursor.position->id == bad);
   CHECK(relay.cursor.sequence == 1);
@@ -200,7 +200,7 @@ void a_pause_stops_the_lane(SourceUnderTest& source) {
   Relay relay(source, "relay");
   relay.claim();
   source.pause(lane_id);
-  CHECK(relay.session->look().state == Cursor::State::paused);
+  CHECK(relay.session->read_cursor().state == Cursor::State::paused);
   CHECK_FALSE(relay.start());
   CHECK_FALSE(relay.settle({relay.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   source.resume(lane_id);

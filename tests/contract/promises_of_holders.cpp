@@ -35,7 +35,7 @@ void a_replaced_holder_moves_nothing(SourceUnderTest& source) {
   CHECK_FALSE(first.settle({first.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
   first.session->release(1, true);
   CHECK_FALSE(first.claim());
-  CHECK(second.session->look() == second.cursor);
+  CHECK(second.session->read_cursor() == second.cursor);
 }
 
 void a_lost_session_frees_the_lane(SourceUnderTest& source) {
@@ -44,7 +44,7 @@ void a_lost_session_frees_the_lane(SourceUnderTest& source) {
   first.claim();
   REQUIRE(first.start());
   source.drop_sessions();
-  CHECK_THROWS_AS(first.session->look(), SessionLost);
+  CHECK_THROWS_AS(first.session->read_cursor(), SessionLost);
   Relay second(source, "second");
   REQUIRE(second.claim());
   CHECK(second.cursor.epoch == 2);

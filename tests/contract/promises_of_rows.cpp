@@ -46,7 +46,7 @@ void rows_not_delivered_are_read_again(SourceUnderTest& source) {
                         {first_two[0].position, first_two[1].position},
                         {},
                         Halt{HaltReason::poison, {rows[2], "HTTP 422"}}}));
-  relay.cursor = relay.session->look();
+  relay.cursor = relay.session->read_cursor();
   CHECK(relay.waiting() == from(2));
   source.retry(lane_id);
   CHECK(relay.waiting() == from(2));

@@ -41,7 +41,7 @@ struct Relay {
     cursor = answer.cursor;
     return answer.granted;
   }
-  Round poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
+  PollResult poll(unsigned rows_max = 100) { return session->poll(cursor.position, rows_max); }
   Ids waiting(unsigned rows_max = 100) {
     Ids ids;
     for (const auto& record : poll(rows_max).records) ids.push_back(record.id());
@@ -58,7 +58,7 @@ struct Relay {
   }
   bool move_to(const Position& position) {
     if (!settle({cursor.position, {position}, {}, Rest{}})) return false;
-    cursor = session->look();
+    cursor = session->read_cursor();
     return true;
   }
 

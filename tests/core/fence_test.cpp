@@ -18,7 +18,7 @@ Holder prepared(const char* transaction) {
 
 struct Polls {
   Fence fence;
-  Mark operator()(Mark f, std::vector<Holder> holders) { return fence.settle(f, holders); }
+  OrderKey operator()(OrderKey f, std::vector<Holder> holders) { return fence.settle(f, holders); }
 };
 
 }  // namespace

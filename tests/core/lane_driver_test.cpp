@@ -36,15 +36,15 @@ class Fenced final : public Source {
     [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override {
       return inner_->comes_after(row, other);
     }
-    Round poll(const Wanted&) override {
-      Round round;
+    PollResult poll(const Wanted&) override {
+      PollResult round;
       round.fenced = true;
       const auto poll = std::min<std::size_t>(owner_.polls_++, owner_.ages_.size() - 1);
       round.blockers.push_back({.pid = 4711, .age = owner_.ages_[poll]});
       return round;
     }
-    Round reread(const std::vector<std::string>&, const std::optional<Position>&,
-                 unsigned) override {
+    PollResult reread(const std::vector<std::string>&, const std::optional<Position>&,
+                      unsigned) override {
       return {};
     }
     bool wait_until(Time deadline) override { return inner_->wait_until(deadline); }

@@ -289,7 +289,7 @@ TEST_SUITE("lane: holders") {
     story.expect<LookAtCursor>();
     story.tell(Looked{{.epoch = 1}});
     story.expect<OpenSession>();
-    SUBCASE("and delivers when it was mended") {
+    SUBCASE("and delivers when it was fixed") {
       story.tell(Opened{});
       story.expect<ClaimLane>();
       story.tell(Claimed{{true, {.epoch = 1}, "us"}});
@@ -336,7 +336,7 @@ TEST_SUITE("lane: waiting and leaving") {
     config.lease = 1h;
     Story story(config);
     story.claimed({});
-    Round fenced;
+    PollResult fenced;
     fenced.fenced = true;
     for (int i = 0; i < 80; ++i) {
       if (i > 0) story.tell(Woken{});
@@ -352,7 +352,7 @@ TEST_SUITE("lane: waiting and leaving") {
   TEST_CASE("a fenced lane names who holds it") {
     Story story;
     story.claimed({});
-    Round round;
+    PollResult round;
     round.fenced = true;
     round.blockers.push_back({.pid = 4711, .application = "billing"});
     story.tell(Polled{round});
@@ -364,7 +364,7 @@ TEST_SUITE("lane: waiting and leaving") {
   TEST_CASE("a fenced lane knows since when nothing goes out, until something does") {
     Story story;
     story.claimed({});
-    Round fenced;
+    PollResult fenced;
     fenced.fenced = true;
     story.tell(Polled{fenced});
     CHECK(story.status().fenced_for == 0ms);
@@ -418,7 +418,7 @@ TEST_SUITE("lane: waiting and leaving") {
   TEST_CASE("draining ends when nothing committed is left, not at the first fence") {
     Story story(Story::quick(), {.drain = true});
     story.claimed({});
-    Round fenced;
+    PollResult fenced;
     fenced.fenced = true;
     story.tell(Polled{fenced});
     story.expect<WaitUntil>();

@@ -17,8 +17,8 @@ ProcessConfig parking(OnPoison on_poison = OnPoison::park_key) {
 }
 
 /// "7 a" is row 7 of key a; "8" has no key.
-Round keyed(const std::vector<std::string>& rows) {
-  Round round;
+PollResult keyed(const std::vector<std::string>& rows) {
+  PollResult round;
   for (const auto& row : rows) {
     const auto space = row.find(' ');
     Record record;
@@ -29,7 +29,7 @@ Round keyed(const std::vector<std::string>& rows) {
   return round;
 }
 
-Round queued(const ParkedKeys& keys, const std::vector<std::string>& rows) {
+PollResult queued(const ParkedKeys& keys, const std::vector<std::string>& rows) {
   auto round = keyed(rows);
   queue_rows_of(keys, round);
   return round;
@@ -49,7 +49,7 @@ std::vector<std::string> ids(const std::vector<Position>& rows) {
 
 using Ids = std::vector<std::string>;
 
-void calling(Story& story, Round round) {
+void calling(Story& story, PollResult round) {
   story.claimed({});
   story.tell(Polled{std::move(round)});
   story.expect<StartBatch>();

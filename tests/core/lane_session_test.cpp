@@ -17,8 +17,9 @@ class Listening final : public Reader {
 
   [[nodiscard]] Abilities abilities() const override { return {}; }
   [[nodiscard]] bool comes_after(const Position&, const Position&) const override { return false; }
-  Round poll(const Wanted&) override { return {}; }
-  Round reread(const std::vector<std::string>&, const std::optional<Position>&, unsigned) override {
+  PollResult poll(const Wanted&) override { return {}; }
+  PollResult reread(const std::vector<std::string>&, const std::optional<Position>&,
+                    unsigned) override {
     return {};
   }
   void claimed(std::uint64_t, bool anew) override { anew_.push_back(anew); }

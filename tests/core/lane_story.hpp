@@ -75,8 +75,8 @@ class Story {
     expect<CallHandler>();
   }
 
-  static Round round(const std::vector<std::string>& ids) {
-    Round round;
+  static PollResult round(const std::vector<std::string>& ids) {
+    PollResult round;
     for (const auto& id : ids) {
       Record record;
       record.position = {1'000, id};

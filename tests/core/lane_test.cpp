@@ -212,13 +212,13 @@ TEST_SUITE("lane: failures") {
     Story story;
     story.claimed({});
     auto round = Story::round({"7"});
-    round.unreadable = Round::Unreadable{"8", HaltReason::bad_payload, "too large"};
+    round.unreadable = PollResult::Unreadable{"8", HaltReason::bad_payload, "too large"};
     story.tell(Polled{round});
     story.tell(Started{});
     story.tell(done(1));
     story.tell(Settled{});
     story.expect<PollSource>();
-    Round rest;
+    PollResult rest;
     rest.unreadable = round.unreadable;
     story.tell(Polled{rest});
     CHECK(story.settled<Halt>().reason == HaltReason::bad_payload);

@@ -100,8 +100,9 @@ TEST_SUITE("receiver") {
     taker.of(1, 1, "a");
     const auto one = taker.comes(2, 3, "c");
     CHECK(one.verdict == Verdict::gap);
-    CHECK(one.reason ==
-          "record 2 never came before record 3; if set aside or not wanted, tell this receiver so");
+    CHECK(
+        one.reason ==
+        "record 2 never came before record 3; if set aside or not wanted, say so to this receiver");
     CHECK(taker.comes(2, 9, "i").reason.find("records 2 to 8 never came") == 0);
     CHECK_FALSE(taker.receiver.set_aside("p", 0, 3, "c"));
     CHECK(taker.receiver.set_aside("p", 0, 2, "b"));

@@ -1,5 +1,6 @@
 // The whole relay on threads, over the memory source.
 #include "seriatim/relay.hpp"
+#include "seriatim/source.hpp"
 
 #include <doctest/doctest.h>
 

@@ -34,7 +34,7 @@ std::string greetings(TestDatabase& database, const std::string& program) {
 
 TEST_SUITE("examples") {
   TEST_CASE("the README quotes the example word for word, in at most 25 lines") {
-    const auto example = text_of(fs::path(SERIATIM_SOURCE_DIR) / "tests/examples/readme.cpp");
+    const auto example = text_of(fs::path(SERIATIM_SOURCE_DIR) / "examples/greeter.cpp");
     const auto readme = text_of(fs::path(SERIATIM_SOURCE_DIR) / "README.md");
     CHECK(readme.find("```cpp\n" + example + "```") != std::string::npos);
     CHECK(std::count(example.begin(), example.end(), '\n') <= 25);
@@ -42,7 +42,7 @@ TEST_SUITE("examples") {
 
   TEST_CASE("the README's example delivers") {
     TestDatabase database;
-    CHECK(greetings(database, README_EXAMPLE) == "1 hello\n2 world\n");
+    CHECK(greetings(database, GREETER_EXAMPLE) == "1 hello\n2 world\n");
   }
 
   TEST_CASE("installed, a project of its own finds and links it") {
@@ -50,8 +50,7 @@ TEST_SUITE("examples") {
     const auto prefix = (folder.path() / "prefix").string();
     const auto project = folder.path() / "project";
     fs::create_directory(project);
-    fs::copy_file(fs::path(SERIATIM_SOURCE_DIR) / "tests/examples/readme.cpp",
-                  project / "main.cpp");
+    fs::copy_file(fs::path(SERIATIM_SOURCE_DIR) / "examples/greeter.cpp", project / "main.cpp");
     std::ofstream(project / "CMakeLists.txt")
         << "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES CXX)\n"
            "set(CMAKE_CXX_STANDARD 20)\nfind_package(seriatim REQUIRED)\n"

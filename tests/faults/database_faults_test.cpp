@@ -225,7 +225,7 @@ TEST_SUITE("faults of the database") {
     outbox.database.run("ALTER TABLE t ADD dispatched_at timestamptz");
     SourceConfig table;
     table.table = "public.t";
-    table.mark = "dispatched_at";
+    table.delivered_at_column = "dispatched_at";
     auto other = outbox.database.connect("other");
     other.run("SET deadlock_timeout = '60s'; BEGIN; SELECT FROM t WHERE id = 2 FOR UPDATE");
     auto config = process();

@@ -93,10 +93,10 @@ TEST_SUITE("rows that kill") {
     check_halted_at_the_fatal_row(stage);
   }
 
-  TEST_CASE("mended, the row is tried again by `retry` and the lane goes on") {
+  TEST_CASE("fixed, the row is tried again by `retry` and the lane goes on") {
     FatalStage stage("abort", "1");
     CHECK(stage.deaths() == 3);
-    stage.database.run("UPDATE t SET payload = 'mended' WHERE id = 4");
+    stage.database.run("UPDATE t SET payload = 'fixed' WHERE id = 4");
     CHECK(stage.verb({"retry", "p"}).code == 0);
     CHECK(stage.live().out == "ended stopped\n");
     CHECK(stage.calls() == " 1 2 3 4 4 4 4 5 6");

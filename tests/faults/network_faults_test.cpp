@@ -229,7 +229,7 @@ TEST_SUITE("hosts that vanish") {
     if (!stage.to_database.cut()) SKIP_TEST("this kernel has no SO_ATTACH_FILTER");
     stage.append(3);
     REQUIRE(stage.cursor_reaches(4));
-    stage.to_database.mend();
+    stage.to_database.fix();
     wait_until("the old holder stands by",
                [&] { return stage.relay->log().find("standby") != std::string::npos; });
     stage.append();

@@ -13,13 +13,13 @@ namespace {
 
 using Ids = std::vector<std::string>;
 
-/// Six rows of two keys, odd and even; row 2 is refused until it is mended.
+/// Six rows of two keys, odd and even; row 2 is refused until it is fixed.
 struct ParkStage : CrashStage {
-  std::atomic<bool> mended = false;
+  std::atomic<bool> fixed = false;
 
   ParkStage() : CrashStage(6, "on_poison = \"park_key\"\n", "key = \"t.id % 2\"\n") {
     receiver.reply_with([this](const ReceivedRequest& request) {
-      return Reply::with_status(id_of(request) == "2" && !mended ? 422 : 200);
+      return Reply::with_status(id_of(request) == "2" && !fixed ? 422 : 200);
     });
   }
 
@@ -90,7 +90,7 @@ TEST_SUITE("parked rows, crash points") {
       REQUIRE(stage.cursor_reaches(6));
       relay->stop();
       stage.receiver.forget_requests();
-      stage.mended = true;
+      stage.fixed = true;
       CHECK(stage.verb({"parked", "redrive", "p", "--all"}, "next").code == 0);
       stage.append(2);
       relay = stage.start("killed", {{"SERIATIM_CRASH_AT", at}});

@@ -14,7 +14,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-std::string told(const Round& round) {
+std::string told(const PollResult& round) {
   std::string text;
   for (const auto& record : round.records) {
     text += (text.empty() ? "" : " ") + record.payload.value_or("NULL");

@@ -81,7 +81,7 @@ class Relay final : public Actor {
   testing::SqlSession aside_;
   testing::TestLane lane_;
   int pid_ = 0;
-  Round round_;
+  PollResult round_;
   std::vector<Row> delivered_;
 };
 

@@ -136,7 +136,7 @@ TEST_SUITE("acts") {
     CHECK(entry("detail#>>'{before,identity,table_oid}'") ==
           "adopt|alice@desk|the number is wrong|0|1");
     desk.target.source.key = "customer";
-    desk.admin.recut(target, 2, alice, [](const std::string&) { return true; });
+    desk.admin.repartition(target, 2, alice, [](const std::string&) { return true; });
     CHECK(desk.journal("act, who, why") == "lanes|alice@desk|the number is wrong");
     CHECK(desk.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'barrier'"
                               " AND who = 'alice@desk' AND why IS NOT NULL") == "1");

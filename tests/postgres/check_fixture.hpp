@@ -44,7 +44,7 @@ inline std::string text_of(const std::vector<Finding>& findings) {
   std::string text;
   for (const auto& finding : findings) {
     text += std::to_string(static_cast<int>(finding.severity)) + ' ' + finding.what + " | " +
-            finding.mend + '\n';
+            finding.remedy + '\n';
   }
   return text;
 }
@@ -59,9 +59,9 @@ inline std::optional<Finding> find(const std::vector<Finding>& findings, Severit
   return std::nullopt;
 }
 
-/// The first of the ways to mend that is SQL, and no line of the configuration.
-inline std::string first_statement(const std::string& mend) {
-  std::istringstream lines(mend);
+/// The first of the ways to fix that is SQL, and no line of the configuration.
+inline std::string first_statement(const std::string& fix) {
+  std::istringstream lines(fix);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("or: ")) line.erase(0, 4);
     if (!line.starts_with("late_rows = ")) return line;

@@ -79,8 +79,8 @@ TEST_CASE("locks looked at from where they do not show are refused in the words 
   REQUIRE(all.size() == 3);
   CHECK(find(all, Severity::refusal, "does not show the lock that another session holds"));
   CHECK(find(all, Severity::refusal, "does not show the lock that a prepared transaction holds"));
-  CHECK(contains(all[0].mend, "guard = \"latency\""));
-  CHECK(contains(all[0].mend, "loses rows"));
+  CHECK(contains(all[0].remedy, "guard = \"latency\""));
+  CHECK(contains(all[0].remedy, "loses rows"));
   CHECK(all[2].severity == Severity::ok);
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("retention of pg_partman is warned of, with the age of the oldest row 
   found = stage.warnings();
   REQUIRE(found.size() == 1);
   CHECK(found[0].what.find("the oldest row not read yet is 125 min old") != std::string::npos);
-  CHECK(found[0].mend.find("process p in seriatim.cursor") != std::string::npos);
+  CHECK(found[0].remedy.find("process p in seriatim.cursor") != std::string::npos);
 }
 
 TEST_CASE("jobs of pg_cron that take rows from the table are warned of, others are not") {

@@ -21,7 +21,7 @@ TEST_CASE("a missing, older or newer schema is refused") {
   database.run("DELETE FROM seriatim.migration");
   auto older = find(check(database.url(), target_of()), Severity::refusal, "has version 0");
   REQUIRE(older);
-  CHECK(older->mend == "seriatim init");
+  CHECK(older->remedy == "seriatim init");
   database.run("DROP SCHEMA seriatim CASCADE");
   CHECK(find(check(database.url(), target_of()), Severity::refusal, "is not installed"));
 }
@@ -32,14 +32,14 @@ TEST_CASE("a role that lacks a right is refused with the GRANT that gives it") {
   database.run("ALTER TABLE bookings ADD dispatched_at timestamptz");
   const LeastRole role(database, "");
   auto target = target_of();
-  target.source.mark = "dispatched_at";
+  target.source.delivered_at_column = "dispatched_at";
   std::vector<std::string> grants;
   for (int round = 0; round < 20; ++round) {
     const auto refused = of(Severity::refusal, check(role.url(), target));
     if (refused.empty()) break;
     for (const auto& finding : refused) {
-      grants.push_back(finding.mend);
-      REQUIRE_NOTHROW(database.run(finding.mend));
+      grants.push_back(finding.remedy);
+      REQUIRE_NOTHROW(database.run(finding.remedy));
     }
   }
   CAPTURE(grants.size());
@@ -64,7 +64,7 @@ TEST_CASE("row-level security that hides rows is refused, a policy that shows al
   const auto refusal =
       find(check(role.url(), target_of()), Severity::refusal, "row-level security hides rows");
   REQUIRE(refusal);
-  database.run(first_statement(refusal->mend));
+  database.run(first_statement(refusal->remedy));
   CHECK(postgres::refusals(check(role.url(), target_of())).empty());
   database.run("CREATE POLICY fewer ON bookings AS RESTRICTIVE USING (status IS NOT NULL)");
   CHECK(find(check(role.url(), target_of()), Severity::refusal, "row-level security"));
@@ -94,7 +94,7 @@ TEST_CASE("a sequence we may not look at is not trusted when the table ends befo
   by_id(target);
   const auto refusal = find(check(role.url(), target), Severity::refusal, "may not look at");
   REQUIRE(refusal);
-  database.run(refusal->mend);  // the sequence stands at 10: rows were deleted, nothing is wrong
+  database.run(refusal->remedy);  // the sequence stands at 10: rows were deleted, nothing is wrong
   CHECK(postgres::refusals(check(role.url(), target)).empty());
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("producers without an idle-in-transaction timeout are warned of") {
   const std::string what = "idle_in_transaction_session_timeout is 0";
   const auto warning = find(check(database.url(), target_of()), Severity::warning, what);
   REQUIRE(warning);
-  database.run(warning->mend);
+  database.run(warning->remedy);
   CHECK_FALSE(find(check(database.url(), target_of()), Severity::warning, what));
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("a prepared transaction nobody ended is warned of by its name") {
   postgres::check_prepared_transactions(connection, std::chrono::minutes(0), findings);
   const auto warning = find(findings.take(), Severity::warning, "'it''s old'");
   REQUIRE(warning);
-  database.run(first_statement(warning->mend));
+  database.run(first_statement(warning->remedy));
   postgres::check_prepared_transactions(connection, std::chrono::minutes(0), findings);
   CHECK(findings.take().empty());
 }

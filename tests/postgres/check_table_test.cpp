@@ -25,12 +25,12 @@ constexpr const char* partitioned_table = R"(
 
 using Configure = std::function<void(Target&)>;
 
-/// A way a set-up is unsound. Where `mend` is empty the finding's own statement is executed.
+/// A way a set-up is unsound. Where `fix` is empty the finding's own statement is executed.
 struct Unsound {
   std::string spoil;  ///< SQL done to a sound table
   std::string what;   ///< part of what the refusal says
   Configure configure = {};
-  Configure mend = {};
+  Configure fix = {};
 };
 
 void by_created_at(Target& target) {
@@ -51,14 +51,14 @@ void verify(const Unsound& unsound) {
   const auto refusal = find(before, Severity::refusal, unsound.what);
   INFO(text_of(before));
   REQUIRE(refusal);
-  CHECK_FALSE(refusal->mend.empty());
+  CHECK_FALSE(refusal->remedy.empty());
   CHECK(postgres::refusals(before).find(refusal->what) != std::string::npos);
 
-  if (unsound.mend) {
-    unsound.mend(target);
+  if (unsound.fix) {
+    unsound.fix(target);
   } else {
-    CAPTURE(refusal->mend);
-    REQUIRE_NOTHROW(database.run(first_statement(refusal->mend)));
+    CAPTURE(refusal->remedy);
+    REQUIRE_NOTHROW(database.run(first_statement(refusal->remedy)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));
@@ -90,7 +90,7 @@ TEST_CASE("the ready-made outbox is sound in both orders") {
   CHECK(postgres::refusals(check(database.url(), target)).empty());
 }
 
-TEST_CASE("in created_at order any other default than clock_timestamp() is refused and mended") {
+TEST_CASE("in created_at order any other default than clock_timestamp() is refused and fixed") {
   const std::string set = "ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT ";
   const auto deliver = [](Target& target) { target.source.late_rows = OnLateRow::deliver; };
   for (const auto& [expression, what] :
@@ -107,7 +107,7 @@ TEST_CASE("in created_at order any other default than clock_timestamp() is refus
   verify({"ALTER TABLE bookings ALTER COLUMN created_at DROP DEFAULT", "has no default"});
 }
 
-TEST_CASE("a refused default names its column and every way to mend it, the easiest first") {
+TEST_CASE("a refused default names its column and every way to fix it, the easiest first") {
   TestDatabase database;
   database.run(sound_table);
   database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
@@ -137,12 +137,12 @@ TEST_CASE("rows of one created_at whose ids do not follow their writing are warn
   write("{12,11,13}");
   REQUIRE(warned());
   CHECK(warned()->what.find("1 group of them") != std::string::npos);
-  CHECK(warned()->mend.find("late_rows = \"deliver\"") == 0);
+  CHECK(warned()->remedy.find("late_rows = \"deliver\"") == 0);
   target.source.late_rows = OnLateRow::deliver;
   CHECK_FALSE(warned());
 }
 
-TEST_CASE("a column that cannot order rows is refused and mended") {
+TEST_CASE("a column that cannot order rows is refused and fixed") {
   const std::string alter = "ALTER TABLE bookings ALTER COLUMN created_at ";
   verify({alter + "TYPE timestamp", "without time zone"});
   verify({alter + "TYPE timestamptz(3)", "rounded to 3 digits"});
@@ -162,7 +162,7 @@ TEST_CASE("a column that cannot order rows is refused and mended") {
           [](Target& target) { target.source.id = "id"; }});
 }
 
-TEST_CASE("an id that two rows may share is refused and mended") {
+TEST_CASE("an id that two rows may share is refused and fixed") {
   verify({"ALTER TABLE bookings DROP CONSTRAINT bookings_pkey", "is not unique"});
   verify(
       {"ALTER TABLE bookings DROP CONSTRAINT bookings_pkey;"
@@ -179,7 +179,7 @@ TEST_CASE("an id that two rows may share is refused and mended") {
        "may be NULL"});
 }
 
-TEST_CASE("in id order a sequence that does not count one by one is refused and mended") {
+TEST_CASE("in id order a sequence that does not count one by one is refused and fixed") {
   const std::string alter = "ALTER SEQUENCE bookings_id_seq ";
   verify({alter + "CACHE 20", "has CACHE 20", by_id});
   verify({alter + "INCREMENT BY 2", "has INCREMENT 2", by_id});
@@ -278,11 +278,11 @@ TEST_CASE("expressions the server does not understand are refused with its messa
        [](Target& target) { target.source.headers = "jsonb_build_object('status', t.status)"; }});
 }
 
-TEST_CASE("a mark column that cannot be stamped is refused and mended") {
-  const auto mark = [](Target& target) { target.source.mark = "dispatched_at"; };
+TEST_CASE("a mark column that cannot be stamped is refused and fixed") {
+  const auto mark = [](Target& target) { target.source.delivered_at_column = "dispatched_at"; };
   verify({"", "has no column dispatched_at to mark", mark});
   verify({"ALTER TABLE bookings ADD dispatched_at text", "of type text", mark,
-          [](Target& target) { target.source.mark = ""; }});
+          [](Target& target) { target.source.delivered_at_column = ""; }});
 }
 
 TEST_CASE("a cursor that does not fit the table or the configuration is refused") {
@@ -319,7 +319,7 @@ TEST_CASE(
   target.process.lanes = 64;
   const auto warning = find(check(database.url(), target), Severity::warning, "knows the lane");
   REQUIRE(warning);
-  database.run(warning->mend);
+  database.run(warning->remedy);
   CHECK_FALSE(find(check(database.url(), target), Severity::warning, "knows the lane"));
   CHECK(find(check(database.url(), target), Severity::ok, "knows the lane"));
   target.process.lanes = 32;  // it is of so many lanes and of no others
@@ -344,8 +344,8 @@ TEST_CASE("a missing index is warned of with the statement that makes it") {
     const auto warning = find(check(database.url(), target), Severity::warning, "no btree index");
     REQUIRE(warning);
     CHECK(warning->what.find("cannot serve") != std::string::npos);
-    CHECK(warning->mend.find("CREATE INDEX CONCURRENTLY ON public.bookings (") == 0);
-    database.run(warning->mend);
+    CHECK(warning->remedy.find("CREATE INDEX CONCURRENTLY ON public.bookings (") == 0);
+    database.run(warning->remedy);
     CHECK_FALSE(find(check(database.url(), target), Severity::warning, "no btree index"));
   }
 }
@@ -359,12 +359,12 @@ TEST_CASE("names with capitals, dots and quotes are quoted in every statement") 
   target.source.id = "Id";
   target.source.created_at = "\"At\"";
   for (const auto& finding : of(Severity::refusal, check(database.url(), target))) {
-    REQUIRE_NOTHROW(database.run(first_statement(finding.mend)));
+    REQUIRE_NOTHROW(database.run(first_statement(finding.remedy)));
   }
   const auto after = check(database.url(), target);
   INFO(text_of(after));
   CHECK(postgres::refusals(after).empty());
   const auto warning = find(after, Severity::warning, "no btree index");
   REQUIRE(warning);
-  REQUIRE_NOTHROW(database.run(warning->mend));
+  REQUIRE_NOTHROW(database.run(warning->remedy));
 }

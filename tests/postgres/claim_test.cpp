@@ -43,8 +43,9 @@ TEST_CASE("a cursor made anew by somebody else is refused by a look too, at the 
   database.run("DELETE FROM seriatim.cursor; DELETE FROM seriatim.journal");
   TestLane second(database, {}, "second");
   REQUIRE(second.claim());
-  REQUIRE(second.session->look().epoch == first.cursor.epoch);
-  CHECK_THROWS_WITH_AS(first.session->look(), doctest::Contains("was made anew"), SourceBroken);
+  REQUIRE(second.session->read_cursor().epoch == first.cursor.epoch);
+  CHECK_THROWS_WITH_AS(first.session->read_cursor(), doctest::Contains("was made anew"),
+                       SourceBroken);
 }
 
 TEST_CASE("a former holder writes nothing to a cursor that was made anew") {
@@ -83,7 +84,8 @@ TEST_CASE("the row of one lane that was inserted by hand is refused by its forme
       "DELETE FROM seriatim.cursor WHERE lane = 1;"
       "INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('process', 1, 2)");
   CHECK_THROWS_WITH_AS(lane.claim(), doctest::Contains("was made anew"), SourceBroken);
-  CHECK_THROWS_WITH_AS(lane.session->look(), doctest::Contains("was made anew"), SourceBroken);
+  CHECK_THROWS_WITH_AS(lane.session->read_cursor(), doctest::Contains("was made anew"),
+                       SourceBroken);
 }
 
 TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {
@@ -233,7 +235,7 @@ TEST_CASE("a settlement is refused when the epoch has changed") {
   const auto round = lane.poll();
   CHECK(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}) ==
         Grant::lost);
-  CHECK_FALSE(lane.session->look().position.has_value());
+  CHECK_FALSE(lane.session->read_cursor().position.has_value());
 }
 
 TEST_CASE("a settlement is refused from a position that is not the cursor's") {
@@ -243,7 +245,7 @@ TEST_CASE("a settlement is refused from a position that is not the cursor's") {
   lane.claim();
   const auto round = lane.poll();
   CHECK_FALSE(lane.settle({round.records[0].position, {round.records[1].position}, {}, Rest{}}));
-  CHECK_FALSE(lane.session->look().position.has_value());
+  CHECK_FALSE(lane.session->read_cursor().position.has_value());
 }
 
 TEST_CASE("a released lane is free at once, without a crash counted") {
@@ -290,7 +292,7 @@ TEST_CASE("an advance clears the crashes and counts the next row as attempted wh
   lane.claim();
   const auto round = lane.poll();
   REQUIRE(lane.settle({std::nullopt, {round.records[0].position}, {}, Next{}}));
-  const auto cursor = lane.session->look();
+  const auto cursor = lane.session->read_cursor();
   CHECK(cursor.crashes == 0);
   CHECK(cursor.attempts == 1);
   CHECK(cursor.sequence == 1);
@@ -319,7 +321,7 @@ TEST_CASE("a retry is noted with its delay by the server's clock") {
   REQUIRE(lane.start());
   CHECK(
       lane.settle({lane.cursor.position, {}, {}, Retry{{"1", "HTTP 503"}, milliseconds{60'000}}}));
-  const auto cursor = lane.session->look();
+  const auto cursor = lane.session->read_cursor();
   CHECK(cursor.state == Cursor::State::retrying);
   CHECK(cursor.attempts == 1);
   CHECK(cursor.row_id == "1");
@@ -334,7 +336,7 @@ TEST_CASE("a halt is kept with reason and row, and journalled") {
   TestLane lane(database, {});
   lane.claim();
   CHECK(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "HTTP 422"}}}));
-  const auto cursor = lane.session->look();
+  const auto cursor = lane.session->read_cursor();
   CHECK(cursor.state == Cursor::State::halted);
   CHECK(cursor.reason == HaltReason::poison);
   CHECK(cursor.row_id == "1");
@@ -349,8 +351,8 @@ TEST_CASE("what a receiver said is cut at a character and made storable") {
   lane.claim();
   const std::string nasty = std::string("a\0b\xff", 4) + std::string(498, 'x') + "\xc3\xa9";
   CHECK(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"", nasty}}}));
-  CHECK(lane.session->look().detail == "ab?" + std::string(497, 'x'));
-  CHECK_FALSE(lane.session->look().row_id.has_value());
+  CHECK(lane.session->read_cursor().detail == "ab?" + std::string(497, 'x'));
+  CHECK_FALSE(lane.session->read_cursor().row_id.has_value());
 }
 
 TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
@@ -360,7 +362,7 @@ TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
   database.run("UPDATE seriatim.cursor SET state = 'paused'");
   CHECK_FALSE(lane.start());
   CHECK_FALSE(lane.settle({lane.cursor.position, {}, {}, Halt{HaltReason::poison, {"1", "x"}}}));
-  CHECK(lane.session->look().state == Cursor::State::paused);
+  CHECK(lane.session->read_cursor().state == Cursor::State::paused);
 }
 
 TEST_CASE("a backend ended while it commits is a lost session, and a look shows the truth") {
@@ -392,7 +394,7 @@ TEST_CASE("a backend ended while it commits is a lost session, and a look shows 
   CHECK(waits);
   CHECK(lost);
   lane.open();
-  CHECK_FALSE(lane.session->look().position.has_value());
+  CHECK_FALSE(lane.session->read_cursor().position.has_value());
   CHECK(lane.claim());
 }
 

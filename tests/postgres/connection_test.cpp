@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "postgres/wire/lent_transaction.hpp"
+#include "postgres/wire/handler_transaction.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 
@@ -169,8 +169,8 @@ TEST_CASE(
     CAPTURE(name);
     CHECK(setting(name) == "off");
   }
-  LentTransaction transaction(connection, [&] { connection.begin(""); });
-  transaction.mark(std::chrono::seconds(5));
+  HandlerTransaction transaction(connection, [&] { connection.begin(""); });
+  transaction.savepoint(std::chrono::seconds(5));
   const auto plan = transaction.run("EXPLAIN SELECT * FROM t ORDER BY n", {});
   CHECK(plan.rows.at(0).at(0).value().rfind("Sort", 0) == 0);
   CHECK(setting("enable_seqscan") == "on");
@@ -181,7 +181,7 @@ TEST_CASE(
 TEST_CASE("columns of many rows arrive as they are, in their order") {
   TestDatabase database;
   Connection connection(database.url(), {});
-  LentTransaction transaction(connection, [&] { connection.begin(""); });
+  HandlerTransaction transaction(connection, [&] { connection.begin(""); });
   const std::string long_text(100'000, 'x');
   const std::vector<std::optional<std::string_view>> texts{
       "plain", "", std::nullopt, R"({"a": "\\ \" , {}"})", "NULL", "žluťoučký ✓", long_text};
@@ -198,7 +198,7 @@ TEST_CASE("columns of many rows arrive as they are, in their order") {
   const std::vector<std::optional<std::string_view>> no_rows;
   const auto none = transaction.run_over("SELECT cardinality($1::text[])", {no_rows});
   CHECK(none.rows.at(0).at(0) == "0");
-  transaction.mark(std::chrono::seconds(5));
+  transaction.savepoint(std::chrono::seconds(5));
   const std::vector<std::optional<std::string_view>> no_text{std::string_view("\xff", 1)};
   const auto refused = transaction.run_over("SELECT $1::text[]", {no_text});
   REQUIRE(refused.refusal);

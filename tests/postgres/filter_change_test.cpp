@@ -172,7 +172,7 @@ TEST_SUITE("filter change") {
       desk.target.source.where = "customer = 'a'";
       desk.target.source.key = "id::text";
       CHECK(desk.visit() == "");
-      desk.admin.recut(desk.target, 2, alice, [](const std::string&) { return true; });
+      desk.admin.repartition(desk.target, 2, alice, [](const std::string&) { return true; });
       desk.target.process.lanes = 2;
       desk.change();
       CHECK(contains(desk.visit(), command));
@@ -204,7 +204,7 @@ TEST_SUITE("filter change") {
     Filtered desk(order);
     desk.target.source.key = "id::text";
     CHECK(desk.visit() == "");
-    desk.admin.recut(desk.target, 3, alice, [](const std::string&) { return true; });
+    desk.admin.repartition(desk.target, 3, alice, [](const std::string&) { return true; });
     desk.target.process.lanes = 3;
     desk.change();
     desk.admin.adopt(desk.target, std::nullopt, alice, OldRows::deliver);
@@ -304,7 +304,7 @@ TEST_SUITE("filter change") {
       REQUIRE(lane.claim());
       CHECK(lane.poll().records.empty());
     }
-    desk.admin.recut(desk.target, 2, alice, [](const std::string&) { return true; });
+    desk.admin.repartition(desk.target, 2, alice, [](const std::string&) { return true; });
     desk.target.process.lanes = 2;
     desk.target.source.key = "customer";
     auto lane = desk.relay();
@@ -313,7 +313,7 @@ TEST_SUITE("filter change") {
                          doctest::Contains("the key was lower(customer) and is customer"),
                          SourceBroken);
     CHECK_THROWS_WITH_AS(
-        desk.admin.recut(desk.target, 1, alice, [](const std::string&) { return true; }),
+        desk.admin.repartition(desk.target, 1, alice, [](const std::string&) { return true; }),
         doctest::Contains("the key was lower(customer)"), Error);
     CHECK_THROWS_WITH_AS(desk.admin.adopt(desk.target, std::nullopt, alice),
                          doctest::Contains("cut it again; nothing was adopted"), Error);

@@ -49,7 +49,7 @@ std::vector<std::string> refusals(Desk& desk, const postgres::CheckOptions& opti
   std::vector<std::string> all;
   for (const auto& finding : postgres::check(desk.database.url(), desk.target, options)) {
     if (finding.severity == postgres::Finding::Severity::refusal) {
-      all.push_back(finding.what + " | " + finding.mend);
+      all.push_back(finding.what + " | " + finding.remedy);
     }
   }
   return all;
@@ -140,14 +140,14 @@ TEST_CASE("what one role may not know is no change, and is noted by the first wh
   }
   CHECK(noted(desk, "system") == system);
   desk.target.source.key = "customer";
-  Admin(role.url()).recut(desk.target, 2, alice, [](const std::string&) { return true; });
+  Admin(role.url()).repartition(desk.target, 2, alice, [](const std::string&) { return true; });
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.cursor") == "2");
-  Admin(role.url()).recut(desk.target, 1, alice, [](const std::string&) { return true; });
+  Admin(role.url()).repartition(desk.target, 1, alice, [](const std::string&) { return true; });
   desk.target.source.key.clear();
   const auto unidentified = [&] {
     for (const auto& finding : postgres::check(role.url(), desk.target)) {
       if (contains(finding.what, "may not read the server's system identifier")) {
-        return finding.mend;
+        return finding.remedy;
       }
     }
     return std::string();

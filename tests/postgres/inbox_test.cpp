@@ -188,7 +188,8 @@ TEST_SUITE("Inbox") {
       }
     };
     CHECK_THROWS_AS(inbox.once("p:1", overlooks), InboxRefusal);
-    CHECK_THROWS_AS(inbox.once("p:1", [](Transaction& t) { t.undo(); }), std::logic_error);
+    CHECK_THROWS_AS(inbox.once("p:1", [](Transaction& t) { t.rollback_to_savepoint(); }),
+                    std::logic_error);
     CHECK(inbox.once("p:1", Effects::note("p:1")));
     CHECK(effects.all() == "p:1");
   }

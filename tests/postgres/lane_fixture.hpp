@@ -55,7 +55,7 @@ struct TestLane {
     wait_until("the lane is granted", [this] { return claim(); });
   }
 
-  Round poll(unsigned rows_max = 100) {
+  PollResult poll(unsigned rows_max = 100) {
     auto round = session->poll(cursor.position, rows_max);
     rows_of_call =
         std::min<std::size_t>(config.commit_every, round.records.size()) + round.queued.size();
@@ -81,16 +81,16 @@ struct TestLane {
   }
 
   /// Starts, and settles all that the round brought; false if the lane was refused.
-  bool advance(const Round& round) {
+  bool advance(const PollResult& round) {
     std::vector<Position> done;
     for (const auto& record : round.records) done.push_back(record.position);
     const bool moved = start() && settle({cursor.position, done, {}, Rest{}});
-    if (moved) cursor = session->look();
+    if (moved) cursor = session->read_cursor();
     return moved;
   }
 };
 
-inline std::vector<std::string> ids_of(const Round& round) {
+inline std::vector<std::string> ids_of(const PollResult& round) {
   std::vector<std::string> ids;
   for (const auto& record : round.records) ids.push_back(record.id());
   return ids;

@@ -29,7 +29,7 @@ struct LateDesk : Desk {
   }
 };
 
-inline std::vector<std::pair<std::string, bool>> ids_and_late(const Round& round) {
+inline std::vector<std::pair<std::string, bool>> ids_and_late(const PollResult& round) {
   std::vector<std::pair<std::string, bool>> seen;
   for (const auto& record : round.records) seen.emplace_back(record.id(), record.late);
   return seen;

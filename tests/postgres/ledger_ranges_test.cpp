@@ -245,7 +245,7 @@ TEST_CASE("a list and a range are cut with the lanes") {
   Ranged desk(order);
   desk.target.source.key = "customer";
   desk.mixed(30);
-  desk.admin.recut(desk.target, 2, alice, [](const std::string&) { return true; });
+  desk.admin.repartition(desk.target, 2, alice, [](const std::string&) { return true; });
   CHECK(desk.closed() == "30|30|{1,2,3}|{[4,31)}");
   CHECK(desk.database.value("SELECT bool_and(bucket_ranges = '{}') FROM seriatim.cursor") == "t");
   desk.target.process.lanes = 2;

@@ -178,7 +178,7 @@ TEST_CASE("a lane at work sends the messages of ARCHITECTURE.md and no others") 
   SUBCASE("a column is stamped with the cursor") {
     Desk desk;
     desk.database.run("ALTER TABLE bookings ADD sent timestamptz");
-    desk.target.source.mark = "sent";
+    desk.target.source.delivered_at_column = "sent";
     const auto walked = drain(desk);
     CHECK(walked.unknown.empty());
     CHECK(joined(walked.messages) ==

@@ -79,7 +79,7 @@ TEST_CASE("a halted lane tries its row again with the next attempt number") {
         "retry|alice@desk|2|1|CRASHES");
   REQUIRE(relay.claim());
   CHECK(relay.start());
-  CHECK(relay.session->look().attempts == 2);
+  CHECK(relay.session->read_cursor().attempts == 2);
 }
 
 TEST_CASE("a retrying lane tries again at once") {
@@ -93,8 +93,8 @@ TEST_CASE("a retrying lane tries again at once") {
   CHECK(report.lane.state == LaneState::retrying);
   CHECK(report.lane.retry_in > milliseconds{3'000'000});
   desk.admin.retry(desk.target, alice);
-  CHECK(relay.session->look().retry_in == milliseconds{0});
-  CHECK(relay.session->look().state == Cursor::State::running);
+  CHECK(relay.session->read_cursor().retry_in == milliseconds{0});
+  CHECK(relay.session->read_cursor().state == Cursor::State::running);
 }
 
 TEST_CASE("a relay that died of something else is not counted as killed by the retried row") {
@@ -320,7 +320,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act"
     CHECK(admin.skip(desk.target, "2", alice).size() == 1);
     CHECK(admin.pause(desk.target, alice).size() == 1);
     CHECK(admin.resume(desk.target, alice).size() == 1);
-    session.release(session.look().epoch, false);
+    session.release(session.read_cursor().epoch, false);
     CHECK(desk.database.value("SELECT string_agg(act, ' ' ORDER BY id) FROM seriatim.journal") ==
           "begin claim retry halt skip pause resume release");
 

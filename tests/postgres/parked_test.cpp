@@ -123,7 +123,7 @@ TEST_SUITE("parked rows") {
         shop.admin.discard(shop.target, {"2", std::nullopt}, {"bob@desk", ""}),
         "discard needs a reason for the journal; nothing was discarded: --reason \"…\"");
     shop.admin.discard(shop.target, {"2", std::nullopt}, bob);
-    CHECK(shop.journal("act, row_id, why") == "discard|2|mended");
+    CHECK(shop.journal("act, row_id, why") == "discard|2|fixed");
     CHECK(shop.why("2") == RowReport::State::set_aside);
     CHECK(shop.parked() == Ids{"4", "6"});
     shop.book({"a"});
@@ -325,7 +325,7 @@ TEST_SUITE("parked rows") {
     shop.refused = {"1", "2", "3", "4"};
     shop.drain();
     CHECK(shop.parked().size() == 8);
-    shop.admin.recut(shop.target, 3, bob, [](const std::string&) { return true; });
+    shop.admin.repartition(shop.target, 3, bob, [](const std::string&) { return true; });
     shop.target.process.lanes = 3;
     shop.refused.clear();
     shop.admin.redrive(shop.target, {}, bob);

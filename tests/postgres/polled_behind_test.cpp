@@ -72,7 +72,7 @@ TEST_CASE("rows that came are not kept while an operator may correct them") {
   Underway relay;
   relay.correct_row_4();
   SUBCASE("a look at the cursor") {
-    (void)relay.lane.session->look();
+    (void)relay.lane.session->read_cursor();
   }
   SUBCASE("a claim") {
     (void)relay.lane.session->claim();

@@ -15,8 +15,8 @@ using namespace seriatim::testing;
 
 namespace {
 
-Round round_of(const std::string& id) {
-  Round round;
+PollResult round_of(const std::string& id) {
+  PollResult round;
   Record record;
   record.position = {1, id};
   round.records.push_back(record);
@@ -41,10 +41,12 @@ Position at(int number) {
 }
 
 struct Reading final : ReadAhead::Reader {
-  using Poll = std::function<Round(const Position& after, unsigned rows_max)>;
+  using Poll = std::function<PollResult(const Position& after, unsigned rows_max)>;
 
   explicit Reading(Poll reads) : poll(std::move(reads)) {}
-  Round read(const Position& after, unsigned rows_max) override { return poll(after, rows_max); }
+  PollResult read(const Position& after, unsigned rows_max) override {
+    return poll(after, rows_max);
+  }
   Poll poll;
 };
 
@@ -92,7 +94,7 @@ struct Backlog {
   std::atomic<int> held_at = never;
   std::size_t row_bytes;
   std::atomic<int> last = 1'000'000;  ///< of the backlog
-  std::function<Round()> nothing = [] { return Round{}; };
+  std::function<PollResult()> nothing = [] { return PollResult{}; };
   std::atomic<int> polls = 0;
   std::atomic<int> read = 0;
   ReadAhead ahead;
@@ -183,7 +185,7 @@ TEST_SUITE("reading ahead") {
     CHECK_FALSE(failing.take(ten, 5));
     failing.begin(ten, 5);  // and no second connection is asked for so soon
     CHECK_FALSE(failing.take(ten, 5));
-    ReadAhead empty(opens([](const Position&, unsigned) { return Round{}; }), plenty);
+    ReadAhead empty(opens([](const Position&, unsigned) { return PollResult{}; }), plenty);
     empty.begin(ten, 5);
     CHECK_FALSE(empty.take(ten, 5));
   }
@@ -210,7 +212,7 @@ TEST_SUITE("reading ahead") {
       CAPTURE(fails);
       Backlog lane(plenty);
       lane.await_read(lane.taken + 3);
-      if (fails) lane.nothing = []() -> Round { throw Error("the session ended"); };
+      if (fails) lane.nothing = []() -> PollResult { throw Error("the session ended"); };
       lane.last = lane.taken + 3;
       for (int i = 0; i < 2; ++i) {
         const int before = lane.polls;

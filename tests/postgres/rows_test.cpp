@@ -76,7 +76,7 @@ TEST_CASE("ids of every allowed type are delivered once, ties by the database's 
                "'2020-01-01', done_at timestamptz); INSERT INTO t (id) VALUES " +
                ids);
   auto source = table("t");
-  source.mark = "done_at";
+  source.delivered_at_column = "done_at";
   Opened opened(database, source);
   Ids got;
   for (auto ids_got = opened.lane.deliver(1); !ids_got.empty(); ids_got = opened.lane.deliver(1)) {
@@ -203,7 +203,7 @@ TEST_CASE("a mark is stamped in the cursor's transaction, or not at all") {
   database.run("CREATE TABLE t (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), " + stamped +
                ", \"Dispatched At\" timestamptz); INSERT INTO t SELECT FROM generate_series(1, 3)");
   auto source = table("t");
-  source.mark = "Dispatched At";
+  source.delivered_at_column = "Dispatched At";
   Opened opened(database, source);
   auto& lane = opened.lane;
   const auto round = lane.poll();
@@ -221,7 +221,7 @@ TEST_CASE("a row locked by its owner is waited for with its mark, not handed ove
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
                ", sent timestamptz); INSERT INTO t (id) VALUES (1)");
   auto source = table("t");
-  source.mark = "sent";
+  source.delivered_at_column = "sent";
   Opened opened(database, source);
   auto& lane = opened.lane;
   const auto position = lane.poll().records.at(0).position;

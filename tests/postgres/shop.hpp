@@ -14,7 +14,7 @@ namespace seriatim::testing {
 
 using namespace seriatim::postgres;
 
-inline const Actor bob{"bob@desk", "mended"};
+inline const Actor bob{"bob@desk", "fixed"};
 
 inline std::vector<std::uint64_t> numbers(const std::vector<Record>& records) {
   std::vector<std::uint64_t> numbers;

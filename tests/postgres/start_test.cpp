@@ -57,7 +57,7 @@ struct Beginner {
     REQUIRE(lane.start());
     REQUIRE(lane.settle(
         {lane.cursor.position, {}, {}, Park{row, std::nullopt, false, false, 1, "no"}}));
-    lane.cursor = lane.session->look();
+    lane.cursor = lane.session->read_cursor();
   }
 };
 

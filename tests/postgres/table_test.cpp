@@ -24,7 +24,7 @@ std::string refusal(TestDatabase& database, const SourceConfig& source) {
 
 }  // namespace
 
-TEST_CASE("a source that cannot be read as configured says why and how to mend it") {
+TEST_CASE("a source that cannot be read as configured says why and how to fix it") {
   TestDatabase database;
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped + ", j jsonb, day timestamp)");
   auto source = table("t");
@@ -166,15 +166,15 @@ TEST_CASE("row-level security switched on at run time halts, and hides no row si
       }
     }
     CHECK(contains(halt, "row-level security of table"));
-    std::string mend;
+    std::string fix;
     try {
       lane.open();
     } catch (const SourceBroken& broken) {
-      mend = broken.what();
+      fix = broken.what();
     }
-    CAPTURE(mend);
-    REQUIRE(contains(mend, "row-level security hides rows"));
-    database.run(mend.substr(mend.find("CREATE POLICY")));
+    CAPTURE(fix);
+    REQUIRE(contains(fix, "row-level security hides rows"));
+    database.run(fix.substr(fix.find("CREATE POLICY")));
     lane.open();
     REQUIRE(lane.claim());
     CHECK(lane.deliver() == Ids{"2", "3"});

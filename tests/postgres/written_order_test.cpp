@@ -194,7 +194,7 @@ TEST_CASE("a transaction with a row that `where` fails on goes out in the order 
   events.write(rows(1, 8));
   auto lane = events.relay();
   REQUIRE(lane.claim());
-  Round round;
+  PollResult round;
   while (!(round = lane.poll()).unreadable) REQUIRE(lane.advance(round));
   events.database.run("DELETE FROM events WHERE payload = 5");
   while (!(round = lane.poll()).records.empty()) REQUIRE(lane.advance(round));

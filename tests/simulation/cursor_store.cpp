@@ -168,7 +168,7 @@ Grant CursorStore::start(const Backend& by, std::uint64_t epoch, const Start& st
 }
 
 /// As start_attempt.sql: never past the cursor, which may have been taken back.
-void CursorStore::look_up_to(Mark given) {
+void CursorStore::look_up_to(OrderKey given) {
   const auto here =
       cursor_.position ? std::optional(cursor_.position->created_at_us) : std::nullopt;
   const auto known = given != mark_min ? std::optional(given) : looked_at_ ? looked_at_ : here;

@@ -17,7 +17,7 @@ inline constexpr Micros hold_length = second;
 /// A lane's lease as a process, or a person, has seen it since then.
 struct LeaseWatch {
   std::uint64_t epoch = 0;
-  Mark lease = 0;
+  OrderKey lease = 0;
   Micros since = 0;
 };
 
@@ -102,7 +102,7 @@ class CursorStore {
   void discard(const ParkedChoice& choice);
 
   /// Late rows, delivered: the cursor at the last complete look for them, as the row says.
-  [[nodiscard]] Mark looked_at(const Position& cursor) const;
+  [[nodiscard]] OrderKey looked_at(const Position& cursor) const;
 
   // The audit.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
@@ -110,7 +110,7 @@ class CursorStore {
   [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max,
                                                   bool aside_too = false) const;
   /// If late rows are delivered: before it they are the audit's, as the row alone tells.
-  [[nodiscard]] std::optional<Mark> late_window_start() const;
+  [[nodiscard]] std::optional<OrderKey> late_window_start() const;
   void halt_late(std::int64_t row);
   /// The one of that name, behind the cursor.
   [[nodiscard]] std::optional<Table::Row> late_row(const std::string& id) const;
@@ -125,7 +125,7 @@ class CursorStore {
   [[nodiscard]] bool is_ours(std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
   void commit_start(const Start& start, const Batch& batch);
-  void look_up_to(Mark given);
+  void look_up_to(OrderKey given);
   void suffer(const Failure& failure);
   void suffer(const Retry& retry);
   void suffer(const Halt& halt);
@@ -142,7 +142,7 @@ class CursorStore {
   Table& table_;
   Ledger ledger_;
   AsideStore aside_;
-  std::optional<Mark> looked_at_;
+  std::optional<OrderKey> looked_at_;
   Cursor cursor_;
   /// What a start not waited for changed, as it was.
   struct Before {
@@ -151,17 +151,17 @@ class CursorStore {
     std::uint64_t handed_to = 0;
     Micros retry_at = 0;
     std::optional<std::uint64_t> call_epoch{};
-    Mark lease_until = 0;
+    OrderKey lease_until = 0;
     milliseconds lease_length{0};
   };
   std::optional<Before> unwaited_;
   std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
   std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;
-  Mark lease_until_ = 0;  ///< by the server's clock
+  OrderKey lease_until_ = 0;  ///< by the server's clock
   milliseconds lease_length_{0};
   std::optional<std::uint64_t> call_epoch_;  ///< a call is announced at this epoch
-  Mark hold_until_ = mark_min;               ///< a person asks for a turn, by the server's clock
+  OrderKey hold_until_ = mark_min;           ///< a person asks for a turn, by the server's clock
   Micros retry_at_ = 0;
 };
 

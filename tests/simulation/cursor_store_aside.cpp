@@ -85,10 +85,10 @@ void CursorStore::discard(const ParkedChoice& choice) {
 
 // --- late rows, delivered ------------------------------------------------------------------------
 
-Mark CursorStore::looked_at(const Position& cursor) const {
-  const Mark here = cursor.created_at_us;
+OrderKey CursorStore::looked_at(const Position& cursor) const {
+  const OrderKey here = cursor.created_at_us;
   if (stage_.sabotaged(Sabotage::window_from_cursor)) return here;
-  const Mark looked = looked_at_.value_or(here);
+  const OrderKey looked = looked_at_.value_or(here);
   return stage_.sabotaged(Sabotage::window_past_cursor) ? looked : std::min(looked, here);
 }
 
@@ -106,10 +106,10 @@ std::vector<Table::Row> CursorStore::late_rows(const NotedRange& range, unsigned
   return late;
 }
 
-std::optional<Mark> CursorStore::late_window_start() const {
+std::optional<OrderKey> CursorStore::late_window_start() const {
   if (stage_.setup.lookback == 0 || !cursor_.position) return std::nullopt;
-  const Mark here = cursor_.position->created_at_us;
-  const Mark looked_at = looked_at_.value_or(here);
+  const OrderKey here = cursor_.position->created_at_us;
+  const OrderKey looked_at = looked_at_.value_or(here);
   const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
   return (clamped ? std::min(looked_at, here) : looked_at) - stage_.setup.lookback;
 }

@@ -22,7 +22,7 @@ struct Space {
   bool prepares = false;  ///< the first writer goes through PREPARE
   unsigned quick = 0;     ///< rows inserted and committed between two steps of the others
   unsigned polls = 2;
-  Mark clock_divisor = 1;  ///< above 1, neighbouring steps share a created_at
+  OrderKey clock_divisor = 1;  ///< above 1, neighbouring steps share a created_at
 };
 
 enum class Step { lock, draw, leave_fast_path, rename, show, let_go };
@@ -137,13 +137,13 @@ class Interleaving {
   std::vector<Writer> writers_;
   unsigned quick_left_;
   unsigned polls_left_;
-  Mark now_ = 0;
+  OrderKey now_ = 0;
   unsigned ids_ = 0;
   std::vector<Position> visible_;
   std::size_t read_ = 0;
   std::optional<Position> cursor_;
-  Mark f_ = mark_min;
-  Mark settled_ = mark_min;
+  OrderKey f_ = mark_min;
+  OrderKey settled_ = mark_min;
   std::vector<Holder> holders_;
   bool lost_ = false;
 };

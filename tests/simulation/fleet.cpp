@@ -16,8 +16,8 @@ constexpr Micros liveness_bound = 60 * second;
 constexpr Micros aftermath = 25 * second;
 /// What users are told (docs/operations.md).
 constexpr Micros even_within = 5 * second;
-constexpr core::LaneShare::Times times{milliseconds{5'000}, milliseconds{8'000}};
-constexpr core::LaneShare::Times never_orphaned{milliseconds{1'000'000}, milliseconds{0}};
+constexpr core::LaneAssignment::Times times{milliseconds{5'000}, milliseconds{8'000}};
+constexpr core::LaneAssignment::Times never_orphaned{milliseconds{1'000'000}, milliseconds{0}};
 
 core::Time time_of(Micros now) {
   return core::Time(std::chrono::hours(1) + std::chrono::microseconds(now));
@@ -133,7 +133,7 @@ void Fleet::join(std::size_t number) {
   instance = Instance{};
   instance.life = life;
   instance.name = std::to_string(number) + "." + std::to_string(life);
-  instance.share = std::make_unique<core::LaneShare>(
+  instance.share = std::make_unique<core::LaneAssignment>(
       instance.name, size_.lanes, sabotage_ == Sabotage::orphans_left ? never_orphaned : times);
   for (auto& lane : lanes_) {
     lane->relay(number).want(false);
@@ -167,23 +167,23 @@ void Fleet::look(Instance& instance) {
 }
 
 /// A lane's holder is told by the name of the instance, where it is this life's relay.
-Roster Fleet::roster_for(const Instance& instance) const {
-  Roster roster;
+Membership Fleet::roster_for(const Instance& instance) const {
+  Membership membership;
   if (sabotage_ == Sabotage::instances_unseen) {
-    roster.lanes.resize(size_.lanes);
-    for (auto& lane : roster.lanes) lane = {"", true};
-    return roster;
+    membership.lanes.resize(size_.lanes);
+    for (auto& lane : membership.lanes) lane = {"", true};
+    return membership;
   }
   for (const auto& other : instances_) {
-    if (counts(other)) roster.instances.push_back(other.name);
+    if (counts(other)) membership.instances.push_back(other.name);
   }
-  roster.instances.push_back(instance.name);
+  membership.instances.push_back(instance.name);
   for (const auto& lane : lanes_) {
-    Roster::Lane seen{lane->cursors().holder(), lane->cursors().looks_free()};
+    Membership::Lane seen{lane->cursors().holder(), lane->cursors().looks_free()};
     if (const auto holder = holder_of(*lane)) seen.holder = instances_[*holder].name;
-    roster.lanes.push_back(std::move(seen));
+    membership.lanes.push_back(std::move(seen));
   }
-  return roster;
+  return membership;
 }
 
 bool Fleet::counts(const Instance& instance) const {

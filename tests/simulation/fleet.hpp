@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "core/lane_share.hpp"
+#include "core/lane_assignment.hpp"
 #include "simulation/one_lane.hpp"
 
 namespace seriatim::simulation {
 
 /// Many lanes of one process, and the instances that share them: each lane is a World of its own,
-/// relay i of every one of them is instance i, and its core::LaneShare says which to hold. All
+/// relay i of every one of them is instance i, and its core::LaneAssignment says which to hold. All
 /// lanes are driven in step; instances join, die, freeze, fall silent and are cut off as a whole.
 class Fleet {
  public:
@@ -51,7 +51,7 @@ class Fleet {
 
  private:
   struct Instance {
-    std::unique_ptr<core::LaneShare> share;  ///< while it runs
+    std::unique_ptr<core::LaneAssignment> share;  ///< while it runs
     std::string name;
     unsigned life = 0;
     bool stopping = false;
@@ -72,7 +72,7 @@ class Fleet {
   void join(std::size_t number);
   void act(Instance& instance, std::size_t number);
   void look(Instance& instance);
-  [[nodiscard]] Roster roster_for(const Instance& instance) const;
+  [[nodiscard]] Membership roster_for(const Instance& instance) const;
   [[nodiscard]] bool counts(const Instance& instance) const;
   void die(std::size_t number, bool noticed);
   void stop(std::size_t number);

@@ -38,8 +38,8 @@ struct Space {
 };
 
 /// The server draws now() so long before the transaction can be seen.
-constexpr Mark drawn_before = 3;
-constexpr Mark margin = drawn_before;
+constexpr OrderKey drawn_before = 3;
+constexpr OrderKey margin = drawn_before;
 
 enum class Step { begin, lock, prepare, show, end };
 constexpr std::array ordinary{Step::begin, Step::lock, Step::show, Step::end};
@@ -93,7 +93,7 @@ class Interleaving {
       default: return looks;
     }
   }
-  void show(Mark stamp) { rows_.push_back({{stamp, std::to_string(rows_.size())}}); }
+  void show(OrderKey stamp) { rows_.push_back({{stamp, std::to_string(rows_.size())}}); }
   bool insert() {
     show(now_);
     return true;
@@ -169,7 +169,7 @@ class Interleaving {
     const auto before = std::exchange(bound_, now);
     const auto bound = space_.broken == Broken::bound_of_this_poll ? now : before;
     const bool complete = !bound || *bound == mark_min || settled_.empty();
-    const Mark from =
+    const OrderKey from =
         complete ? mark_min : *bound - (space_.broken == Broken::no_margin ? 0 : margin);
     late_.clear();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -193,21 +193,21 @@ class Interleaving {
 
   Space space_;
   std::size_t poll_steps_left_;
-  Mark now_ = 10;
+  OrderKey now_ = 10;
   std::vector<Row> rows_;  ///< visible ones
 
   // The writers: one row passes the first transaction's stamp by.
   std::size_t step_ = 0;
-  Mark stamp_ = 0;
+  OrderKey stamp_ = 0;
   bool open_ = false, holds_table_ = false, prepared_ = false, committed_ = false;
   bool passed_by_ = false, effect_written_ = false;
   std::optional<std::size_t> cause_, effect_;
 
   // The lane
   Fence fence_{mark_min}, transactions_{mark_min};
-  Mark clock_ = mark_min;
+  OrderKey clock_ = mark_min;
   std::vector<Holder> open_transactions_;
-  std::optional<Mark> bound_;
+  std::optional<OrderKey> bound_;
   std::vector<std::size_t> settled_, late_;
   std::optional<Position> cursor_;
   bool swapped_ = false;

@@ -5,7 +5,7 @@
 
 namespace seriatim::simulation {
 
-Position end_of(Mark moment) {
+Position end_of(OrderKey moment) {
   return {moment, std::string(20, '9')};  // above all ids
 }
 
@@ -81,7 +81,7 @@ std::optional<NotedRange> Ledger::closed(std::size_t number, const Position& up_
   return range;
 }
 
-NotedRange Ledger::since(Mark moment, const Position& cursor) const {
+NotedRange Ledger::since(OrderKey moment, const Position& cursor) const {
   NotedRange range{end_of(moment), cursor, {}};
   add(range.ids, open_.ids);
   for (const auto& bucket : closed_) {

@@ -15,7 +15,7 @@ struct NotedRange {
 };
 
 /// At a moment, after whatever stands there.
-[[nodiscard]] Position end_of(Mark moment);
+[[nodiscard]] Position end_of(OrderKey moment);
 
 /// seriatim.ledger and the open bucket: the ids of all that was delivered or set aside, in buckets
 /// that cover all positions behind the cursor without a gap.
@@ -40,7 +40,7 @@ class Ledger {
   /// The closed bucket of that number, where there is one and it ends before `up_to`.
   [[nodiscard]] std::optional<NotedRange> closed(std::size_t number, const Position& up_to) const;
   /// All there is after a moment.
-  [[nodiscard]] NotedRange since(Mark moment, const Position& cursor) const;
+  [[nodiscard]] NotedRange since(OrderKey moment, const Position& cursor) const;
 
  private:
   struct Bucket {

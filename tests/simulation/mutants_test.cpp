@@ -157,7 +157,7 @@ void late_rows_delivered_again(Setup& setup) {
   setup.rewinds = true;
 }
 
-/// Who mend and skip at once, among long transactions.
+/// Who fix and skip at once, among long transactions.
 void busy_people(Setup& setup) {
   setup.astray = 0.2;
   setup.clock_leap = 0;

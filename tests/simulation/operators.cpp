@@ -30,7 +30,7 @@ struct Operators::Jump {
   Position to;
   Micros deadline = 0;
   core::Fence fence{mark_min};
-  Mark f = mark_min;
+  OrderKey f = mark_min;
   std::vector<core::Holder> holders;
 };
 
@@ -103,7 +103,7 @@ void Operators::retry_or_skip(const Cursor& row) {
 }
 
 void Operators::mend_and_retry(const Cursor& row) {
-  if (row.row_id && stage_.one_of(2) == 0) receiver_.mend(*row.row_id);
+  if (row.row_id && stage_.one_of(2) == 0) receiver_.fix(*row.row_id);
   if (row.reason == HaltReason::late_row && stage_.one_of(2) == 0) {
     stage_.trace(stage_.now(), "operator", [&] { return "gives a new place to " + *row.row_id; });
     if (server_.cursors().late_row(*row.row_id)) server_.table().give_new_place(*row.row_id);
@@ -141,7 +141,7 @@ bool Operators::is_decided_on(const AsideStore::Row& row) const {
   });
 }
 
-/// One row, those of its key, or all; sent again, mended or not, or given up.
+/// One row, those of its key, or all; sent again, fixed or not, or given up.
 void Operators::decide_on_parked() {
   const auto rows = server_.cursors().aside().parked();
   const auto& one =
@@ -152,7 +152,7 @@ void Operators::decide_on_parked() {
   if (how_many == 1 && one.key) choice.key = one.key;
   const auto decision = stage_.one_of(3);
   if (decision == 0) return discard(choice);
-  if (decision == 1) receiver_.mend(one.position.id);
+  if (decision == 1) receiver_.fix(one.position.id);
   redrive(choice);
 }
 

@@ -79,7 +79,7 @@ void Producer::insert() {
   if (stage_.strikes(stage_.setup.astray)) return insert_astray();
   server_.table().lock(*transaction_, depth_);
   in_transaction(moment(stage_), [this] {
-    const Mark created_at = server_.table().draw_created_at();
+    const OrderKey created_at = server_.table().draw_created_at();
     const bool astray = server_.table().clock_is_behind();
     in_transaction(moment(stage_), [this, created_at, astray] {
       write(created_at, server_.table().draw_id(), astray);
@@ -91,9 +91,9 @@ void Producer::insert() {
 /// insert: nobody holds a lock meanwhile.
 void Producer::insert_astray() {
   const auto& setup = stage_.setup;
-  const Mark created_at =
+  const OrderKey created_at =
       server_.table().draw_created_at() + stage_.random.between(-setup.astray_max, setup.ahead_max);
-  const Mark id = server_.table().draw_id();
+  const OrderKey id = server_.table().draw_id();
   in_transaction(stage_.random.between(millisecond, stage_.setup.astray_max),
                  [this, created_at, id] {
                    server_.table().lock(*transaction_, depth_);
@@ -101,7 +101,7 @@ void Producer::insert_astray() {
                  });
 }
 
-void Producer::write(Mark created_at, Mark id, bool astray) {
+void Producer::write(OrderKey created_at, OrderKey id, bool astray) {
   in_transaction(moment(stage_), [this, created_at, id, astray] {
     server_.table().insert(*transaction_, created_at, id, depth_, astray);
     next(pause());

@@ -19,7 +19,7 @@ class Producer {
   void savepoint_or_insert();
   void insert();
   void insert_astray();
-  void write(Mark created_at, Mark id, bool astray);
+  void write(OrderKey created_at, OrderKey id, bool astray);
   void end();
   void commit();
   void prepare();

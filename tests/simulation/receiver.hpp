@@ -21,8 +21,8 @@ class Receiver {
   /// Row `place` of a call that `relay` began then.
   Answer take(unsigned relay, Micros call_begun, std::size_t place, const Record& record);
 
-  /// The operator had the row's trouble mended at the receiver.
-  void mend(const std::string& id) { poisonous_[id] = false; }
+  /// The operator had the row's trouble fixed at the receiver.
+  void fix(const std::string& id) { poisonous_[id] = false; }
   [[nodiscard]] bool is_poisonous(const std::string& id);
 
  private:

@@ -33,9 +33,9 @@ class Relay::TableReader final : public Reader {
   TableReader(Relay& relay, BackendPtr backend) : relay_(relay), backend_(std::move(backend)) {}
   [[nodiscard]] Abilities abilities() const override { return {}; }
   [[nodiscard]] bool comes_after(const Position& row, const Position& other) const override;
-  Round poll(const Wanted& wanted) override;
-  Round reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
-               unsigned rows_max) override;
+  PollResult poll(const Wanted& wanted) override;
+  PollResult reread(const std::vector<std::string>& ids, const std::optional<Position>& after,
+                    unsigned rows_max) override;
   void expect(const Position& after, unsigned rows_max, Expected when) override;
   std::size_t ready(const Position& after) override;
   void claimed(std::uint64_t epoch, bool anew) override;
@@ -48,30 +48,32 @@ class Relay::TableReader final : public Reader {
   /// What one connection remembers from poll to poll.
   struct Memory {
     std::optional<core::Fence> fence;
-    Mark fence_from = mark_min;  ///< the cursor it began at
-    Mark latest_clock = mark_min;
+    OrderKey fence_from = mark_min;  ///< the cursor it began at
+    OrderKey latest_clock = mark_min;
   };
   /// What is read while a call is in flight, on a connection of its own.
   struct Ahead {
     Position after;
     unsigned rows_max = 1;
     bool done = false;
-    Round round;  ///< done, and without rows: no use
+    PollResult round;  ///< done, and without rows: no use
   };
 
   void at_server(Micros delay);
-  Round settled_rows(const Wanted& wanted);
-  Round read(const Wanted& wanted, Memory& memory);
-  Round settled_of(const std::vector<Table::Row>& rows, const Wanted& wanted, Mark settled) const;
+  PollResult settled_rows(const Wanted& wanted);
+  PollResult read(const Wanted& wanted, Memory& memory);
+  PollResult settled_of(const std::vector<Table::Row>& rows, const Wanted& wanted,
+                        OrderKey settled) const;
   [[nodiscard]] bool clock_went_back(const Wanted& wanted, Memory& memory) const;
-  Mark settle(Mark f, const std::vector<core::Holder>& holders, const Wanted& wanted,
-              Memory& memory) const;
-  void add(Round& round, const Table::Row& row, const std::optional<Position>& cursor) const;
-  std::optional<Round> take_ahead(const Wanted& wanted);
-  std::optional<Round> take_behind(Wanted& wanted);
-  Round with_late_rows(Round round, const Wanted& wanted);
-  [[nodiscard]] Mark looked_at(const Round& round, const std::optional<Position>& after) const;
-  void trace(const Round& round) const;
+  OrderKey settle(OrderKey f, const std::vector<core::Holder>& holders, const Wanted& wanted,
+                  Memory& memory) const;
+  void add(PollResult& round, const Table::Row& row, const std::optional<Position>& cursor) const;
+  std::optional<PollResult> take_ahead(const Wanted& wanted);
+  std::optional<PollResult> take_behind(Wanted& wanted);
+  PollResult with_late_rows(PollResult round, const Wanted& wanted);
+  [[nodiscard]] OrderKey looked_at(const PollResult& round,
+                                   const std::optional<Position>& after) const;
+  void trace(const PollResult& round) const;
 
   Relay& relay_;
   BackendPtr backend_;
@@ -81,9 +83,9 @@ class Relay::TableReader final : public Reader {
   std::shared_ptr<Fiber> reading_ahead_;
   // If late rows are delivered:
   Micros next_look_ = 0;
-  std::optional<Mark> looked_at_;  ///< the cursor at the last complete look
-  std::optional<Mark> soon_;       ///< … once what it found is put aside
-  bool found_ = false;             ///< rows that are not put aside yet
+  std::optional<OrderKey> looked_at_;  ///< the cursor at the last complete look
+  std::optional<OrderKey> soon_;       ///< … once what it found is put aside
+  bool found_ = false;                 ///< rows that are not put aside yet
 };
 
 }  // namespace seriatim::simulation

@@ -10,7 +10,7 @@ namespace {
 constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
 
 /// Late rows, and as many of the others as there is room for behind the last of them.
-void go_before(Round& round, Round late, bool all, unsigned rows_max) {
+void go_before(PollResult& round, PollResult late, bool all, unsigned rows_max) {
   if (late.empty()) return;
   const bool others_wait = !all || late.unreadable;
   const auto room = others_wait ? 0 : rows_max - late.records.size();
@@ -46,7 +46,7 @@ void Relay::TableReader::at_server(Micros delay) {
 
 // --- a poll --------------------------------------------------------------------------------------
 
-Round Relay::TableReader::poll(const Wanted& wanted) {
+PollResult Relay::TableReader::poll(const Wanted& wanted) {
   auto& stage = relay_.stage_;
   relay_.count_action();
   soon_.reset();
@@ -61,7 +61,7 @@ Round Relay::TableReader::poll(const Wanted& wanted) {
   return round;
 }
 
-Round Relay::TableReader::settled_rows(const Wanted& asked) {
+PollResult Relay::TableReader::settled_rows(const Wanted& asked) {
   auto wanted = asked;
   if (auto round = take_ahead(wanted)) return *std::move(round);
   if (auto round = take_behind(wanted)) return *std::move(round);
@@ -71,11 +71,11 @@ Round Relay::TableReader::settled_rows(const Wanted& asked) {
   return round;
 }
 
-Round Relay::TableReader::reread(const std::vector<std::string>& ids,
-                                 const std::optional<Position>& after, unsigned rows_max) {
+PollResult Relay::TableReader::reread(const std::vector<std::string>& ids,
+                                      const std::optional<Position>& after, unsigned rows_max) {
   soon_.reset();
   at_server(relay_.latency());
-  Round round;
+  PollResult round;
   for (const auto& id : ids) {
     const auto row = relay_.server_.table().row(id);
     if (!row || round.unreadable || round.records.size() == rows_max) break;
@@ -86,7 +86,7 @@ Round Relay::TableReader::reread(const std::vector<std::string>& ids,
   return round;
 }
 
-void Relay::TableReader::add(Round& round, const Table::Row& row,
+void Relay::TableReader::add(PollResult& round, const Table::Row& row,
                              const std::optional<Position>& cursor) const {
   if (row.bad) {
     round.unreadable = {std::to_string(row.id), HaltReason::bad_payload, "too long"};
@@ -99,7 +99,7 @@ void Relay::TableReader::add(Round& round, const Table::Row& row,
   record.late = cursor && !comes_after(record.position, *cursor);
 }
 
-void Relay::TableReader::trace(const Round& round) const {
+void Relay::TableReader::trace(const PollResult& round) const {
   auto& stage = relay_.stage_;
   stage.trace(stage.now(), relay_.name_.c_str(), [&] {
     std::string rows;
@@ -113,7 +113,7 @@ void Relay::TableReader::trace(const Round& round) const {
 
 // --- F, the locks, the rows ----------------------------------------------------------------------
 
-Round Relay::TableReader::read(const Wanted& wanted, Memory& memory) {
+PollResult Relay::TableReader::read(const Wanted& wanted, Memory& memory) {
   const auto& table = relay_.server_.table();
   if (clock_went_back(wanted, memory)) {
     throw SourceBroken(HaltReason::clock_back, "the clock went back");
@@ -135,16 +135,16 @@ Round Relay::TableReader::read(const Wanted& wanted, Memory& memory) {
 bool Relay::TableReader::clock_went_back(const Wanted& wanted, Memory& memory) const {
   const auto& setup = relay_.stage_.setup;
   if (setup.order == OrderBy::id) return false;
-  const Mark clock = relay_.server_.table().clock();
+  const OrderKey clock = relay_.server_.table().clock();
   auto& latest = memory.latest_clock;
   if (latest != mark_min && clock < latest - setup.insert_latency) return true;
   latest = std::max(latest, clock);
   return wanted.after && wanted.after->created_at_us > clock;
 }
 
-Mark Relay::TableReader::settle(Mark f, const std::vector<core::Holder>& holders,
-                                const Wanted& wanted, Memory& memory) const {
-  const Mark cursor = wanted.after ? relay_.server_.table().mark_of(*wanted.after) : mark_min;
+OrderKey Relay::TableReader::settle(OrderKey f, const std::vector<core::Holder>& holders,
+                                    const Wanted& wanted, Memory& memory) const {
+  const OrderKey cursor = wanted.after ? relay_.server_.table().mark_of(*wanted.after) : mark_min;
   if (!memory.fence || cursor < memory.fence_from) {
     memory.fence.emplace(cursor);
     memory.fence_from = cursor;
@@ -152,16 +152,16 @@ Mark Relay::TableReader::settle(Mark f, const std::vector<core::Holder>& holders
   return memory.fence->settle(f, holders);
 }
 
-Round Relay::TableReader::settled_of(const std::vector<Table::Row>& rows, const Wanted& wanted,
-                                     Mark bound) const {
+PollResult Relay::TableReader::settled_of(const std::vector<Table::Row>& rows, const Wanted& wanted,
+                                          OrderKey bound) const {
   const auto& table = relay_.server_.table();
   const bool by_id = relay_.stage_.setup.order == OrderBy::id;
   // In id order a run without a hole after the cursor is settled, whoever writes.
-  Mark run_end = by_id && wanted.after ? table.mark_of(*wanted.after) : mark_min;
-  Round round;
+  OrderKey run_end = by_id && wanted.after ? table.mark_of(*wanted.after) : mark_min;
+  PollResult round;
   for (const auto& row : rows) {
     if (round.records.size() == wanted.rows_max || round.unreadable) break;
-    const Mark mark = table.mark_of(row);
+    const OrderKey mark = table.mark_of(row);
     if (run_end != mark_min && mark == run_end + 1) run_end = mark;
     const bool settled = core::is_settled(mark, bound);
     if (!settled && mark != run_end) {
@@ -206,7 +206,7 @@ std::size_t Relay::TableReader::ready(const Position& after) {
 }
 
 /// In the place of a poll's own statements, once it is there; if it is of no use they come.
-std::optional<Round> Relay::TableReader::take_ahead(const Wanted& wanted) {
+std::optional<PollResult> Relay::TableReader::take_ahead(const Wanted& wanted) {
   if (!ahead_) return std::nullopt;
   const auto ahead = ahead_;
   const bool asked = wanted.after == ahead->after && wanted.rows_max == ahead->rows_max;
@@ -219,7 +219,7 @@ std::optional<Round> Relay::TableReader::take_ahead(const Wanted& wanted) {
 }
 
 /// In the place of a poll's own statements, if they show the first row or that there is none.
-std::optional<Round> Relay::TableReader::take_behind(Wanted& wanted) {
+std::optional<PollResult> Relay::TableReader::take_behind(Wanted& wanted) {
   const auto& stage = relay_.stage_;
   const auto behind = backend_->behind;
   if (!stage.sabotaged(Sabotage::behind_kept)) backend_->behind.reset();
@@ -259,12 +259,13 @@ void Relay::TableReader::started() {
 }
 
 /// The cursor at the last complete look; for the first batch, the place of its first row.
-Mark Relay::TableReader::looked_at(const Round& round, const std::optional<Position>& after) const {
+OrderKey Relay::TableReader::looked_at(const PollResult& round,
+                                       const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
   return soon_ ? *soon_ : looked_at_.value_or(mark_min);
 }
 
-Round Relay::TableReader::with_late_rows(Round round, const Wanted& wanted) {
+PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   auto& stage = relay_.stage_;
   auto& cursors = relay_.server_.cursors();
   round.planned = true;
@@ -294,7 +295,7 @@ Round Relay::TableReader::with_late_rows(Round round, const Wanted& wanted) {
   }
   if (!ids.empty()) {
     at_server(relay_.latency());
-    Round late;
+    PollResult late;
     for (const auto& id : ids) {
       if (late.unreadable) break;
       if (const auto row = relay_.server_.table().row(id)) add(late, *row, wanted.after);

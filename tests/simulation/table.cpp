@@ -7,7 +7,7 @@ namespace seriatim::simulation {
 
 namespace {
 
-constexpr Mark clock_at_start = 1'000'000;
+constexpr OrderKey clock_at_start = 1'000'000;
 
 }  // namespace
 
@@ -33,11 +33,11 @@ void Table::lock(TransactionId id, unsigned depth) {
   stage_.trace(stage_.now(), "table", [&] { return transaction.name + " locks"; });
 }
 
-Mark Table::clock() const {
+OrderKey Table::clock() const {
   return clock_at_start + stage_.now() + clock_step_;
 }
 
-Mark Table::draw_created_at() const {
+OrderKey Table::draw_created_at() const {
   return clock() / stage_.setup.clock_tick * stage_.setup.clock_tick;
 }
 
@@ -53,7 +53,8 @@ bool Table::clock_is_behind() const {
          clock() + stage_.setup.insert_latency < latest_clock_;
 }
 
-void Table::insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth, bool astray) {
+void Table::insert(TransactionId id, OrderKey created_at, OrderKey row_id, unsigned depth,
+                   bool astray) {
   const Row row{stage_.evidence.rows.size(),
                 created_at,
                 row_id,
@@ -201,8 +202,8 @@ void Table::undo_unflushed() {
 
 // --- what a poll looks at ------------------------------------------------------------------------
 
-std::optional<Mark> Table::high_mark(const std::optional<Position>& after,
-                                     unsigned rows_max) const {
+std::optional<OrderKey> Table::high_mark(const std::optional<Position>& after,
+                                         unsigned rows_max) const {
   if (stage_.setup.order == OrderBy::created_at) {
     const bool blunt = stage_.sabotaged(Sabotage::no_insert_latency);
     return draw_created_at() - (blunt ? 0 : stage_.setup.insert_latency);
@@ -255,11 +256,11 @@ std::optional<Table::Row> Table::row(const std::string& id) const {
   return std::nullopt;
 }
 
-Mark Table::mark_of(const Row& row) const {
+OrderKey Table::mark_of(const Row& row) const {
   return stage_.setup.order == OrderBy::id ? row.id : row.created_at;
 }
 
-Mark Table::mark_of(const Position& position) const {
+OrderKey Table::mark_of(const Position& position) const {
   return stage_.setup.order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
 }
 

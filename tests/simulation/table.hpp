@@ -41,16 +41,17 @@ class Table {
   // What a transaction does, one step at a time.
   TransactionId begin();
   void lock(TransactionId id, unsigned depth);
-  [[nodiscard]] Mark clock() const;
-  Mark draw_created_at() const;  ///< the same, cut to a tick
+  [[nodiscard]] OrderKey clock() const;
+  OrderKey draw_created_at() const;  ///< the same, cut to a tick
   /// The server's clock goes back or forward.
   void step_clock(Micros by);
   [[nodiscard]] Micros clock_step() const { return clock_step_; }
   /// It shows so much less than it once did that a poll may be past what is drawn now.
   [[nodiscard]] bool clock_is_behind() const;
-  Mark draw_id() { return next_id_++; }
+  OrderKey draw_id() { return next_id_++; }
   /// `astray`: the place was not drawn under the lock, or from a clock that is behind.
-  void insert(TransactionId id, Mark created_at, Mark row_id, unsigned depth, bool astray = false);
+  void insert(TransactionId id, OrderKey created_at, OrderKey row_id, unsigned depth,
+              bool astray = false);
   void rollback_to(TransactionId id, unsigned depth);
   void rollback(TransactionId id);
   void leave_fast_path(TransactionId id);  ///< first half of PREPARE
@@ -70,8 +71,8 @@ class Table {
 
   // What a poll looks at. The two parts of a read of pg_locks are apart in time.
   /// F: the clock, or one above the last candidate's id; absent when there is no candidate.
-  [[nodiscard]] std::optional<Mark> high_mark(const std::optional<Position>& after,
-                                              unsigned rows_max) const;
+  [[nodiscard]] std::optional<OrderKey> high_mark(const std::optional<Position>& after,
+                                                  unsigned rows_max) const;
   [[nodiscard]] std::vector<core::Holder> fast_path_holders() const;
   [[nodiscard]] std::vector<core::Holder> shared_holders() const;
   /// Visible rows after the cursor, in order.
@@ -80,8 +81,8 @@ class Table {
   [[nodiscard]] std::vector<Row> rows_between(const std::optional<Position>& after,
                                               const Position& up_to) const;
   [[nodiscard]] std::optional<Row> row(const std::string& id) const;
-  [[nodiscard]] Mark mark_of(const Row& row) const;
-  [[nodiscard]] Mark mark_of(const Position& position) const;
+  [[nodiscard]] OrderKey mark_of(const Row& row) const;
+  [[nodiscard]] OrderKey mark_of(const Position& position) const;
 
   Wal wal;
 
@@ -104,9 +105,9 @@ class Table {
   Stage& stage_;
   std::deque<Transaction> transactions_;
   std::vector<std::pair<std::uint64_t, Row>> visible_;  ///< by position, with the commit's lsn
-  Mark next_id_ = 1;
+  OrderKey next_id_ = 1;
   Micros clock_step_ = 0;
-  Mark latest_clock_ = mark_min;  ///< before the last step
+  OrderKey latest_clock_ = mark_min;  ///< before the last step
 };
 
 [[nodiscard]] inline Position position_of(const Table::Row& row) {

@@ -140,7 +140,7 @@ class Parser {
                     "(default: a private server)")
         ->type_name("URL");
     number("--rows", verb->rows, 10, 1e9, "Rows of a repeat (default: by bench)");
-    number("--repeats", verb->repeats, 1, 1'000, "Repeats, median told (5)");
+    number("--repeats", verb->repeats, 1, 1'000, "Repeats, median shown (5)");
     number("--batch", verb->batch, 1, 100'000,
            "batch_rows and commit_every of null and sql (1000)");
     number("--seconds", verb->seconds, 1, 3'600,

@@ -134,7 +134,7 @@ Exit perform(const LanesVerb& verb, Context& context) {
     return desk.keep_waiting(left) && desk.sleep();
   };
   const auto exit =
-      desk.report(desk.admin.recut(desk.target, verb.lanes, desk.actor, keep_waiting));
+      desk.report(desk.admin.repartition(desk.target, verb.lanes, desk.actor, keep_waiting));
   return desk.stopped() ? Exit::failure : exit;
 }
 

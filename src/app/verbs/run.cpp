@@ -11,6 +11,7 @@
 #include "postgres/admin/check/check.hpp"
 #include "seriatim/postgres.hpp"
 #include "seriatim/relay.hpp"
+#include "seriatim/version.hpp"
 
 namespace seriatim::app {
 
@@ -75,7 +76,7 @@ std::vector<LaneStatus> deliver(const std::string& url, const Processes& process
 
 /// "seriatim 0.1.0 runs booking_sms (sms), audit (log)"
 std::string opening(const Processes& processes) {
-  std::string text = "seriatim " SERIATIM_VERSION " runs";
+  std::string text = "seriatim " + std::string(version()) + " runs";
   for (const auto* process : processes) {
     text += (process == processes.front() ? " " : ", ") + process->target.process.name + " (" +
             process->handler_kind + ')';

@@ -8,6 +8,7 @@
 #include "lab/demo/demo.hpp"
 #include "postgres/admin/check/check.hpp"
 #include "postgres/admin/migrate.hpp"
+#include "seriatim/version.hpp"
 
 namespace seriatim::app {
 
@@ -43,6 +44,11 @@ Exit perform(const CheckVerb& verb, Context& context) {
   bool refused = false;
   for (const auto* process : processes) {
     all.emplace_back(process->target.process.name, postgres::check(url, process->target, options));
+    for (const auto& [former, now] : process->former_keys) {
+      all.back().second.push_back({postgres::Finding::Severity::warning,
+                                   former + " is a former name, which is still understood",
+                                   "write " + now});
+    }
     refused = refused || !postgres::refusals(all.back().second).empty();
   }
   if (context.json()) {
@@ -71,7 +77,8 @@ Exit perform(const AppendVerb& verb, Context& context) {
 }
 
 Exit perform(const VersionVerb&, Context& context) {
-  print(context.json() ? version_json(SERIATIM_VERSION) : "seriatim " SERIATIM_VERSION "\n");
+  const std::string text(version());
+  print(context.json() ? version_json(text) : "seriatim " + text + '\n');
   return Exit::done;
 }
 

@@ -10,7 +10,7 @@ void drain(Stage& stage, RelaySpec spec, std::uint64_t rows, Figure& figure) {
   const auto relay = stage.start(spec);
   const auto delivered = relay->await_delivered();
   if (delivered.counted == 0) {
-    throw Error("one commit took all rows, which tells no rate: give --rows more than --batch");
+    throw Error("one commit took all rows, which gives no rate: give --rows more than --batch");
   }
   const auto backend = stage.backend_cpu();
   const auto own = cpu_seconds(relay->pid());

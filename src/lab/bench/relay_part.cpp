@@ -16,8 +16,8 @@
 #include "lab/bench/clock.hpp"
 #include "lab/bench/relay_spec.hpp"
 #include "seriatim/handler.hpp"
+#include "seriatim/handlers.hpp"
 #include "seriatim/postgres.hpp"
-#include "seriatim/registry.hpp"
 #include "seriatim/relay.hpp"
 
 namespace seriatim::bench {
@@ -98,7 +98,7 @@ HandlerFactory noting(const std::shared_ptr<Arrivals>& arrivals) {
 
 HandlerFactory of_kind(const RelaySpec& spec) {
   HandlerRegistry registry;
-  register_all_handlers(registry);
+  handlers::register_all(registry);
   const auto* kind = registry.find(spec.handler);
   if (kind == nullptr) {
     const auto package = registry.package_missing_for(spec.handler);

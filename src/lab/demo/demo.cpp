@@ -95,7 +95,7 @@ class Demo {
     watch_until(began + options_.length * 3 / 10, relay);
     const auto bad = poison(relay);
     watch_until(began + options_.length * 6 / 10, relay);
-    mend(bad);
+    fix(bad);
     watch_until(began + options_.length * 9 / 10, relay);
     bookings_->stop();
     say_("\nNobody books any more; the relay delivers what is left.");
@@ -164,7 +164,7 @@ class Demo {
     return id;
   }
 
-  void mend(const std::string& id) {
+  void fix(const std::string& id) {
     const std::string number = "+4530123456";
     say_("\nThe number is corrected in the table, and the row tried again:\n");
     say_("# bookings." + id + ": phone is now " + number);

@@ -462,7 +462,7 @@ bool FaultProxy::cut() {
   return done;
 }
 
-void FaultProxy::mend() {
+void FaultProxy::fix() {
   impl_->there([this] { impl_->set_all_deaf(false); });
 }
 

@@ -61,7 +61,7 @@ class FaultProxy {
   /// connections are not answered either. Peers notice by keepalives and tcp_user_timeout alone.
   /// False if the kernel does not let us (no SO_ATTACH_FILTER); then nothing has happened.
   [[nodiscard]] bool cut();
-  void mend();  ///< connections that outlived the cut go on
+  void fix();  ///< connections that outlived the cut go on
 
   // Orders for the bytes to come, over all connections; a new one replaces the last, 0 takes it
   // back. The connection it hits is closed to both sides.

@@ -3,7 +3,7 @@
 #include "postgres/admin/acts/adopt.hpp"
 #include "postgres/admin/acts/operator_acts.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
-#include "postgres/admin/acts/recut.hpp"
+#include "postgres/admin/acts/repartition.hpp"
 #include "postgres/admin/acts/rewind.hpp"
 #include "postgres/admin/reports/audit_report.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
@@ -126,8 +126,8 @@ std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& p
   return rewind_lanes(act, target, place, settle_max);
 }
 
-ActResult Admin::recut(const Target& target, unsigned lanes, const Actor& actor,
-                       const std::function<bool(const std::string&)>& keep_waiting) {
+ActResult Admin::repartition(const Target& target, unsigned lanes, const Actor& actor,
+                             const std::function<bool(const std::string&)>& keep_waiting) {
   auto connection = act_connection(url_, target);
   return recut_lanes(connection, target, lanes, actor, keep_waiting_, keep_waiting);
 }

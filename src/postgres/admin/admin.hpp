@@ -184,10 +184,11 @@ class Admin {
   std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place, const Actor& actor,
                                  milliseconds settle_max = milliseconds{10'000});
 
-  /// Cuts the process into `lanes` lanes behind a barrier; see recut.hpp for what `keep_waiting` is
-  /// told and decides. The target is as configured now: its key decides the new lanes.
-  ActResult recut(const Target& target, unsigned lanes, const Actor& actor,
-                  const std::function<bool(const std::string&)>& keep_waiting);
+  /// Cuts the process into `lanes` lanes behind a barrier; see repartition.hpp for what
+  /// `keep_waiting` is told and decides. The target is as configured now: its key decides the new
+  /// lanes.
+  ActResult repartition(const Target& target, unsigned lanes, const Actor& actor,
+                        const std::function<bool(const std::string&)>& keep_waiting);
 
   struct Message {
     std::string aggregate_type;

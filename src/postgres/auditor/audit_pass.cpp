@@ -136,7 +136,7 @@ std::optional<AuditFinding> AuditPass::named_late(const std::vector<Position>& l
                       late_text(late, place.cursor, config_)};
 }
 
-/// Buckets of before a recut hold the rows of a former lane, of which ours are some.
+/// Buckets of before a repartition hold the rows of a former lane, of which ours are some.
 void AuditPass::read_former_lanes() {
   former_.clear();
   for (const auto& lane : former_lanes(connection_, lane_)) {

@@ -27,7 +27,7 @@ class AuditPass {
   /// Where the lane stands. Rows from `window_start` on are the lane's own: it delivers late ones.
   struct Place {
     Position cursor;
-    std::optional<Mark> window_start;
+    std::optional<OrderKey> window_start;
   };
   [[nodiscard]] std::optional<AuditFinding> look_at_newest(const Place& place);
   /// One step of the walk.

@@ -10,8 +10,8 @@
 #include "core/crash_point.hpp"
 #include "core/ensure.hpp"
 #include "postgres/auditor/audit_pass.hpp"
+#include "postgres/reader/notification_listener.hpp"
 #include "postgres/reader/poll_source.hpp"
-#include "postgres/reader/wake_up.hpp"
 #include "postgres/store/act.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/table/identity.hpp"
@@ -166,7 +166,7 @@ class PostgresAuditor final : public AuditorSession {
     lane.place.cursor = {row["position_us"].as<std::int64_t>(),
                          row["position_id"].as<std::string>()};
     lane.place.window_start =
-        row["window_us"].is_null() ? std::nullopt : std::optional(row["window_us"].as<Mark>());
+        row["window_us"].is_null() ? std::nullopt : std::optional(row["window_us"].as<OrderKey>());
   }
 
   /// Of each lane in turn, beginning where the turn before ended.
@@ -369,7 +369,7 @@ class PostgresAuditor final : public AuditorSession {
   std::string process_;
   std::string holder_;
   Waker& waker_;
-  WakeUp wake_up_;
+  NotificationListener wake_up_;
   std::map<unsigned, Lane> lanes_;  ///< held, by number
   std::optional<unsigned> newest_;  ///< the lane looked at last
   std::optional<unsigned> walked_;  ///< … and walked on

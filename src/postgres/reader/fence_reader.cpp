@@ -110,7 +110,7 @@ ClockAndHolders read_clock_and_holders(Connection& connection, const Table& tabl
 }
 
 ClockAndHolders read_clock_and_transactions(Connection& connection) {
-  ClockAndHolders found{connection.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, {}};
+  ClockAndHolders found{connection.run_prepared(sql::wire::clock, {})[0][0].as<OrderKey>(), {}, {}};
   for (const auto& row : connection.run_prepared(sql::reader::virtual_transactions, {})) {
     found.holders.push_back({row["transaction"].as<std::string>(), row["prepared"].as<bool>()});
   }

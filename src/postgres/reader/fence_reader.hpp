@@ -22,7 +22,7 @@ namespace seriatim::postgres {
 /// The server's clock, µs since 1970, then the same ones, and then what `rows` brings, in one round
 /// trip if no pooler is in between.
 struct ClockAndHolders {
-  Mark clock = 0;
+  OrderKey clock = 0;
   std::vector<core::Holder> holders;
   std::optional<Answer> rows;
 };

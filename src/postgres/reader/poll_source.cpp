@@ -37,11 +37,11 @@ PollSource::PollSource(Connection& connection, Table table, SourceConfig config,
       newest_by_id_(statement_for(sql::reader::newest_by_id, table_, lane)),
       whole_table_(table_.is_whole_for(lane)) {}
 
-Round PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected,
-                       std::optional<PolledBehind> behind) {
+PollResult PollSource::poll(const std::optional<Position>& after, unsigned rows_max, bool expected,
+                            std::optional<PolledBehind> behind) {
   const bool by_id = config_.order_by == OrderBy::id;
   Connection::OneBackend scope(connection_);
-  Round round;
+  PollResult round;
   if (by_id || expected || !nothing_after(after)) {
     round = by_id ? poll_by_id(after, rows_max, std::move(behind))
                   : poll_by_created_at(after, rows_max);
@@ -58,12 +58,12 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
   return !reader_.first_row({after, mark_max, floor_for(after)});
 }
 
-Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
+PollResult PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   const Range all{after, mark_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
     auto look = look_at(all, rows_max);
     refuse_clock_back(look.clock, after);
-    const Mark f = look.clock - microseconds(config_.insert_latency);
+    const OrderKey f = look.clock - microseconds(config_.insert_latency);
     const Range range{after, settle(f, after, look.holders), all.floor};
     auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
     look.rows.reset();
@@ -87,7 +87,7 @@ Round PollSource::poll_by_created_at(const std::optional<Position>& after, unsig
 /// wait two, 5 to 9 % of the time from commit to call (bench/profiles.md).
 ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max) {
   if (config_.guard == Guard::latency) {
-    return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<Mark>(), {}, std::nullopt};
+    return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<OrderKey>(), {}, std::nullopt};
   }
   if (const auto rows = reader_.asking_for(all, std::min(rows_max, with_a_look_max))) {
     try {
@@ -128,7 +128,7 @@ PollSource::Settled PollSource::find_settled(const Range& range, unsigned rows_m
 }
 
 /// Behind what was stamped already.
-void PollSource::refuse_clock_back(Mark clock, const std::optional<Position>& after) {
+void PollSource::refuse_clock_back(OrderKey clock, const std::optional<Position>& after) {
   const auto step = microseconds(config_.insert_latency);
   if (last_clock_ && clock < *last_clock_ - step) {
     throw SourceBroken(HaltReason::clock_back,
@@ -144,9 +144,10 @@ void PollSource::refuse_clock_back(Mark clock, const std::optional<Position>& af
   }
 }
 
-Mark PollSource::settle(Mark f, const std::optional<Position>& after, const Holders& holders) {
+OrderKey PollSource::settle(OrderKey f, const std::optional<Position>& after,
+                            const Holders& holders) {
   if (config_.guard == Guard::latency) return f;
-  const Mark cursor = after ? mark_of(*after, config_.order_by) : mark_min;
+  const OrderKey cursor = after ? mark_of(*after, config_.order_by) : mark_min;
   if (!fence_ || cursor < fence_from_) {
     fence_.emplace(cursor);
     fence_from_ = cursor;
@@ -155,7 +156,7 @@ Mark PollSource::settle(Mark f, const std::optional<Position>& after, const Hold
 }
 
 /// Of all who hold the table those who may still bring a row before the one that waits.
-std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holders) {
+std::vector<Blocker> PollSource::blockers_of(OrderKey waiting, const Holders& holders) {
   std::set<std::string> blocking;
   for (const auto& holder : holders) {
     if (fence_->bound_of(holder.transaction) <= waiting) blocking.insert(holder.transaction);
@@ -163,11 +164,11 @@ std::vector<Blocker> PollSource::blockers_of(Mark waiting, const Holders& holder
   return writers_.of(blocking, Clock::now());
 }
 
-Round PollSource::read_settled(const Range& range, unsigned rows_max) {
+PollResult PollSource::read_settled(const Range& range, unsigned rows_max) {
   auto batch = reader_.read(range, rows_max);
   remember_floor(range, batch);
   cut_ = !batch.complete;
-  Round round;
+  PollResult round;
   round.records = std::move(batch.records);
   round.unreadable = std::move(batch.unreadable);
   round.durable_after = std::move(batch.written);
@@ -178,15 +179,15 @@ Round PollSource::read_settled(const Range& range, unsigned rows_max) {
 
 /// Ids drawn one by one (CACHE 1): whoever may still insert an id below one that was seen drew it
 /// before, so it shows as a hole and as a lock. No hole, no question.
-Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max,
-                             std::optional<PolledBehind> behind) {
+PollResult PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max,
+                                  std::optional<PolledBehind> behind) {
   const Range unbounded{after, mark_max, floor_for(after)};
   if (whole_table_) {
     auto batch = first_rows(unbounded, rows_max, std::move(behind));
     const auto settled = run_without_hole(batch.records, after);
     const bool hole = settled < batch.records.size() || batch.unreadable;
     if (!hole || settled > 0) {
-      Round round;
+      PollResult round;
       round.records = std::move(batch.records);
       round.records.resize(settled);
       round.durable_after = std::move(batch.written);
@@ -195,10 +196,10 @@ Round PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows
   }
   const auto candidates = reader_.candidates(unbounded, rows_max);
   if (candidates.empty()) return {};
-  const Mark last = candidates.back();
+  const OrderKey last = candidates.back();
   const auto holders =
       config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
-  const Mark settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
+  const OrderKey settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
   auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   if (!round.records.empty() || round.unreadable || settled > last) return round;
   const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
@@ -230,10 +231,10 @@ std::optional<Statement> PollSource::begins_with(const Position& after, unsigned
 std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
                                          const std::optional<Position>& after) const {
   if (!after) return 0;
-  Mark previous = id_of(*after);
+  OrderKey previous = id_of(*after);
   std::size_t length = 0;
   for (; length < records.size(); ++length) {
-    const Mark id = id_of(records[length].position);
+    const OrderKey id = id_of(records[length].position);
     if (previous == mark_max || id != previous + 1) break;
     previous = id;
   }
@@ -242,39 +243,39 @@ std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
 
 // --- rows that can never come -------------------------------------------------------------------
 
-void PollSource::look_for_lost_rows(const std::optional<Position>& after, Round& round) {
-  if (!seldom_.due(Clock::now())) return;
+void PollSource::look_for_lost_rows(const std::optional<Position>& after, PollResult& round) {
+  if (!recheck_.due(Clock::now())) return;
   (void)read_lock_holders(connection_, table_);  // refuses another table in the place of ours
   if (config_.order_by == OrderBy::created_at) {
     round.unreadable = reader_.unstamped();
   } else if (after) {
     refuse_cursor_ahead(*after);
   }
-  seldom_.looked(Clock::now(), {}, true);
+  recheck_.looked(Clock::now(), {}, true);
 }
 
 void PollSource::refuse_cursor_ahead(const Position& cursor) {
   if (config_.order_by != OrderBy::id) return;
-  const Mark id = id_of(cursor);
+  const OrderKey id = id_of(cursor);
   const auto ahead = [&](const std::string& why) {
     throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +
                                                      " stands at id " + cursor.id + ", but " + why);
   };
   const auto sequence = connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
-  if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<Mark>() < id) {
+  if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<OrderKey>() < id) {
     ahead("its sequence goes on after " + sequence[0][0].as<std::string>() +
           ": rows would be inserted behind the cursor");
   }
   const auto newest = connection_.run(newest_by_id_);
-  if (newest.empty() || newest[0]["id"].as<Mark>() >= id) return;
-  if (newest[0]["created_at_us"].as<Mark>() > cursor.created_at_us) {
+  if (newest.empty() || newest[0]["id"].as<OrderKey>() >= id) return;
+  if (newest[0]["created_at_us"].as<OrderKey>() > cursor.created_at_us) {
     ahead("row " + newest[0]["id"].as<std::string>() + " behind it was created later");
   }
 }
 
 // --- the floor: what `where` and lanes leave out is not scanned again ----------------------------
 
-std::optional<Mark> PollSource::floor_for(const std::optional<Position>& after) const {
+std::optional<OrderKey> PollSource::floor_for(const std::optional<Position>& after) const {
   return floor_ && floor_->cursor == after ? std::optional(floor_->mark) : std::nullopt;
 }
 

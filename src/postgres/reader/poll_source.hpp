@@ -7,8 +7,8 @@
 #include "core/fence.hpp"
 #include "postgres/reader/fence_reader.hpp"
 #include "postgres/reader/lane_connection.hpp"
+#include "postgres/reader/recheck_timer.hpp"
 #include "postgres/reader/row_reader.hpp"
-#include "postgres/reader/seldom.hpp"
 
 namespace seriatim::postgres {
 
@@ -20,8 +20,8 @@ class PollSource {
 
   /// `expected`: there may well be rows. If there are not, one statement is enough to see it.
   /// `behind`: what came with the settlement before; used if it is for the same place.
-  Round poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true,
-             std::optional<PolledBehind> behind = std::nullopt);
+  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool expected = true,
+                  std::optional<PolledBehind> behind = std::nullopt);
   /// The statement the next poll begins with, for one who may ask it before; none if it depends on
   /// what is known then.
   std::optional<Statement> begins_with(const Position& after, unsigned rows_max);
@@ -32,7 +32,7 @@ class PollSource {
   /// The cursor was set to another place.
   void forget_ids() { reader_.forget_ids(); }
   /// Something may have come that a poll does not show.
-  void prompt() { seldom_.prompt(); }
+  void prompt() { recheck_.prompt(); }
 
   /// Id order: throws SourceBroken (CURSOR_AHEAD) where ids will be drawn, or were, behind the
   /// cursor: setval, TRUNCATE … RESTART IDENTITY, an older copy of the table.
@@ -42,29 +42,29 @@ class PollSource {
   using Holders = std::vector<core::Holder>;
 
   [[nodiscard]] bool nothing_after(const std::optional<Position>& after);
-  Round poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
-  Round poll_by_id(const std::optional<Position>& after, unsigned rows_max,
-                   std::optional<PolledBehind> behind);
+  PollResult poll_by_created_at(const std::optional<Position>& after, unsigned rows_max);
+  PollResult poll_by_id(const std::optional<Position>& after, unsigned rows_max,
+                        std::optional<PolledBehind> behind);
   RowReader::Batch first_rows(const Range& range, unsigned rows_max,
                               std::optional<PolledBehind> behind);
-  std::vector<Blocker> blockers_of(Mark waiting, const Holders& holders);
-  Round read_settled(const Range& range, unsigned rows_max);
+  std::vector<Blocker> blockers_of(OrderKey waiting, const Holders& holders);
+  PollResult read_settled(const Range& range, unsigned rows_max);
 
   /// What is settled, and where there is none of it the mark of the first row that waits.
   struct Settled {
-    Round round;
-    std::optional<Mark> waiting;
+    PollResult round;
+    std::optional<OrderKey> waiting;
   };
   Settled find_settled(const Range& range, unsigned rows_max);
   std::optional<Settled> settled_of(const Answer& rows, const Range& range, unsigned rows_max);
   ClockAndHolders look_at(const Range& all, unsigned rows_max);
-  void refuse_clock_back(Mark clock, const std::optional<Position>& after);
-  Mark settle(Mark f, const std::optional<Position>& after, const Holders& holders);
+  void refuse_clock_back(OrderKey clock, const std::optional<Position>& after);
+  OrderKey settle(OrderKey f, const std::optional<Position>& after, const Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
                                const std::optional<Position>& after) const;
-  void look_for_lost_rows(const std::optional<Position>& after, Round& round);
+  void look_for_lost_rows(const std::optional<Position>& after, PollResult& round);
 
-  std::optional<Mark> floor_for(const std::optional<Position>& after) const;
+  std::optional<OrderKey> floor_for(const std::optional<Position>& after) const;
   void remember_floor(const Range& range, const RowReader::Batch& batch);
 
   Connection& connection_;
@@ -76,15 +76,15 @@ class PollSource {
   bool whole_table_;  ///< every row is this lane's: ids without a hole have nothing between them
 
   std::optional<core::Fence> fence_;
-  Mark fence_from_ = mark_min;
-  std::optional<Mark> last_clock_;  ///< the latest seen
+  OrderKey fence_from_ = mark_min;
+  std::optional<OrderKey> last_clock_;  ///< the latest seen
   struct Floor {
-    Mark mark = mark_min;
+    OrderKey mark = mark_min;
     std::optional<Position> cursor;  ///< for which it holds
   };
   std::optional<Floor> floor_;
   bool cut_ = false;
-  Seldom seldom_;  ///< looks for rows that can never be delivered
+  RecheckTimer recheck_;  ///< looks for rows that can never be delivered
 };
 
 }  // namespace seriatim::postgres

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds pause_after_failure{30};
 /// second (four pairs of 3 × 500 000, in turns, two busy cores).
 constexpr std::size_t batches_max = 2;
 
-std::size_t bytes_in(const Round& round) {
+std::size_t bytes_in(const PollResult& round) {
   return std::accumulate(
       round.records.begin(), round.records.end(), std::size_t{0},
       [](std::size_t sum, const Record& record) { return sum + bytes_of(record); });
@@ -56,7 +56,7 @@ std::size_t ReadAhead::ready(const Position& after) const {
   return lies ? read_.front().round.records.size() : 0;
 }
 
-std::optional<Round> ReadAhead::take(const std::optional<Position>& after, unsigned rows_max) {
+std::optional<PollResult> ReadAhead::take(const std::optional<Position>& after, unsigned rows_max) {
   std::unique_lock guard(mutex_);
   if (!after || !next() || *next() != Asked{*after, rows_max}) return std::nullopt;
   changed_.wait(guard, [this] { return !read_.empty() || !asked_; });

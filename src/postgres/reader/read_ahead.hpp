@@ -27,7 +27,7 @@ class ReadAhead {
   class Reader {
    public:
     virtual ~Reader() = default;
-    virtual Round read(const Position& after, unsigned rows_max) = 0;
+    virtual PollResult read(const Position& after, unsigned rows_max) = 0;
   };
   /// Opens that connection; called on the thread.
   using Open = std::function<std::unique_ptr<Reader>()>;
@@ -44,7 +44,7 @@ class ReadAhead {
   /// How many rows `take` would bring for that place at once; 0: none yet, or none at all.
   [[nodiscard]] std::size_t ready(const Position& after) const;
   /// The round read for that place, waited for; nothing where there is none, or no row in it.
-  std::optional<Round> take(const std::optional<Position>& after, unsigned rows_max);
+  std::optional<PollResult> take(const std::optional<Position>& after, unsigned rows_max);
   void forget();
 
  private:
@@ -56,7 +56,7 @@ class ReadAhead {
   };
   struct Batch {
     Asked asked;
-    Round round;
+    PollResult round;
     std::size_t bytes = 0;
   };
 

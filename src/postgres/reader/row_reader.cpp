@@ -14,25 +14,25 @@ namespace seriatim::postgres {
 namespace {
 
 /// Both ends included; nothing where no id can lie in between.
-std::optional<std::pair<Mark, Mark>> id_range(
+std::optional<std::pair<OrderKey, OrderKey>> id_range(
     const Range& range, const std::optional<std::string>& only_id = std::nullopt) {
   if (range.settled == mark_min) return std::nullopt;
-  Mark first = range.floor.value_or(mark_min);
-  Mark last = range.settled == mark_max ? mark_max : range.settled - 1;
+  OrderKey first = range.floor.value_or(mark_min);
+  OrderKey last = range.settled == mark_max ? mark_max : range.settled - 1;
   if (range.after) {
-    const Mark after = id_of(*range.after);
+    const OrderKey after = id_of(*range.after);
     if (after == mark_max) return std::nullopt;
     first = std::max(first, after + 1);
   }
   if (only_id) {
-    const Mark only = id_of({0, *only_id});
+    const OrderKey only = id_of({0, *only_id});
     first = std::max(first, only);
     last = std::min(last, only);
   }
   return first <= last ? std::optional(std::pair(first, last)) : std::nullopt;
 }
 
-std::optional<std::string> time_bound(const std::optional<Mark>& mark) {
+std::optional<std::string> time_bound(const std::optional<OrderKey>& mark) {
   return mark ? std::optional(timestamp_text(*mark)) : std::nullopt;
 }
 
@@ -54,8 +54,8 @@ std::optional<std::string> after_id(const Range& range) {
 
 }  // namespace
 
-Mark id_of(const Position& position) {
-  Mark id = 0;
+OrderKey id_of(const Position& position) {
+  OrderKey id = 0;
   const auto& text = position.id;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (error == std::errc{} && end == text.data() + text.size()) return id;
@@ -64,7 +64,7 @@ Mark id_of(const Position& position) {
                          "\", which is no number: order_by was changed under this process");
 }
 
-Mark mark_of(const Position& position, OrderBy order) {
+OrderKey mark_of(const Position& position, OrderBy order) {
   return order == OrderBy::id ? id_of(position) : position.created_at_us;
 }
 
@@ -231,7 +231,7 @@ RowReader::Batch RowReader::read_one(const Range& range, const std::string& id) 
     return batch;
   } catch (const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw;
-    return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
+    return {{}, PollResult::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
   }
 }
 
@@ -259,7 +259,7 @@ RowReader::Batch RowReader::read_ids(const std::vector<std::string>& ids,
       if (!batch.records.empty() || batch.unreadable) return batch;
     } catch (const SourceBroken& broken) {
       if (broken.reason() != HaltReason::bad_payload) throw;
-      return {{}, Round::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
+      return {{}, PollResult::Unreadable{id, HaltReason::bad_payload, broken.what()}, false};
     }
   }
   return {};
@@ -276,7 +276,7 @@ std::optional<WaitingRows::Row> RowReader::first_row(const Range& range) {
 
 /// created_at order.
 std::optional<WaitingRows::Row> RowReader::first_from(const Range& range,
-                                                      const std::optional<Mark>& floor) {
+                                                      const std::optional<OrderKey>& floor) {
   try {
     const auto row =
         connection_.run(first_row_, {after_at(range), after_id(range), time_bound(floor)});
@@ -291,7 +291,7 @@ std::optional<WaitingRows::Row> RowReader::first_from(const Range& range,
 
 /// Where `where` or `key` fails on a row: that one, or one before it.
 std::optional<WaitingRows::Row> RowReader::find_first(const Range& range,
-                                                      const std::optional<Mark>& floor) {
+                                                      const std::optional<OrderKey>& floor) {
   try {
     return search_.first(range.after, floor);
   } catch (const SourceBroken& broken) {
@@ -299,16 +299,16 @@ std::optional<WaitingRows::Row> RowReader::find_first(const Range& range,
   }
 }
 
-std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
+std::vector<OrderKey> RowReader::candidates(const Range& range, unsigned rows_max) {
   const auto bounds = id_range(range);
   if (!bounds) return {};
   try {
-    std::vector<Mark> ids;
+    std::vector<OrderKey> ids;
     const auto text = statement_for(sql::reader::candidates_by_id, table_, lane_,
                                     {{"rows_max", std::to_string(rows_max)}});
     for (const auto& row : connection_.run_prepared(
              text, {std::to_string(bounds->first), std::to_string(bounds->second)})) {
-      ids.push_back(row[0].as<Mark>());
+      ids.push_back(row[0].as<OrderKey>());
     }
     return ids;
   } catch (const SourceBroken& broken) {
@@ -320,17 +320,17 @@ std::vector<Mark> RowReader::candidates(const Range& range, unsigned rows_max) {
   return {id_of({0, row->id})};
 }
 
-std::optional<Mark> RowReader::first_unsettled(const Range& range) {
+std::optional<OrderKey> RowReader::first_unsettled(const Range& range) {
   const auto row = first_from(range, range.settled);
   return row ? row->created_at_us : std::nullopt;
 }
 
-std::optional<Round::Unreadable> RowReader::unstamped() {
+std::optional<PollResult::Unreadable> RowReader::unstamped() {
   const auto row = connection_.run(unstamped_);
   if (row.empty()) return std::nullopt;
-  return Round::Unreadable{row[0]["id"].as<std::string>(), HaltReason::bad_payload,
-                           "created_at is " + row[0]["stamp"].as<std::string>() +
-                               ", so the row has no place in the order: correct or delete it"};
+  return PollResult::Unreadable{row[0]["id"].as<std::string>(), HaltReason::bad_payload,
+                                "created_at is " + row[0]["stamp"].as<std::string>() +
+                                    ", so the row has no place in the order: correct or delete it"};
 }
 
 }  // namespace seriatim::postgres

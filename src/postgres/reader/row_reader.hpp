@@ -20,14 +20,14 @@ namespace seriatim::postgres {
 /// Where to read.
 struct Range {
   std::optional<Position> after;  ///< the cursor
-  Mark settled = mark_max;        ///< strictly below; mark_max: no bound
-  std::optional<Mark> floor;      ///< at or above: no row of ours waits below
+  OrderKey settled = mark_max;    ///< strictly below; mark_max: no bound
+  std::optional<OrderKey> floor;  ///< at or above: no row of ours waits below
   bool operator==(const Range&) const = default;
 };
 
 /// The number of a row in id order.
-[[nodiscard]] Mark id_of(const Position& position);
-[[nodiscard]] Mark mark_of(const Position& position, OrderBy order);
+[[nodiscard]] OrderKey id_of(const Position& position);
+[[nodiscard]] OrderKey mark_of(const Position& position, OrderBy order);
 
 /// Reads one lane's rows of one table: statements in, records out.
 class RowReader {
@@ -37,8 +37,8 @@ class RowReader {
 
   struct Batch {
     std::vector<Record> records;
-    std::optional<Round::Unreadable> unreadable;  ///< the row after them
-    bool complete = false;                        ///< nothing else in the range was waiting
+    std::optional<PollResult::Unreadable> unreadable;  ///< the row after them
+    bool complete = false;                             ///< nothing else in the range was waiting
     /// An LSN, at or behind the commits of all rows of the batch; absent: not known.
     std::optional<std::string> written{};
   };
@@ -65,16 +65,16 @@ class RowReader {
                  unsigned rows_max);
 
   /// Id order: ids of rows after the cursor, settled or not.
-  std::vector<Mark> candidates(const Range& range, unsigned rows_max);
+  std::vector<OrderKey> candidates(const Range& range, unsigned rows_max);
 
   /// The first row, settled or not, and whether it can be read or not.
   std::optional<WaitingRows::Row> first_row(const Range& range);
 
   /// created_at order: the mark of the first row at or after `range.settled`.
-  std::optional<Mark> first_unsettled(const Range& range);
+  std::optional<OrderKey> first_unsettled(const Range& range);
 
   /// created_at order: a row without a place in the order.
-  std::optional<Round::Unreadable> unstamped();
+  std::optional<PollResult::Unreadable> unstamped();
 
  private:
   using Bytes = std::pair<std::size_t, std::size_t>;
@@ -91,8 +91,10 @@ class RowReader {
   Batch read_within_share(const Range& range, unsigned rows_max);
   Batch read_exactly(const Range& range, unsigned rows_max);
   Batch read_first(const Range& range);
-  std::optional<WaitingRows::Row> first_from(const Range& range, const std::optional<Mark>& floor);
-  std::optional<WaitingRows::Row> find_first(const Range& range, const std::optional<Mark>& floor);
+  std::optional<WaitingRows::Row> first_from(const Range& range,
+                                             const std::optional<OrderKey>& floor);
+  std::optional<WaitingRows::Row> find_first(const Range& range,
+                                             const std::optional<OrderKey>& floor);
   Batch or_the_first(const Range& range, const std::function<Batch()>& read);
   Batch query_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                   unsigned rows_max);
@@ -106,7 +108,7 @@ class RowReader {
   LaneId lane_;
   bool large_rows_ = false;  ///< the last batch held one over its share
   bool tells_written_ = false;
-  std::optional<Mark> drawn_;  ///< id order: the greatest id seen
+  std::optional<OrderKey> drawn_;  ///< id order: the greatest id seen
   std::map<RowShape, std::string> statements_;
   RowSearch search_;  ///< for the row that fails a statement over many
   std::string first_row_;

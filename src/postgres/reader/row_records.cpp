@@ -66,7 +66,7 @@ std::string from_hex(std::string_view digits) {
 
 /// Microseconds since 2000 (PostgreSQL: datatype/timestamp.h), infinity at both ends. Nothing where
 /// it is no moment of our 64 bits.
-std::optional<Mark> mark_from(const Cell& cell) {
+std::optional<OrderKey> mark_from(const Cell& cell) {
   constexpr std::int64_t epochs_apart = 946'684'800'000'000;  // 1970 to 2000
   if (!cell) return std::nullopt;
   const auto since_2000 = static_cast<std::int64_t>(number(cell));
@@ -86,21 +86,22 @@ std::vector<Header> headers_from(const Cell& cell) {
   return result;
 }
 
-std::optional<Round::Unreadable> too_large(const Cells& row, bool binary, std::size_t payload_max) {
+std::optional<PollResult::Unreadable> too_large(const Cells& row, bool binary,
+                                                std::size_t payload_max) {
   const auto in_payload = number(row[payload_bytes]) / bytes_scale(binary);
   const auto beside_it = number(row[other_bytes]);
   if (in_payload <= payload_max && beside_it <= payload_max * bytes_scale(binary)) {
     return std::nullopt;
   }
   const bool is_payload = in_payload > payload_max;
-  return Round::Unreadable{
+  return PollResult::Unreadable{
       std::string(*row[id]), HaltReason::bad_payload,
       (is_payload ? "its payload has " : "its key, event type and headers have ") +
           std::to_string(is_payload ? in_payload : beside_it) + " bytes, payload_max is " +
           std::to_string(payload_max)};
 }
 
-Record record_from(const Cells& row, Mark created, bool binary) {
+Record record_from(const Cells& row, OrderKey created, bool binary) {
   Record record;
   record.position = {created, std::string(*row[id])};
   record.late = is_true(row[late]);
@@ -136,8 +137,8 @@ RowRecords::RowRecords(const Answer& rows, bool binary, std::size_t payload_max)
       throw SessionLost("the type of the payload changed: the table is looked at anew");
     }
     const auto bad = [&](std::string why) {
-      return Round::Unreadable{std::string(row[id].value_or("")), HaltReason::bad_payload,
-                               std::move(why)};
+      return PollResult::Unreadable{std::string(row[id].value_or("")), HaltReason::bad_payload,
+                                    std::move(why)};
     };
     const auto created = mark_from(row[created_at]);
     if (!row[id]) {

@@ -11,9 +11,9 @@ namespace seriatim::postgres {
 
 /// The records of what rows_within_share.sql or rows_within_bytes.sql answered.
 struct RowRecords {
-  std::vector<Record> records;                  ///< up to the first row that was not sent
-  std::optional<Round::Unreadable> unreadable;  ///< which is this one, if it can never be
-  bool whole = true;                            ///< every row of the answer became a record
+  std::vector<Record> records;                       ///< up to the first row that was not sent
+  std::optional<PollResult::Unreadable> unreadable;  ///< which is this one, if it can never be
+  bool whole = true;                                 ///< every row of the answer became a record
 
   /// Throws SessionLost where the type of the payload is not what it was.
   RowRecords(const Answer& rows, bool binary, std::size_t payload_max);

@@ -21,7 +21,7 @@ RowSearch::RowSearch(Connection& connection, const Table& table, const LaneId& l
 }
 
 std::optional<RowSearch::Row> RowSearch::first(const std::optional<Position>& after,
-                                               const std::optional<Mark>& floor) {
+                                               const std::optional<OrderKey>& floor) {
   return walk(after, floor, true);
 }
 
@@ -33,7 +33,8 @@ RowSearch::Survey RowSearch::survey(const std::optional<Position>& after) {
 
 /// The first row at which it must stop: one that cannot be judged, or the first of the lane.
 std::optional<RowSearch::Row> RowSearch::walk(std::optional<Position> after,
-                                              const std::optional<Mark>& floor, bool up_to_match) {
+                                              const std::optional<OrderKey>& floor,
+                                              bool up_to_match) {
   passed_ = 0;
   refusal_.reset();
   for (std::uint64_t sought = 0;;) {
@@ -73,7 +74,7 @@ RowSearch::Passed RowSearch::pass(const std::vector<Row>& rows, bool up_to_match
 }
 
 std::vector<RowSearch::Row> RowSearch::read_page(const std::optional<Position>& after,
-                                                 const std::optional<Mark>& floor) {
+                                                 const std::optional<OrderKey>& floor) {
   const auto id = after ? std::optional(after->id) : std::nullopt;
   std::optional<std::string> least;
   if (floor) least = by_id_ ? std::to_string(*floor) : timestamp_text(*floor);

@@ -27,7 +27,8 @@ class RowSearch {
   using Row = WaitingRows::Row;
   /// The first row that is the lane's or cannot be judged. SourceBroken where there is none within
   /// `rows_max`, and more behind.
-  std::optional<Row> first(const std::optional<Position>& after, const std::optional<Mark>& floor);
+  std::optional<Row> first(const std::optional<Position>& after,
+                           const std::optional<OrderKey>& floor);
 
   struct Survey {
     std::uint64_t rows = 0;           ///< of the lane, up to the one that cannot be judged
@@ -41,11 +42,11 @@ class RowSearch {
     std::size_t rows = 0;
     bool stopped = false;  ///< at the row after them
   };
-  std::optional<Row> walk(std::optional<Position> after, const std::optional<Mark>& floor,
+  std::optional<Row> walk(std::optional<Position> after, const std::optional<OrderKey>& floor,
                           bool up_to_match);
   Passed pass(const std::vector<Row>& rows, bool up_to_match);
   std::vector<Row> read_page(const std::optional<Position>& after,
-                             const std::optional<Mark>& floor);
+                             const std::optional<OrderKey>& floor);
   std::optional<std::uint64_t> count(const std::vector<Row>& rows, std::size_t begin,
                                      std::size_t end);
   [[nodiscard]] SourceBroken out_of_reach() const;

@@ -17,17 +17,17 @@ namespace {
 /// its ids.
 constexpr std::size_t more_max = 10'000;
 
-Mark stamp_of(const Position& position) {
+OrderKey stamp_of(const Position& position) {
   return position.created_at_us;
 }
-Mark stamp_of(const Record& record) {
+OrderKey stamp_of(const Record& record) {
   return record.position.created_at_us;
 }
 
 /// Stamps that stand there twice, in order.
 template <class Rows>
-std::vector<Mark> ties_of(const Rows& rows) {
-  std::vector<Mark> ties;
+std::vector<OrderKey> ties_of(const Rows& rows) {
+  std::vector<OrderKey> ties;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const auto stamp = stamp_of(rows[i]);
     const bool tie = stamp == stamp_of(rows[i - 1]);
@@ -45,7 +45,7 @@ WrittenOrder::WrittenOrder(Connection& connection, const Table& table, const Sou
       statement_(statement_for(sql::reader::written_order, table, lane)) {}
 
 /// Nothing if there are more than `at_most`, or if `where` fails on one of them.
-WrittenOrder::Written WrittenOrder::read(const std::vector<Mark>& stamps,
+WrittenOrder::Written WrittenOrder::read(const std::vector<OrderKey>& stamps,
                                          const std::optional<Position>& after,
                                          std::size_t at_most) try {
   std::vector<std::string> moments;
@@ -68,7 +68,7 @@ WrittenOrder::Written WrittenOrder::read(const std::vector<Mark>& stamps,
   return {};
 }
 
-void WrittenOrder::sort(Round& round, const std::optional<Position>& after, bool goes_on) {
+void WrittenOrder::sort(PollResult& round, const std::optional<Position>& after, bool goes_on) {
   auto& records = round.records;
   if (records.empty()) return;
   auto stamps = ties_of(records);
@@ -81,7 +81,7 @@ void WrittenOrder::sort(Round& round, const std::optional<Position>& after, bool
   if (order.ids.empty()) unsorted_ = last;
   if (order.ids.empty() || !read_missing(round, order, after)) return;
 
-  const std::set<Mark> sorted(stamps.begin(), stamps.end());
+  const std::set<OrderKey> sorted(stamps.begin(), stamps.end());
   const auto is_gone = [&](const Record& record) {  // deleted, or changed, since it was read
     return sorted.contains(stamp_of(record)) && !order.places.contains(record.id());
   };
@@ -100,7 +100,7 @@ void WrittenOrder::sort(Round& round, const std::optional<Position>& after, bool
 
 /// Reads rows of a group that the round does not hold. False: they do not fit. If one of them
 /// cannot be read, the lane halts before the last group.
-bool WrittenOrder::read_missing(Round& round, const Written& order,
+bool WrittenOrder::read_missing(PollResult& round, const Written& order,
                                 const std::optional<Position>& after) {
   auto& records = round.records;
   std::set<std::string> here;

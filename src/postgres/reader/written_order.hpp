@@ -31,7 +31,7 @@ class WrittenOrder {
   /// Sorts the records of a round that begins after the cursor `after`. `goes_on`: rows with the
   /// stamp of the last record may follow them; these are read too, so that the round holds the
   /// whole group and may be longer than asked for.
-  void sort(Round& round, const std::optional<Position>& after, bool goes_on);
+  void sort(PollResult& round, const std::optional<Position>& after, bool goes_on);
   /// Sorts rows behind the cursor.
   void sort(std::vector<Position>& late);
 
@@ -41,14 +41,14 @@ class WrittenOrder {
     std::vector<bool> behind;      ///< … and whether one before it stands at a greater position
     std::map<std::string, std::size_t> places;  ///< of the ids
   };
-  Written read(const std::vector<Mark>& stamps, const std::optional<Position>& after,
+  Written read(const std::vector<OrderKey>& stamps, const std::optional<Position>& after,
                std::size_t at_most);
-  bool read_missing(Round& round, const Written& order, const std::optional<Position>& after);
+  bool read_missing(PollResult& round, const Written& order, const std::optional<Position>& after);
 
   Connection& connection_;
   RowReader reader_;
   std::string statement_;
-  Mark unsorted_ =
+  OrderKey unsorted_ =
       mark_min;  ///< stamp of a group that is too large, or holds a row `where` fails on
 };
 

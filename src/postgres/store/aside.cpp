@@ -18,7 +18,7 @@ DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_
     auto& read = due.rows.emplace_back(DueRow{row["row_id"].as<std::string>(),
                                               row["begun"].as<bool>(), row["redriven"].as<bool>()});
     if (!row["late"].is_null()) read.late = row["late"].as<bool>();
-    if (!row["created_at_us"].is_null()) read.created_at_us = row["created_at_us"].as<Mark>();
+    if (!row["created_at_us"].is_null()) read.created_at_us = row["created_at_us"].as<OrderKey>();
   }
   return due;
 }

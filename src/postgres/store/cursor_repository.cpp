@@ -113,7 +113,8 @@ CursorRepository::CursorRepository(std::shared_ptr<LaneConnection> shared,
       forget_due_(fill(sql::store::forget_due, {{"counted", sql::store::number_unused}})),
       put_back_parked_(
           fill(sql::store::put_back_parked, {{"counted", sql::store::number_unused}})) {
-  if (!table_.mark.empty()) mark_rows_ = statement_for(sql::store::mark_rows, table_, lane_);
+  if (!table_.delivered_at.empty())
+    mark_rows_ = statement_for(sql::store::mark_rows, table_, lane_);
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
   start_due_ = fill(sql::store::start_due, {{"start", start_}});
@@ -163,7 +164,7 @@ Cursor CursorRepository::read_cursor() {
 // --- one call -----------------------------------------------------------------------------------
 
 Params CursorRepository::start_params(std::uint64_t epoch, const Start& start,
-                                      const std::optional<Mark>& looked_at) const {
+                                      const std::optional<OrderKey>& looked_at) const {
   return lane_and({expected(epoch), std::to_string(leases_.call.count()), start.again ? "0" : "1",
                    std::to_string(start.rows), began_text(),
                    looked_at ? std::optional(timestamp_text(*looked_at)) : std::nullopt,

@@ -12,7 +12,7 @@
 #include "postgres/store/recount.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
-#include "postgres/wire/lent_transaction.hpp"
+#include "postgres/wire/handler_transaction.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
@@ -56,14 +56,14 @@ class CursorRepository final : public Store {
     std::optional<Position> to;         ///< the last row done that was not late
     std::size_t rows = 0;               ///< done, delivered or set aside
     std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
-    std::optional<Mark> newest;         ///< of these, the newest created_at
+    std::optional<OrderKey> newest;     ///< of these, the newest created_at
 
     void saw(const Position& row) {
       newest = std::max(newest.value_or(mark_min), row.created_at_us);
     }
   };
   [[nodiscard]] Params start_params(std::uint64_t epoch, const Start& start,
-                                    const std::optional<Mark>& looked_at) const;
+                                    const std::optional<OrderKey>& looked_at) const;
   Grant start_planned(std::uint64_t epoch, const Start& start, const Batch& batch);
   [[nodiscard]] Grant granted(std::uint64_t epoch, bool started);
   bool lock(std::uint64_t epoch, const std::optional<Position>& position);
@@ -95,8 +95,8 @@ class CursorRepository final : public Store {
   std::string holder_;
   Leases leases_;
   std::shared_ptr<CursorMemory> memory_;
-  bool claimed_ = false;                 ///< this session was granted the lane
-  std::optional<LentTransaction> lent_;  ///< to the handler of the call in flight
+  bool claimed_ = false;                    ///< this session was granted the lane
+  std::optional<HandlerTransaction> lent_;  ///< to the handler of the call in flight
   Recount late_rows_;
 
   // Statements

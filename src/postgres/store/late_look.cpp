@@ -25,7 +25,7 @@ constexpr milliseconds stamp_margin{100};
 /// Of more rows that were committed together the first ones in the order of their ids go out first.
 constexpr unsigned late_fetched_max = 10'000;
 
-bool is_wide(Mark from, const Position& cursor) {
+bool is_wide(OrderKey from, const Position& cursor) {
   return cursor.created_at_us - from > std::chrono::microseconds(narrow_width_max).count();
 }
 
@@ -34,7 +34,7 @@ bool is_wide(Mark from, const Position& cursor) {
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
 /// its ids were given up, cannot be told from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
-                            milliseconds lookback, const std::optional<Mark>& not_before) {
+                            milliseconds lookback, const std::optional<OrderKey>& not_before) {
   const auto rows =
       connection.run(sql::store::delivery_window,
                      {lane.process, std::to_string(lane.lane), timestamp_text(cursor.created_at_us),
@@ -43,13 +43,13 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane, const Po
   if (rows.empty()) throw SessionLost("the cursor row is gone");
   const auto row = rows[0];
   LateWindow window;
-  window.looked_at = row["looked_us"].as<Mark>();
-  window.start = row["start_us"].as<Mark>();
+  window.looked_at = row["looked_us"].as<OrderKey>();
+  window.start = row["start_us"].as<OrderKey>();
   window.range.first = row["first"].as<std::int64_t>();
   window.range.last = INT64_MAX;
   window.range.after = Bound{window.start, std::nullopt};
-  if (!row["noted_id"].is_null() && row["noted_us"].as<Mark>() >= window.start) {
-    window.range.after = Bound{row["noted_us"].as<Mark>(), row["noted_id"].as<std::string>()};
+  if (!row["noted_id"].is_null() && row["noted_us"].as<OrderKey>() >= window.start) {
+    window.range.after = Bound{row["noted_us"].as<OrderKey>(), row["noted_id"].as<std::string>()};
   }
   window.range.up_to = Bound{cursor.created_at_us, cursor.id};
   return window;
@@ -71,7 +71,7 @@ void LateLook::see_transactions() {
 }
 
 /// now() is drawn when a statement arrives, before its transaction can be seen.
-std::optional<Mark> LateLook::narrow_start() const {
+std::optional<OrderKey> LateLook::narrow_start() const {
   if (!bound_ || *bound_ == mark_min) return std::nullopt;
   return *bound_ - std::chrono::microseconds(stamp_margin).count();
 }

@@ -12,14 +12,14 @@ namespace seriatim::postgres {
 
 /// Where late rows are delivered.
 struct LateWindow {
-  Mark looked_at = mark_min;  ///< the cursor at the last complete look, as its row says
-  Mark start = mark_min;      ///< … less the lookback: rows before it are the audit's
-  NotedRange range;           ///< of it, what ids are known of
+  OrderKey looked_at = mark_min;  ///< the cursor at the last complete look, as its row says
+  OrderKey start = mark_min;      ///< … less the lookback: rows before it are the audit's
+  NotedRange range;               ///< of it, what ids are known of
 };
 
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
                                           const Position& cursor, milliseconds lookback,
-                                          const std::optional<Mark>& not_before = std::nullopt);
+                                          const std::optional<OrderKey>& not_before = std::nullopt);
 
 /// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
 /// go out before those after it.
@@ -49,7 +49,7 @@ class LateLook {
   void begin() { soon_.reset(); }
   struct Late {
     std::vector<Record> records;  ///< in order
-    std::optional<Round::Unreadable> unreadable{};
+    std::optional<PollResult::Unreadable> unreadable{};
     bool all = true;  ///< there are no others
   };
   /// Comes before the rows after the cursor are read.
@@ -58,12 +58,12 @@ class LateLook {
   Late look(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
   /// For the start of what this poll found: the cursor at the last complete look, once that is put
   /// aside.
-  [[nodiscard]] std::optional<Mark> looked_at() const { return soon_ ? soon_ : looked_at_; }
+  [[nodiscard]] std::optional<OrderKey> looked_at() const { return soon_ ? soon_ : looked_at_; }
   /// It is.
   void started();
 
  private:
-  [[nodiscard]] std::optional<Mark> narrow_start() const;
+  [[nodiscard]] std::optional<OrderKey> narrow_start() const;
 
   Connection& connection_;
   LaneId lane_;
@@ -75,11 +75,11 @@ class LateLook {
   std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
   std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
   core::Fence transactions_{mark_min};
-  Mark seen_ = mark_min;       ///< the least bound of those that are open
-  std::optional<Mark> bound_;  ///< … that were at the last look
-  bool found_ = false;         ///< rows that are not put aside yet
-  std::optional<Mark> looked_at_;
-  std::optional<Mark> soon_;  ///< … once what this poll found is put aside
+  OrderKey seen_ = mark_min;       ///< the least bound of those that are open
+  std::optional<OrderKey> bound_;  ///< … that were at the last look
+  bool found_ = false;             ///< rows that are not put aside yet
+  std::optional<OrderKey> looked_at_;
+  std::optional<OrderKey> soon_;  ///< … once what this poll found is put aside
 };
 
 }  // namespace seriatim::postgres

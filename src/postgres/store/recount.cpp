@@ -89,7 +89,7 @@ std::optional<NotedRange> Recount::newest(const Bound& up_to, std::uint64_t rows
   return range;
 }
 
-std::optional<NotedRange> Recount::next(std::int64_t number, const std::optional<Mark>& before,
+std::optional<NotedRange> Recount::next(std::int64_t number, const std::optional<OrderKey>& before,
                                         std::uint64_t rows_about) {
   const auto found = connection_.run(
       sql::store::next_buckets, {lane_.process, std::to_string(lane_.lane), std::to_string(number),

@@ -53,7 +53,7 @@ class Recount {
   /// The buckets after `number` that still have their ids and end before `before`; nothing where
   /// there are none.
   [[nodiscard]] std::optional<NotedRange> next(std::int64_t number,
-                                               const std::optional<Mark>& before,
+                                               const std::optional<OrderKey>& before,
                                                std::uint64_t rows_about);
 
   /// In order, at most `late_max`. Looks at no more than `rows_max` rows of the table.

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "postgres/reader/fence_reader.hpp"
-#include "postgres/table/lane_places.hpp"
+#include "postgres/table/position_lookup.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -59,12 +59,12 @@ std::string names(const std::vector<Blocker>& blockers) {
 /// less the margin for small clock steps.
 std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const Table& table) {
   const bool by_id = source_.order_by == OrderBy::id;
-  const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
+  const auto clock = connection.run(sql::wire::clock)[0][0].as<OrderKey>();
   const microseconds margin = source_.insert_latency;
-  Mark f = clock - margin.count();
+  OrderKey f = clock - margin.count();
   if (by_id) {
     const auto newest = connection.run(statement_for(sql::reader::newest_by_id, table, {}), {});
-    f = newest.empty() || newest[0]["id"].is_null() ? 0 : newest[0]["id"].as<Mark>() + 1;
+    f = newest.empty() || newest[0]["id"].is_null() ? 0 : newest[0]["id"].as<OrderKey>() + 1;
   }
   const auto writers = read_writers(connection, table);
   if (!first_look_) first_look_ = f;
@@ -98,7 +98,7 @@ std::optional<StartFinder::Places> StartFinder::find(Connection& connection, con
   const bool by_id = source_.order_by == OrderBy::id;
   Places found;
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    LanePlaces places(connection, table, {process, lane, lanes});
+    PositionLookup places(connection, table, {process, lane, lanes});
     if (row) {
       found.push_back(places.before_row(*row));
     } else if (now && now->mark && by_id) {

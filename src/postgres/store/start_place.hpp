@@ -34,14 +34,14 @@ class StartFinder {
  private:
   /// Rows of before "now" lie below a mark of the order, or below a time.
   struct Now {
-    std::optional<Mark> mark;
+    std::optional<OrderKey> mark;
     std::string time;
   };
   std::optional<Now> now(Connection& connection, const Table& table);
 
   SourceConfig source_;
   core::Fence fence_{mark_min};  ///< of all looks: who wrote at the first has no bound
-  std::optional<Mark> first_look_;
+  std::optional<OrderKey> first_look_;
   std::string waits_for_;
 };
 

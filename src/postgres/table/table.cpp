@@ -141,8 +141,9 @@ void resolve_expressions(const Columns& columns, const SourceConfig& config, Tab
   if (!config.where.empty()) table.where = expression(columns, config.where);
   leave_out_ignored(config, table);
   table.filtered = !config.where.empty() || !config.ignore.empty();
-  if (config.mark.empty()) return;
-  table.mark = quote_identifier(demand_column(columns, config.mark, table, "mark")->first);
+  if (config.delivered_at_column.empty()) return;
+  table.delivered_at = quote_identifier(
+      demand_column(columns, config.delivered_at_column, table, "delivered_at_column")->first);
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ std::string statement_for(std::string_view sql, const Table& table, const LaneId
                       {"raw_headers", table.headers},
                       {"header_pairs", headers},
                       {"where", table.where},
-                      {"mark", table.mark},
+                      {"delivered_at", table.delivered_at},
                       {"in_ranges", in_ranges(table)},
                       {"lane_filter", filter}};
   values.insert(values.end(), more.begin(), more.end());

@@ -26,7 +26,7 @@ struct Table {
   std::string payload;
   std::string headers = "NULL";
   std::string where = "true";
-  std::string mark;                ///< column, quoted; empty: none
+  std::string delivered_at;        ///< column, quoted; empty: none
   bool payload_is_binary = false;  ///< bytea: read as hex digits
   bool hinted = false;             ///< inserts notify channel `seriatim`
   bool by_id = false;              ///< the order is that of the id alone

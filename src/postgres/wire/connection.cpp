@@ -7,13 +7,13 @@
 
 #include <array>
 
-#include "postgres/wire/guarded.hpp"
 #include "postgres/wire/network_bounds.hpp"
 #include "postgres/wire/open_connection.hpp"
 #include "postgres/wire/pqxx_compat.hpp"
 #include "postgres/wire/server_error.hpp"
-#include "postgres/wire/silence_watch.hpp"
 #include "postgres/wire/sql_text.hpp"
+#include "postgres/wire/translate_errors.hpp"
+#include "postgres/wire/watchdog.hpp"
 #include "sql/wire.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -77,8 +77,8 @@ pqxx::result Connection::execute_prepared(std::string_view sql, const auto& para
   return with_values(params, [&](const auto& values) { return exec_known(work, name, values); });
 }
 
-SilenceWatch::Expectation Connection::expectation() const {
-  return SilenceWatch::Expectation(*watch_, silence_max_);
+Watchdog::Expectation Connection::expectation() const {
+  return Watchdog::Expectation(*watch_, silence_max_);
 }
 
 bool Connection::is_known(std::string_view sql) const {
@@ -97,14 +97,14 @@ const std::string& Connection::name_of(std::string_view sql) {
 
 pqxx::result Connection::run(std::string_view sql, const Params& params) {
   OneBackend scope(*this);
-  auto result = guarded([&] { return execute(sql, params); });
+  auto result = translate_errors([&] { return execute(sql, params); });
   scope.end();
   return result;
 }
 
 pqxx::result Connection::run_prepared(std::string_view sql, const Params& params) {
   if (!direct_) return run(sql, params);
-  return guarded([&] { return execute_prepared(sql, params); });
+  return translate_errors([&] { return execute_prepared(sql, params); });
 }
 
 Answer Connection::fetch(std::string_view sql, const Params& params) {
@@ -113,7 +113,7 @@ Answer Connection::fetch(std::string_view sql, const Params& params) {
 
 Answer Connection::ask(const Statement& statement) {
   OneBackend scope(*this);
-  auto answer = guarded([&] {
+  auto answer = translate_errors([&] {
     const auto owed = expectation();
     return fetch_text(connection_->raw(), std::string(statement.sql), statement.params,
                       statement.binary);
@@ -124,7 +124,7 @@ Answer Connection::ask(const Statement& statement) {
 
 Answer Connection::fetch_prepared(std::string_view sql, const Params& params) {
   if (!direct_) return fetch(sql, params);
-  return guarded([&] {
+  return translate_errors([&] {
     const auto owed = expectation();
     return postgres::fetch_prepared(connection_->raw(), name_of(sql), params);
   });
@@ -143,7 +143,7 @@ std::variant<pqxx::result, Connection::Refusal> Connection::attempt_binary(
 std::variant<pqxx::result, Connection::Refusal> Connection::attempt_with(std::string_view sql,
                                                                          const auto& params) {
   std::optional<Refusal> refusal;
-  auto result = guarded([&] {
+  auto result = translate_errors([&] {
     try {
       return direct_ && !params.empty() ? execute_prepared(sql, params) : execute(sql, params);
     } catch (const pqxx::sql_error& e) {
@@ -159,7 +159,7 @@ std::variant<pqxx::result, Connection::Refusal> Connection::attempt_with(std::st
 pqxx::result Connection::begin(std::string_view first_statement) {
   rollback();
   in_transaction_ = true;
-  return guarded([&] {
+  return translate_errors([&] {
     try {
       return execute(begin_ + std::string(first_statement), Params{});
     } catch (const pqxx::feature_not_supported&) {  // READ WRITE during recovery
@@ -187,7 +187,7 @@ void Connection::OneBackend::end() {
 }
 
 void Connection::commit() {
-  const auto result = guarded([&] { return execute("COMMIT", Params{}); });
+  const auto result = translate_errors([&] { return execute("COMMIT", Params{}); });
   in_transaction_ = false;
 }
 
@@ -199,10 +199,10 @@ void Connection::run_script(std::string_view script) {
 
 Connection::Connection(const std::string& url, const Options& options)
     : lock_timeout_(options.lock_timeout) {
-  guarded([&] {
+  translate_errors([&] {
     connection_ = std::make_unique<OpenConnection>(with_network_bounds(url));
     cancel_ = {PQgetCancel(connection_->raw()), &PQfreeCancel};
-    watch_ = std::make_unique<SilenceWatch>(connection_->sock());
+    watch_ = std::make_unique<Watchdog>(connection_->sock());
     return 0;
   });
   apply_settings(options);
@@ -286,7 +286,7 @@ class Connection::Receiver final : public pqxx::notification_receiver {
 
 bool Connection::listen(const std::string& channel) {
   if (!direct_) return false;
-  guarded([&] {
+  translate_errors([&] {
     receivers_.push_back(std::make_unique<Receiver>(*this, channel));
     return 0;
   });
@@ -294,7 +294,7 @@ bool Connection::listen(const std::string& channel) {
 }
 
 std::vector<std::pair<std::string, std::string>> Connection::notifications() {
-  return guarded([&] {
+  return translate_errors([&] {
     connection_->get_notifs();
     if (!connection_->is_open()) throw SessionLost("the server ended the connection");
     return std::exchange(notifications_, {});

@@ -14,7 +14,7 @@
 
 #include "postgres/wire/fetch.hpp"
 #include "postgres/wire/pipeline.hpp"
-#include "postgres/wire/silence_watch.hpp"
+#include "postgres/wire/watchdog.hpp"
 #include "seriatim/error.hpp"
 
 struct pg_cancel;  // libpq's
@@ -166,7 +166,7 @@ class Connection {
  private:
   class Receiver;
   template <class F>
-  auto guarded(F&& work);
+  auto translate_errors(F&& work);
   pqxx::result execute(std::string_view sql, const auto& params);
   pqxx::result execute_prepared(std::string_view sql, const auto& params);
   std::variant<pqxx::result, Refusal> attempt_with(std::string_view sql, const auto& params);
@@ -176,7 +176,7 @@ class Connection {
   void send(Pipeline& pipeline, const Statement& known);
   void make_known(const std::vector<Statement>& statements);
   std::vector<Answer> answers_to(const std::vector<Statement>& statements);
-  [[nodiscard]] SilenceWatch::Expectation expectation() const;
+  [[nodiscard]] Watchdog::Expectation expectation() const;
   void apply_settings(const Options& options);
   pqxx::result run_shielded(const std::string& message);
   void tell_network_bounds();
@@ -185,7 +185,7 @@ class Connection {
 
   std::unique_ptr<OpenConnection> connection_;
   std::shared_ptr<pg_cancel> cancel_;
-  std::unique_ptr<SilenceWatch> watch_;
+  std::unique_ptr<Watchdog> watch_;
   milliseconds silence_max_{30'000};
   milliseconds lock_timeout_;
   std::vector<std::unique_ptr<Receiver>> receivers_;

@@ -1,8 +1,8 @@
 // Several statements in one round trip.
 #include <algorithm>
 
-#include "postgres/wire/guarded.hpp"
 #include "postgres/wire/open_connection.hpp"
+#include "postgres/wire/translate_errors.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
@@ -17,7 +17,7 @@ std::vector<Answer> Connection::run_together(const std::vector<Statement>& state
     }
     return answers;
   }
-  return guarded([&] {
+  return translate_errors([&] {
     const auto owed = expectation();
     make_known(statements);
     Pipeline pipeline(connection_->raw());
@@ -42,7 +42,7 @@ bool Connection::begin_prepared(Statement first) {
     begin("");
     return !ask(first).empty();
   }
-  return guarded([&] {
+  return translate_errors([&] {
     in_transaction_ = true;
     return !answers_to({{begin_}, std::move(first)}).back().empty();
   });
@@ -56,7 +56,7 @@ std::vector<Answer> Connection::commit_with(const std::vector<Statement>& statem
     commit();
     return answers;
   }
-  return guarded([&] {
+  return translate_errors([&] {
     auto all = statements;
     const bool begins = !std::exchange(in_transaction_, true);
     if (begins) all.insert(all.begin(), {begin_});
@@ -73,7 +73,7 @@ std::vector<Answer> Connection::commit_with(const std::vector<Statement>& statem
 /// row is called a sixth sooner next to 1 000 inserts a second (bench/profiles.md).
 Answer Connection::run_then(const Statement& statement, Behind* behind) {
   if (!direct_) return ask(statement);
-  return guarded([&] {
+  return translate_errors([&] {
     const auto owed = expectation();
     make_known({statement});
     const bool asks = behind != nullptr && is_known(behind->statement.sql);
@@ -88,7 +88,7 @@ Answer Connection::run_then(const Statement& statement, Behind* behind) {
     pipeline.confirm();
     if (!asks) return answer;
     try {
-      behind->answer = guarded([&] { return std::move(pipeline.answers_now(1).front()); });
+      behind->answer = translate_errors([&] { return std::move(pipeline.answers_now(1).front()); });
     } catch (const Error&) {
       behind->refusal = std::current_exception();
     }
@@ -98,7 +98,7 @@ Answer Connection::run_then(const Statement& statement, Behind* behind) {
 
 void Connection::rollback() {
   if (!std::exchange(in_transaction_, false)) return;
-  guarded([&] { return execute("ROLLBACK", Params{}).size(); });
+  translate_errors([&] { return execute("ROLLBACK", Params{}).size(); });
 }
 
 // --- small parts --------------------------------------------------------------------------------

@@ -225,14 +225,14 @@ TEST_SUITE("the fault proxy") {
     CHECK(hears_nothing(talking_server, 10ms));
   }
 
-  TEST_CASE("a mended cable carries on with what TCP had kept") {
+  TEST_CASE("a fixed cable carries on with what TCP had kept") {
     Line line;
     auto client = line.call();
     auto server = line.listener.accept();
     if (!line.proxy.cut()) SKIP_TEST("this kernel has no SO_ATTACH_FILTER");
     client.send("kept");
     CHECK(hears_nothing(server));
-    line.proxy.mend();
+    line.proxy.fix();
     CHECK(server.receive(4) == "kept");
     server.send("well");
     CHECK(client.receive(4) == "well");

@@ -13,7 +13,7 @@
 #include "postgres/store/id_list.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/noted_ids.hpp"
-#include "postgres/table/lane_places.hpp"
+#include "postgres/table/position_lookup.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/acts.hpp"
@@ -27,9 +27,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds settle_interval{50};
 
-Mark mark_of(const Position& position, OrderBy order) {
+OrderKey mark_of(const Position& position, OrderBy order) {
   if (order == OrderBy::created_at) return position.created_at_us;
-  Mark id = 0;
+  OrderKey id = 0;
   std::from_chars(position.id.data(), position.id.data() + position.id.size(), id);
   return id;
 }
@@ -55,12 +55,12 @@ void wait_until_settled(Act& act, const Target& target, const Table& table, cons
                         milliseconds settle_max) {
   auto& connection = act.connection();
   const auto order = target.source.order_by;
-  const Mark mark = mark_of(last, order);
+  const OrderKey mark = mark_of(last, order);
   core::Fence fence(mark_min);
   for (const auto deadline = Clock::now() + settle_max;;) {
-    const auto clock = connection.run(sql::wire::clock)[0][0].as<Mark>();
-    const Mark latency = std::chrono::microseconds(target.source.insert_latency).count();
-    const Mark f = order == OrderBy::id ? mark + 1 : clock - latency;
+    const auto clock = connection.run(sql::wire::clock)[0][0].as<OrderKey>();
+    const OrderKey latency = std::chrono::microseconds(target.source.insert_latency).count();
+    const OrderKey f = order == OrderBy::id ? mark + 1 : clock - latency;
     const auto holders = read_writers(connection, table);
     if (core::is_settled(mark, fence.settle(f, holders.holders))) return;
     if (Clock::now() > deadline) {
@@ -100,7 +100,7 @@ class Rewind {
     }
     std::vector<RewindStep> steps;
     for (const auto& lane : lanes) {
-      LanePlaces places(connection_, table_, lane.id);
+      PositionLookup places(connection_, table_, lane.id);
       steps.push_back(step_to(lane, destination(places)));
     }
     return steps;
@@ -153,7 +153,7 @@ class Rewind {
   /// Rows up to there are accounted for in buckets of their own, after the open one.
   Columns jump(const LaneRow& lane, RewindStep& step) {
     forget_aside(lane, step.from);
-    step.rows = LanePlaces(connection_, table_, lane.id).jump(step.from, *step.to);
+    step.rows = PositionLookup(connection_, table_, lane.id).jump(step.from, *step.to);
     step.sequence_to = step.sequence_from + step.rows;
     connection_.run(sql::acts::close_bucket, of(lane, {at(step.from), id(step.from), "false"}));
     Columns set{{"set_aside", std::to_string(lane.cursor.set_aside + step.rows)},
@@ -201,7 +201,7 @@ class Rewind {
   /// Gone back over, a row has as many numbers fewer as there are rows: so a row that comes after
   /// the redelivered ones gets a number no row ever had, whatever was deleted meanwhile.
   RewindStep step_to(const LaneRow& lane, const std::optional<Position>& to) {
-    LanePlaces places(connection_, table_, lane.id);
+    PositionLookup places(connection_, table_, lane.id);
     RewindStep step;
     step.lane = lane.id.lane;
     step.from = lane.cursor.position;
@@ -229,7 +229,7 @@ class Rewind {
     connection_.run(sql::acts::promote_heads, {lane.id.process});
   }
 
-  std::optional<Position> destination(LanePlaces& places) const {
+  std::optional<Position> destination(PositionLookup& places) const {
     switch (place_.kind) {
       case RewindPlace::Kind::start: return std::nullopt;
       case RewindPlace::Kind::end: return places.at_end();

@@ -100,7 +100,7 @@ std::string refusals(const std::vector<Finding>& findings) {
     if (finding.severity != Finding::Severity::refusal) continue;
     if (!text.empty()) text += '\n';
     text += finding.what;
-    if (!finding.mend.empty()) text += "; mend: " + finding.mend;
+    if (!finding.remedy.empty()) text += "; fix: " + finding.remedy;
   }
   return text;
 }

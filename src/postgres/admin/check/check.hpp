@@ -11,8 +11,8 @@ namespace seriatim::postgres {
 struct Finding {
   enum class Severity { ok, warning, refusal };
   Severity severity = Severity::ok;
-  std::string what;  ///< "public.bookings.created_at defaults to now(), the transaction's start"
-  std::string mend;  ///< the statement or setting that mends it; empty for ok
+  std::string what;    ///< "public.bookings.created_at defaults to now(), the transaction's start"
+  std::string remedy;  ///< the statement or setting that puts it right; empty for ok
 };
 
 struct CheckOptions {

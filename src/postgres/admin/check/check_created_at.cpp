@@ -109,7 +109,7 @@ void check_created_at(TableCheck& check) {
     check_long_transaction(check);
     return;
   }
-  // Partitions often differ because they were made before the parent's default was mended; once
+  // Partitions often differ because they were made before the parent's default was fixed; once
   // the parent is, its ALTER TABLE reaches them all, so the parent is named first and alone.
   bool sound = check_default(check, column);
   if (sound) {

@@ -60,8 +60,8 @@ bool check_expression(TableCheck& check, const Setting& setting) {
 
 void check_mark(TableCheck& check) {
   const auto& source = check.target.source;
-  if (source.mark.empty()) return;
-  const auto column = read_column(check, source.mark).front();
+  if (source.delivered_at_column.empty()) return;
+  const auto column = read_column(check, source.delivered_at_column).front();
   if (!column.is_there) {
     check.findings.refuse(check.name + " has no column " + column.name + " to mark",
                           "ALTER TABLE " + check.name + " ADD COLUMN " + column.name +

@@ -29,7 +29,7 @@ void warn_unidentified(TableCheck& check) {
   if (!read_system_identifier(check.connection).empty()) return;
   check.findings.warn("role " + check.role +
                           " may not read the server's system identifier: a cursor restored on "
-                          "another server is told by its timeline alone",
+                          "another server is recognized by its timeline alone",
                       "GRANT EXECUTE ON FUNCTION pg_control_system() TO " + check.role);
 }
 

@@ -75,7 +75,7 @@ PruneReaders::PruneReaders(Connection& connection, const Table& table,
   for (const auto& reader : readers_) {
     if (reader.id == table.id) continue;
     refuse("process " + reader.process + " reads " + table.name + " by column " + reader.id +
-           ", others by " + table.id + ": rows are told apart by one id only");
+           ", others by " + table.id + ": rows are distinguished by one id only");
   }
   make_conditions(table);
 }

@@ -65,7 +65,7 @@ class Peek {
   }
 
   /// Rows that are read already are left out: due ones, and those of a group that was read whole.
-  void take(std::vector<Record> records, std::optional<Round::Unreadable> unreadable) {
+  void take(std::vector<Record> records, std::optional<PollResult::Unreadable> unreadable) {
     for (auto& record : records) {
       if (ids_.insert(record.id()).second) records_.push_back(std::move(record));
     }
@@ -105,7 +105,7 @@ class Peek {
         unreadable_ = std::move(batch.unreadable);
         return;
       }
-      Round round;
+      PollResult round;
       round.records = std::move(batch.records);
       round.unreadable = std::move(batch.unreadable);
       const auto full = round.records.size() >= left;
@@ -158,7 +158,7 @@ class Peek {
   std::optional<WrittenOrder> written_order_;  ///< with late_rows = "deliver"
   std::vector<Record> records_;
   std::set<std::string> ids_;  ///< of them
-  std::optional<Round::Unreadable> unreadable_;
+  std::optional<PollResult::Unreadable> unreadable_;
 };
 
 }  // namespace

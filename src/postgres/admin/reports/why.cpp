@@ -20,8 +20,8 @@ namespace {
 
 using State = RowReport::State;
 
-std::optional<Mark> number_in(const std::string& text) {
-  Mark value = 0;
+std::optional<OrderKey> number_in(const std::string& text) {
+  OrderKey value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   return whole ? std::optional(value) : std::nullopt;
@@ -251,7 +251,7 @@ class Inquiry {
         connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
     if (!sequence.empty() && !sequence[0][0].is_null()) {
       report_.last_drawn = sequence[0][0].as<std::string>();
-      report_.never_drawn = sequence[0][0].as<Mark>() < *id;
+      report_.never_drawn = sequence[0][0].as<OrderKey>() < *id;
     }
     report_.behind_cursor =
         by_id() && std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneRow& lane) {

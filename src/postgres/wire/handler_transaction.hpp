@@ -12,16 +12,16 @@ namespace seriatim::postgres {
 /// first statement.
 ///
 /// Lifetime: that of the connection. Threads: one.
-class LentTransaction final : public Transaction {
+class HandlerTransaction final : public Transaction {
  public:
   /// `begin`: opens it on the connection, or throws.
-  LentTransaction(Connection& connection, std::function<void()> begin)
+  HandlerTransaction(Connection& connection, std::function<void()> begin)
       : connection_(connection), begin_(std::move(begin)) {}
 
-  void mark(std::chrono::milliseconds time_max) override;
+  void savepoint(std::chrono::milliseconds time_max) override;
   Answer run(const std::string& statement, const Params& params) override;
   Answer run_over(const std::string& statement, const std::vector<Column>& columns) override;
-  void undo() override;
+  void rollback_to_savepoint() override;
 
   /// What the handler did is still to be settled.
   [[nodiscard]] bool used() const { return used_; }

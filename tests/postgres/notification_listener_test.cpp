@@ -1,5 +1,5 @@
 // What ends a lane's sleep, and what does not.
-#include "postgres/reader/wake_up.hpp"
+#include "postgres/reader/notification_listener.hpp"
 
 #include <doctest/doctest.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "postgres/reader/wake_up.hpp"
+#include "postgres/reader/notification_listener.hpp"
 
 #include <poll.h>
 
@@ -16,15 +16,15 @@ const std::string operator_channel = "seriatim_control";
 
 }  // namespace
 
-WakeUp::WakeUp(Connection& connection, const Table& table, std::string process, Waker& waker,
-               bool listen)
+NotificationListener::NotificationListener(Connection& connection, const Table& table,
+                                           std::string process, Waker& waker, bool listen)
     : connection_(connection), table_oid_(table.oid), process_(std::move(process)), waker_(waker) {
   if (!listen) return;
   const bool hears = connection_.listen(insert_channel) && connection_.listen(operator_channel);
   hints_ = hears && table.hinted;
 }
 
-void WakeUp::gather() {
+void NotificationListener::gather() {
   for (const auto& [channel, payload] : connection_.notifications()) {
     const bool ours = payload == (channel == insert_channel ? table_oid_ : process_);
     hinted_ = hinted_ || ours;
@@ -32,12 +32,12 @@ void WakeUp::gather() {
   }
 }
 
-bool WakeUp::hinted() {
+bool NotificationListener::hinted() {
   gather();
   return std::exchange(hinted_, false);
 }
 
-bool WakeUp::wait_until(std::chrono::steady_clock::time_point deadline) {
+bool NotificationListener::wait_until(std::chrono::steady_clock::time_point deadline) {
   using std::chrono::ceil;
   for (;;) {
     if (hinted()) return true;

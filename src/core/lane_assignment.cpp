@@ -1,4 +1,4 @@
-#include "core/lane_share.hpp"
+#include "core/lane_assignment.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -29,7 +29,7 @@ std::vector<unsigned> fair_shares(unsigned lanes, const std::vector<unsigned>& h
 }
 
 /// A look, reckoned up. Instances are told by their place among the names.
-struct LaneShare::Count {
+struct LaneAssignment::Count {
   std::vector<std::string> names;
   std::size_t ours = 0;
   std::vector<std::optional<std::size_t>> owner;  ///< by lane: an instance that runs
@@ -37,7 +37,7 @@ struct LaneShare::Count {
   std::vector<unsigned> share;
 
   /// Nobody holds it, or one that has lost it and has its share without it.
-  [[nodiscard]] bool may_be_taken(const Roster::Lane& lane, std::size_t number) const {
+  [[nodiscard]] bool may_be_taken(const Membership::Lane& lane, std::size_t number) const {
     const auto& by = owner[number];
     return lane.free && (!by || (*by != ours && held[*by] > share[*by]));
   }
@@ -50,24 +50,24 @@ struct LaneShare::Count {
   }
 };
 
-LaneShare::LaneShare(std::string instance, unsigned lanes, Times times)
+LaneAssignment::LaneAssignment(std::string instance, unsigned lanes, Times times)
     : instance_(std::move(instance)),
       lanes_(lanes),
       times_(times),
       wanted_(lanes, false),
       free_since_(lanes) {}
 
-const std::vector<bool>& LaneShare::decide_blindly() {
+const std::vector<bool>& LaneAssignment::decide_blindly() {
   wanted_.assign(lanes_, true);
   free_since_.assign(lanes_, std::nullopt);
   holds_all_ = false;
   return wanted_;
 }
 
-const std::vector<bool>& LaneShare::decide(const Roster& roster, Time now) {
-  if (roster.cut_otherwise) return decide_blindly();  // the claims say so, as they always did
-  ensure(roster.lanes.size() == lanes_, "a look at who runs a process tells of each lane");
-  const auto counted = count(roster);
+const std::vector<bool>& LaneAssignment::decide(const Membership& membership, Time now) {
+  if (membership.cut_otherwise) return decide_blindly();  // the claims say so, as they always did
+  ensure(membership.lanes.size() == lanes_, "a list of who runs a process names each lane");
+  const auto counted = count(membership);
   const auto held = counted.held[counted.ours];
   const auto share = counted.share[counted.ours];
   const auto before = wanted_;
@@ -75,21 +75,21 @@ const std::vector<bool>& LaneShare::decide(const Roster& roster, Time now) {
     wanted_[lane] = counted.owner[lane] == counted.ours;
   }
   if (held > share && now >= kept_until_) give_up(counted, held - share);
-  if (held < share) go_for(roster, counted, before, share - held);
-  adopt_orphans(roster, counted, now);
+  if (held < share) go_for(membership, counted, before, share - held);
+  adopt_orphans(membership, counted, now);
   holds_all_ = held == lanes_;
   instances_ = static_cast<unsigned>(counted.names.size());
   return wanted_;
 }
 
-milliseconds LaneShare::until_next_look(milliseconds standby) const {
+milliseconds LaneAssignment::until_next_look(milliseconds standby) const {
   if (holds_all_) return tell_interval;
   return std::max(standby, std::min(tell_interval, look_spacing * instances_));
 }
 
-LaneShare::Count LaneShare::count(const Roster& roster) const {
+LaneAssignment::Count LaneAssignment::count(const Membership& membership) const {
   Count result;
-  result.names = roster.instances;
+  result.names = membership.instances;
   result.names.push_back(instance_);
   std::sort(result.names.begin(), result.names.end());
   result.names.erase(std::unique(result.names.begin(), result.names.end()), result.names.end());
@@ -100,7 +100,7 @@ LaneShare::Count LaneShare::count(const Roster& roster) const {
   };
   result.ours = *place(instance_);
   result.held.assign(result.names.size(), 0);
-  for (const auto& lane : roster.lanes) {
+  for (const auto& lane : membership.lanes) {
     result.owner.push_back(place(lane.holder));
     if (result.owner.back()) result.held[*result.owner.back()] += 1;
   }
@@ -109,7 +109,7 @@ LaneShare::Count LaneShare::count(const Roster& roster) const {
 }
 
 /// The highest ones: the same at the next look, however long a call keeps one of them.
-void LaneShare::give_up(const Count& count, unsigned surplus) {
+void LaneAssignment::give_up(const Count& count, unsigned surplus) {
   for (auto lane = lanes_; lane-- > 0 && surplus > 0;) {
     if (count.owner[lane] != count.ours) continue;
     wanted_[lane] = false;
@@ -119,11 +119,11 @@ void LaneShare::give_up(const Count& count, unsigned surplus) {
 
 /// First what we went for before and may have got since. Then, of what may be taken, what those
 /// named before us leave: who sees the same takes nothing that another goes for.
-void LaneShare::go_for(const Roster& roster, const Count& count, const std::vector<bool>& before,
-                       unsigned missing) {
+void LaneAssignment::go_for(const Membership& membership, const Count& count,
+                            const std::vector<bool>& before, unsigned missing) {
   std::vector<unsigned> takeable;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
-    if (count.may_be_taken(roster.lanes[lane], lane)) takeable.push_back(lane);
+    if (count.may_be_taken(membership.lanes[lane], lane)) takeable.push_back(lane);
   }
   const auto first = count.missing_before_us();
   for (const bool again : {true, false}) {
@@ -136,11 +136,11 @@ void LaneShare::go_for(const Roster& roster, const Count& count, const std::vect
   }
 }
 
-void LaneShare::adopt_orphans(const Roster& roster, const Count& count, Time now) {
+void LaneAssignment::adopt_orphans(const Membership& membership, const Count& count, Time now) {
   auto holding = std::count(wanted_.begin(), wanted_.end(), true);
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     auto& since = free_since_[lane];
-    if (!roster.lanes[lane].free) {
+    if (!membership.lanes[lane].free) {
       since.reset();
       continue;
     }

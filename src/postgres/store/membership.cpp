@@ -1,4 +1,4 @@
-#include "postgres/store/roster.hpp"
+#include "postgres/store/membership.hpp"
 
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr milliseconds silence_max{3'000};
 
-class PostgresRoster final : public RosterSession {
+class PostgresRoster final : public MembershipSession {
  public:
   PostgresRoster(const std::string& url, const ProcessConfig& config, std::string holder,
                  std::shared_ptr<CursorMemory> memory)
@@ -21,33 +21,33 @@ class PostgresRoster final : public RosterSession {
         lanes_(config.lanes),
         memory_(std::move(memory)) {}
 
-  Roster look(bool tell) override {
+  Membership look(bool tell) override {
     const auto rows = connection_.run_prepared(
-        sql::store::look_at_roster,
+        sql::store::read_membership,
         {process_, holder_, std::to_string(lanes_), connection_.own_backend(),
          std::to_string(silence_max.count()), tell ? "true" : "false"});
-    Roster roster;
-    roster.lanes.resize(lanes_);
-    for (const auto& row : rows) add(row, roster);
-    return roster;
+    Membership membership;
+    membership.lanes.resize(lanes_);
+    for (const auto& row : rows) add(row, membership);
+    return membership;
   }
 
-  void leave() override { connection_.run(sql::store::leave_roster, {process_, holder_}); }
+  void leave() override { connection_.run(sql::store::leave_membership, {process_, holder_}); }
 
  private:
-  void add(const pqxx::row& row, Roster& roster) const {
+  void add(const pqxx::row& row, Membership& membership) const {
     const bool as_ours = row["lanes"].as<unsigned>() == lanes_;
     auto holder = row["holder"].as<std::string>();
     if (row["lane"].is_null()) {
-      if (as_ours) roster.instances.push_back(std::move(holder));
+      if (as_ours) membership.instances.push_back(std::move(holder));
     } else if (!as_ours) {
-      roster.cut_otherwise = true;
+      membership.cut_otherwise = true;
     } else {
       const auto lane = row["lane"].as<unsigned>();
       memory_->saw({process_, lane, lanes_},
                    {row["epoch"].as<std::string>(), row["lease_until"].as<std::string>(""),
                     milliseconds{row["lease_ms"].as<std::int64_t>(0)}});
-      roster.lanes[lane] = {std::move(holder), row["free"].as<bool>()};
+      membership.lanes[lane] = {std::move(holder), row["free"].as<bool>()};
     }
   }
 
@@ -60,9 +60,10 @@ class PostgresRoster final : public RosterSession {
 
 }  // namespace
 
-std::unique_ptr<RosterSession> open_roster(const std::string& url, const ProcessConfig& config,
-                                           const std::string& holder,
-                                           std::shared_ptr<CursorMemory> memory) {
+std::unique_ptr<MembershipSession> open_membership(const std::string& url,
+                                                   const ProcessConfig& config,
+                                                   const std::string& holder,
+                                                   std::shared_ptr<CursorMemory> memory) {
   return std::make_unique<PostgresRoster>(url, config, holder, std::move(memory));
 }
 

@@ -12,9 +12,9 @@
 namespace seriatim::postgres {
 
 /// Finds places in the order of a table, as people name them, for one lane's cursor.
-class LanePlaces {
+class PositionLookup {
  public:
-  LanePlaces(Connection& connection, const Table& table, const LaneId& lane);
+  PositionLookup(Connection& connection, const Table& table, const LaneId& lane);
 
   /// The lane's last row before a row, a time (ISO 8601) or, absent, the end of the table: where a
   /// cursor stands that goes on from there. Nothing: before the first row.

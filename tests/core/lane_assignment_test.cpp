@@ -1,5 +1,5 @@
 // Which lanes an instance is to hold, from a look at who runs the process.
-#include "core/lane_share.hpp"
+#include "core/lane_assignment.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,16 +18,16 @@ constexpr Time start{std::chrono::hours(1)};
 
 /// "aabb.": lanes 0 and 1 are a's, 2 and 3 b's, 4 is nobody's. In `free` a '!' marks a lane whose
 /// holder is named and has lost it.
-Roster roster(const std::vector<std::string>& instances, const std::string& holders,
-              const std::string& lost = {}) {
-  Roster roster;
-  roster.instances = instances;
+Membership membership(const std::vector<std::string>& instances, const std::string& holders,
+                      const std::string& lost = {}) {
+  Membership membership;
+  membership.instances = instances;
   for (std::size_t i = 0; i < holders.size(); ++i) {
     const bool nobody = holders[i] == '.';
     const bool gone = i < lost.size() && lost[i] == '!';
-    roster.lanes.push_back({nobody ? "" : std::string(1, holders[i]), nobody || gone});
+    membership.lanes.push_back({nobody ? "" : std::string(1, holders[i]), nobody || gone});
   }
-  return roster;
+  return membership;
 }
 
 /// "x" where a lane is wanted.
@@ -37,8 +37,8 @@ std::string text(const std::vector<bool>& wanted) {
   return text;
 }
 
-std::string decided(const std::string& instance, const Roster& seen) {
-  LaneShare share(instance, static_cast<unsigned>(seen.lanes.size()));
+std::string decided(const std::string& instance, const Membership& seen) {
+  LaneAssignment share(instance, static_cast<unsigned>(seen.lanes.size()));
   return text(share.decide(seen, start));
 }
 
@@ -49,7 +49,7 @@ class Meeting {
     for (unsigned i = 0; i < instances; ++i) join(std::string(1, static_cast<char>('a' + i)));
   }
   void join(const std::string& name) {
-    shares_.emplace(name, LaneShare(name, static_cast<unsigned>(holders_.size())));
+    shares_.emplace(name, LaneAssignment(name, static_cast<unsigned>(holders_.size())));
   }
   void dies(char name) {
     shares_.erase(std::string(1, name));
@@ -61,7 +61,7 @@ class Meeting {
     std::vector<std::string> names;
     for (const auto& [name, share] : shares_) names.push_back(name);
     for (auto& [name, share] : shares_) {
-      const auto& wanted = share.decide(roster(names, holders_), start);
+      const auto& wanted = share.decide(membership(names, holders_), start);
       for (std::size_t lane = 0; lane < holders_.size(); ++lane) {
         auto& holder = holders_[lane];
         const char before = holder;
@@ -84,7 +84,7 @@ class Meeting {
   [[nodiscard]] const std::string& holders() const { return holders_; }
 
  private:
-  std::map<std::string, LaneShare> shares_;
+  std::map<std::string, LaneAssignment> shares_;
   std::string holders_;
 };
 
@@ -100,21 +100,21 @@ TEST_SUITE("lane share") {
   }
 
   TEST_CASE("an instance alone wants every lane") {
-    CHECK(decided("a", roster({}, "....")) == "xxxx");
-    CHECK(decided("a", roster({"a"}, "a.a.")) == "xxxx");
+    CHECK(decided("a", membership({}, "....")) == "xxxx");
+    CHECK(decided("a", membership({"a"}, "a.a.")) == "xxxx");
   }
 
   TEST_CASE(
       "an instance that joins is given lanes by those who have most, and takes only free ones") {
-    CHECK(decided("a", roster({"a", "b"}, "aaaa")) == "xx..");
-    CHECK(decided("b", roster({"a", "b"}, "aaaa")) == "....");
-    CHECK(decided("b", roster({"a", "b"}, "aa..")) == "..xx");
+    CHECK(decided("a", membership({"a", "b"}, "aaaa")) == "xx..");
+    CHECK(decided("b", membership({"a", "b"}, "aaaa")) == "....");
+    CHECK(decided("b", membership({"a", "b"}, "aa..")) == "..xx");
   }
 
   TEST_CASE("lanes evenly held stay where they are, whoever holds the odd ones") {
     for (const auto* holders : {"aaabbbcc", "aabbbccc", "abcabcab"}) {
       for (const auto* name : {"a", "b", "c"}) {
-        const auto wanted = decided(name, roster({"a", "b", "c"}, holders));
+        const auto wanted = decided(name, membership({"a", "b", "c"}, holders));
         for (std::size_t lane = 0; lane < 8; ++lane) {
           CHECK((wanted[lane] == 'x') == (holders[lane] == name[0]));
         }
@@ -123,61 +123,61 @@ TEST_SUITE("lane share") {
   }
 
   TEST_CASE("what a dead instance held is taken in shares, at the first look") {
-    CHECK(decided("a", roster({"a", "b"}, "aaabbbcc", "      !!")) == "xxx...x.");
-    CHECK(decided("b", roster({"a", "b"}, "aaabbbcc", "      !!")) == "...xxx.x");
+    CHECK(decided("a", membership({"a", "b"}, "aaabbbcc", "      !!")) == "xxx...x.");
+    CHECK(decided("b", membership({"a", "b"}, "aaabbbcc", "      !!")) == "...xxx.x");
   }
 
   TEST_CASE("a lane that an instance which runs has lost is left to it, unless it has its share") {
-    CHECK(decided("b", roster({"a", "b"}, "abbb", "!   ")) == ".xx.");
-    CHECK(decided("b", roster({"a", "b"}, "aaab", "!   ")) == "x..x");
+    CHECK(decided("b", membership({"a", "b"}, "abbb", "!   ")) == ".xx.");
+    CHECK(decided("b", membership({"a", "b"}, "aaab", "!   ")) == "x..x");
   }
 
   TEST_CASE("a holder that does not share is nobody to wait for, nor to take from") {
-    CHECK(decided("a", roster({"a"}, "zzz.")) == "...x");
+    CHECK(decided("a", membership({"a"}, "zzz.")) == "...x");
   }
 
   TEST_CASE(
       "a lane that nobody takes is anyone's, who keeps it a while though it is above the share") {
-    LaneShare share("a", 4);
-    const auto seen = roster({"a", "b"}, "aa..");
+    LaneAssignment share("a", 4);
+    const auto seen = membership({"a", "b"}, "aa..");
     CHECK(text(share.decide(seen, start)) == "xx..");
     CHECK(text(share.decide(seen, start + 4900ms)) == "xx..");
     CHECK(text(share.decide(seen, start + 5s)) == "xxxx");
-    const auto taken = roster({"a", "b"}, "aaaa");
+    const auto taken = membership({"a", "b"}, "aaaa");
     CHECK(text(share.decide(taken, start + 64s)) == "xxxx");
     CHECK(text(share.decide(taken, start + 65s)) == "xx..");
   }
 
   TEST_CASE("cursors cut into another number of lanes: every lane is claimed, and says so") {
-    LaneShare share("a", 3);
-    Roster seen;
+    LaneAssignment share("a", 3);
+    Membership seen;
     seen.lanes.resize(3);
     seen.cut_otherwise = true;
     CHECK(text(share.decide(seen, start)) == "xxx");
   }
 
   TEST_CASE("a lane gone for is gone for at the next look too, though others have come meanwhile") {
-    LaneShare share("b", 6);
-    CHECK(text(share.decide(roster({"a", "b"}, "......"), start)) == "...xxx");
-    CHECK(text(share.decide(roster({"a", "b", "c"}, "......"), start)) == "...xx.");
+    LaneAssignment share("b", 6);
+    CHECK(text(share.decide(membership({"a", "b"}, "......"), start)) == "...xxx");
+    CHECK(text(share.decide(membership({"a", "b", "c"}, "......"), start)) == "...xx.");
   }
 
   TEST_CASE("those that see the same go for lanes of their own") {
     const std::vector<std::string> all{"a", "b", "c"};
-    const auto seen = roster(all, "aaa......");
+    const auto seen = membership(all, "aaa......");
     CHECK(decided("b", seen) == "...xxx...");
     CHECK(decided("c", seen) == "......xxx");
   }
   TEST_CASE("… and where not all are free yet, those named first have them first") {
-    const auto seen = roster({"a", "b", "c"}, "aaaaa....");
+    const auto seen = membership({"a", "b", "c"}, "aaaaa....");
     CHECK(decided("b", seen) == ".....xxx.");
     CHECK(decided("c", seen) == ".....xx.x");  // one, and two that b may be unable to take
   }
   TEST_CASE("a hundred instances look a hundred times a second, not three hundred") {
     const auto pause = [](unsigned instances, milliseconds standby) {
-      Roster seen = roster({}, std::string(100, '.'));
+      Membership seen = membership({}, std::string(100, '.'));
       for (unsigned i = 0; i < instances; ++i) seen.instances.push_back(std::to_string(i));
-      LaneShare share("0", 100);
+      LaneAssignment share("0", 100);
       (void)share.decide(seen, start);
       return share.until_next_look(standby);
     };

@@ -8,7 +8,7 @@ namespace seriatim::postgres {
 /// Every word with the server goes through here: what went wrong becomes SessionLost or
 /// SourceBroken, and no transaction stays open behind it. For connection*.cpp alone.
 template <class F>
-auto Connection::guarded(F&& work) {
+auto Connection::translate_errors(F&& work) {
   try {
     return work();
   } catch (...) {

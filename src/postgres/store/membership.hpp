@@ -11,9 +11,8 @@ namespace seriatim::postgres {
 
 /// Opens a connection of its own. Table seriatim.instance and the cursors' rows tell the rest. What
 /// it sees of the leases goes into `memory`, so that lanes need not wait for them anew.
-[[nodiscard]] std::unique_ptr<RosterSession> open_roster(const std::string& url,
-                                                         const ProcessConfig& config,
-                                                         const std::string& holder,
-                                                         std::shared_ptr<CursorMemory> memory);
+[[nodiscard]] std::unique_ptr<MembershipSession> open_membership(
+    const std::string& url, const ProcessConfig& config, const std::string& holder,
+    std::shared_ptr<CursorMemory> memory);
 
 }  // namespace seriatim::postgres

@@ -13,10 +13,10 @@ namespace seriatim::postgres {
 /// Sleeping until something may be worth a look: rows inserted (channel `seriatim`, payload the
 /// table's oid), an operator's act (channel `seriatim_control`, payload the process's name), the
 /// waker, or the deadline. Polling stays the truth: a lost hint costs time only.
-class WakeUp {
+class NotificationListener {
  public:
-  WakeUp(Connection& connection, const Table& table, std::string process, Waker& waker,
-         bool listen);
+  NotificationListener(Connection& connection, const Table& table, std::string process,
+                       Waker& waker, bool listen);
 
   /// Takes hints that have come off the connection, which would keep them all for a busy lane.
   void gather();

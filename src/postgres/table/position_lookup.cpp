@@ -1,4 +1,4 @@
-#include "postgres/table/lane_places.hpp"
+#include "postgres/table/position_lookup.hpp"
 
 #include "postgres/wire/sql_text.hpp"
 #include "sql/table.hpp"
@@ -26,7 +26,7 @@ constexpr unsigned bucket_rows = 4'096;
 
 }  // namespace
 
-LanePlaces::LanePlaces(Connection& connection, const Table& table, const LaneId& lane)
+PositionLookup::PositionLookup(Connection& connection, const Table& table, const LaneId& lane)
     : connection_(connection), lane_(lane), by_id_(table.by_id) {
   last_before_ = statement_for(sql::table::last_row_before, table, lane);
   between_ = statement_for(sql::table::rows_between, table, lane);
@@ -34,32 +34,32 @@ LanePlaces::LanePlaces(Connection& connection, const Table& table, const LaneId&
   first_id_since_ = statement_for(sql::table::first_id_since, table, lane);
 }
 
-std::optional<Position> LanePlaces::last_before(const Params& place) {
+std::optional<Position> PositionLookup::last_before(const Params& place) {
   const auto row = connection_.run(last_before_, place);
   return row.empty() ? std::nullopt : std::optional(position_from(row[0]));
 }
 
-std::optional<Position> LanePlaces::before_row(const Position& row) {
+std::optional<Position> PositionLookup::before_row(const Position& row) {
   return last_before(keyset(row));
 }
 
-std::optional<Position> LanePlaces::before_time(const std::string& time) {
+std::optional<Position> PositionLookup::before_time(const std::string& time) {
   if (!by_id_) return last_before({time, std::nullopt});
   const auto first = connection_.run(first_id_since_, {time});
   return first.empty() ? at_end() : last_before({time, first[0]["id"].as<std::string>()});
 }
 
-std::optional<Position> LanePlaces::at_end() {
+std::optional<Position> PositionLookup::at_end() {
   return last_before(keyset(std::nullopt));
 }
 
-std::uint64_t LanePlaces::between(const std::optional<Position>& low,
-                                  const std::optional<Position>& high) {
+std::uint64_t PositionLookup::between(const std::optional<Position>& low,
+                                      const std::optional<Position>& high) {
   if (!high) return 0;
   return connection_.run(between_, joined(keyset(low), keyset(high)))[0][0].as<std::uint64_t>();
 }
 
-std::uint64_t LanePlaces::jump(const std::optional<Position>& low, const Position& high) {
+std::uint64_t PositionLookup::jump(const std::optional<Position>& low, const Position& high) {
   const Params lane{lane_.process, std::to_string(lane_.lane)};
   const auto range = joined(keyset(low), keyset(high));
   return connection_.run(jump_, joined(joined(lane, range), {std::to_string(bucket_rows)}))[0][0]

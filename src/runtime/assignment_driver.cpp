@@ -1,4 +1,4 @@
-#include "runtime/share_driver.hpp"
+#include "runtime/assignment_driver.hpp"
 
 #include <exception>
 #include <utility>
@@ -11,12 +11,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An instance is not counted after three seconds of silence (RosterSession).
-constexpr auto tell_interval = core::LaneShare::tell_interval;
+/// An instance is not counted after three seconds of silence (MembershipSession).
+constexpr auto tell_interval = core::LaneAssignment::tell_interval;
 
 }  // namespace
 
-ShareDriver::ShareDriver(Parts parts)
+AssignmentDriver::AssignmentDriver(Parts parts)
     : parts_(std::move(parts)),
       share_(parts_.holder, parts_.config.lanes),
       random_(std::random_device{}()),
@@ -24,7 +24,7 @@ ShareDriver::ShareDriver(Parts parts)
   for (auto* lane : parts_.lanes) lane->want(false);
 }
 
-void ShareDriver::run(const std::stop_token& stop) {
+void AssignmentDriver::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Time next;
     try {
@@ -42,23 +42,23 @@ void ShareDriver::run(const std::stop_token& stop) {
 }
 
 /// When to look again; nothing where there is nobody to share with.
-std::optional<ShareDriver::Time> ShareDriver::look_once(Time now) {
-  if (!session_) session_ = parts_.source->open_roster(parts_.config, parts_.holder);
+std::optional<AssignmentDriver::Time> AssignmentDriver::look_once(Time now) {
+  if (!session_) session_ = parts_.source->open_membership(parts_.config, parts_.holder);
   if (!session_) {
     tell(share_.decide_blindly());
     return std::nullopt;
   }
   const bool due = now >= tell_at_;
-  const auto roster = session_->look(due);
+  const auto membership = session_->look(due);
   seen_ = Clock::now();
   if (due) tell_at_ = now + tell_interval;
   failures_ = 0;
-  tell(share_.decide(roster, seen_));
+  tell(share_.decide(membership, seen_));
   return seen_ + share_.until_next_look(parts_.config.standby_interval);
 }
 
 /// What was decided last holds for a while; then no lane shall wait for us to see again.
-ShareDriver::Time ShareDriver::blind(Time now, bool at_once) {
+AssignmentDriver::Time AssignmentDriver::blind(Time now, bool at_once) {
   session_.reset();
   if (at_once || now - seen_ > parts_.config.lease) tell(share_.decide_blindly());
   constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
@@ -66,14 +66,14 @@ ShareDriver::Time ShareDriver::blind(Time now, bool at_once) {
   return now + core::backoff(pauses, ++failures_, chance(random_));
 }
 
-void ShareDriver::tell(const std::vector<bool>& wanted) {
+void AssignmentDriver::tell(const std::vector<bool>& wanted) {
   for (std::size_t lane = 0; lane < parts_.lanes.size(); ++lane) {
     parts_.lanes[lane]->want(wanted[lane]);
   }
 }
 
 /// The others need not wait until our last calls have ended.
-void ShareDriver::leave() noexcept {
+void AssignmentDriver::leave() noexcept {
   try {
     if (session_) session_->leave();
   } catch (...) {  // they see for themselves soon

@@ -1,4 +1,4 @@
-#include "postgres/admin/acts/recut.hpp"
+#include "postgres/admin/acts/repartition.hpp"
 
 #include <algorithm>
 #include <boost/json/object.hpp>
@@ -9,7 +9,7 @@
 #include "postgres/admin/acts/act.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/table/identity.hpp"
-#include "postgres/table/lane_places.hpp"
+#include "postgres/table/position_lookup.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -27,10 +27,10 @@ std::string with_key_of(const std::string& seen, const std::string& noted) {
   return serialize(identity);
 }
 
-class Recut {
+class Repartition {
  public:
-  Recut(Connection& connection, const Target& target, unsigned lanes, const Actor& actor,
-        KeepWaiting keep_waiting)
+  Repartition(Connection& connection, const Target& target, unsigned lanes, const Actor& actor,
+              KeepWaiting keep_waiting)
       : connection_(connection),
         target_(target),
         lanes_(lanes),
@@ -192,7 +192,7 @@ class Recut {
   }
 
   std::uint64_t rows_left(const LaneRow& lane) {
-    LanePlaces places(connection_, table_, lane.id);
+    PositionLookup places(connection_, table_, lane.id);
     return places.between(lane.cursor.position, barrier_);
   }
 
@@ -219,9 +219,10 @@ ActResult recut_lanes(Connection& connection, const Target& target, unsigned lan
                       const Actor& actor, const KeepWaiting& act_waits,
                       const KeepWaiting& keep_waiting) {
   const auto now = read_lanes(connection, target.process.name).size();
-  Recut recut(connection, target, lanes, actor, act_waits);
+  Repartition repartition(connection, target, lanes, actor, act_waits);
   if (now == lanes) {
-    if (recut.remove_barrier()) return {"the barrier was taken away; the lanes stay as they are"};
+    if (repartition.remove_barrier())
+      return {"the barrier was taken away; the lanes stay as they are"};
     throw Error("process \"" + target.process.name + "\" has " + std::to_string(lanes) +
                 " lanes already; nothing was changed");
   }
@@ -230,22 +231,22 @@ ActResult recut_lanes(Connection& connection, const Target& target, unsigned lan
                 "\" has no key, so every row belongs to lane 0; nothing was changed: set `key` in "
                 "[process.source] first");
   }
-  recut.refuse_other_key(now);
-  recut.set_barrier();
+  repartition.refuse_other_key(now);
+  repartition.set_barrier();
   try {
     for (;;) {
-      const auto left = recut.left();
+      const auto left = repartition.left();
       if (left.empty()) {
-        if (const auto done = recut.cut()) return *done;
+        if (const auto done = repartition.cut()) return *done;
       } else if (!keep_waiting(left)) {
         break;
       }
     }
   } catch (const ActRefused&) {
-    recut.remove_barrier();
+    repartition.remove_barrier();
     throw;
   }
-  recut.remove_barrier();
+  repartition.remove_barrier();
   return {"given up; the barrier was taken away and the lanes stay as they were"};
 }
 

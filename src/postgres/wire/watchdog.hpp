@@ -13,23 +13,23 @@ namespace seriatim::postgres {
 ///
 /// Threads: one user at a time; one thread for all watches of the program looks at them, and one
 /// more for each that asks. An answer that is coming in, however slowly, is no silence.
-class SilenceWatch {
+class Watchdog {
  public:
   using milliseconds = std::chrono::milliseconds;
   /// Asks in another way whether an answer is still to come. May block for a while.
   using Question = std::function<bool()>;
 
-  explicit SilenceWatch(int socket);  ///< open for as long as the watch lives
-  ~SilenceWatch();                    ///< waits for a question that is being asked
-  SilenceWatch(const SilenceWatch&) = delete;
-  SilenceWatch& operator=(const SilenceWatch&) = delete;
+  explicit Watchdog(int socket);  ///< open for as long as the watch lives
+  ~Watchdog();                    ///< waits for a question that is being asked
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
 
   /// Asked after each silence from now on; without one a silence ends the connection.
   void ask(Question question);
   /// In its scope an answer is owed. Exact to a second, or to a quarter of `silence_max`.
   class Expectation {
    public:
-    Expectation(SilenceWatch& watch, milliseconds silence_max) : watch_(watch) {
+    Expectation(Watchdog& watch, milliseconds silence_max) : watch_(watch) {
       watch_.expect(silence_max);
     }
     ~Expectation() { watch_.due_ = never; }
@@ -37,7 +37,7 @@ class SilenceWatch {
     Expectation& operator=(const Expectation&) = delete;
 
    private:
-    SilenceWatch& watch_;
+    Watchdog& watch_;
   };
   /// It was this watch that ended the connection.
   [[nodiscard]] bool ended_it() const { return ended_; }

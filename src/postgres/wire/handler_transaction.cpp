@@ -1,4 +1,4 @@
-#include "postgres/wire/lent_transaction.hpp"
+#include "postgres/wire/handler_transaction.hpp"
 
 #include <algorithm>
 
@@ -35,33 +35,33 @@ Transaction::Answer answer_from(const Said& said) {
 
 }  // namespace
 
-void LentTransaction::use() {
+void HandlerTransaction::use() {
   if (used_) return;
   begin_();
   used_ = true;
 }
 
-void LentTransaction::mark(std::chrono::milliseconds time_max) {
+void HandlerTransaction::savepoint(std::chrono::milliseconds time_max) {
   use();
   const auto left = std::max<std::int64_t>(least_ms, time_max.count());
-  connection_.run(fill(sql::wire::mark, {{"time_max_ms", std::to_string(left)}}));
+  connection_.run(fill(sql::wire::savepoint, {{"time_max_ms", std::to_string(left)}}));
 }
 
-Transaction::Answer LentTransaction::run(const std::string& statement, const Params& params) {
+Transaction::Answer HandlerTransaction::run(const std::string& statement, const Params& params) {
   use();
   return answer_from(connection_.attempt(statement, params));
 }
 
-Transaction::Answer LentTransaction::run_over(const std::string& statement,
-                                              const std::vector<Column>& columns) {
+Transaction::Answer HandlerTransaction::run_over(const std::string& statement,
+                                                 const std::vector<Column>& columns) {
   use();
   BinaryParams params;
   for (const auto& column : columns) params.push_back(binary_array(column));
   return answer_from(connection_.attempt_binary(statement, params));
 }
 
-void LentTransaction::undo() {
-  connection_.run(sql::wire::undo);
+void HandlerTransaction::rollback_to_savepoint() {
+  connection_.run(sql::wire::rollback_to_savepoint);
 }
 
 }  // namespace seriatim::postgres

@@ -1,4 +1,4 @@
-#include "postgres/wire/silence_watch.hpp"
+#include "postgres/wire/watchdog.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,14 +37,14 @@ class SilenceWatchers {
     static auto& watchers = *new SilenceWatchers;  // outlives every static that has a connection
     return watchers;
   }
-  void add(SilenceWatch* watch) {
+  void add(Watchdog* watch) {
     const std::scoped_lock guard(mutex_);
     all_.push_back(watch);
     if (!thread_.joinable()) {
       thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     }
   }
-  void remove(SilenceWatch* watch) {
+  void remove(Watchdog* watch) {
     const std::scoped_lock guard(mutex_);
     std::erase(all_, watch);
   }
@@ -69,30 +69,30 @@ class SilenceWatchers {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<SilenceWatch*> all_;
+  std::vector<Watchdog*> all_;
   std::atomic<milliseconds> interval_ = look_interval_max;
   std::jthread thread_;
 };
 
-SilenceWatch::SilenceWatch(int socket) : socket_(socket) {
+Watchdog::Watchdog(int socket) : socket_(socket) {
   SilenceWatchers::instance().add(this);
 }
 
-SilenceWatch::~SilenceWatch() {
+Watchdog::~Watchdog() {
   SilenceWatchers::instance().remove(this);
 }
 
-void SilenceWatch::ask(Question question) {
+void Watchdog::ask(Question question) {
   question_ = std::move(question);
 }
 
-void SilenceWatch::expect(milliseconds silence_max) {
+void Watchdog::expect(milliseconds silence_max) {
   SilenceWatchers::instance().look_within(silence_max);
   silence_max_ = silence_max.count();
   due_ = (Clock::now() + silence_max).time_since_epoch().count();
 }
 
-void SilenceWatch::look() {
+void Watchdog::look() {
   const auto due = due_.load();
   if (Clock::now().time_since_epoch().count() < due || asking_) return;
   if (silent_for(socket_).count() < silence_max_) return;
@@ -101,7 +101,7 @@ void SilenceWatch::look() {
   asks_ = std::jthread([this, due] { ask_and_judge(due); });
 }
 
-void SilenceWatch::ask_and_judge(Clock::rep due) {
+void Watchdog::ask_and_judge(Clock::rep due) {
   const bool still_to_come = question_();
   auto next = (Clock::now() + milliseconds(silence_max_)).time_since_epoch().count();
   // Not where it was answered meanwhile, and another may be owed by now.
@@ -110,7 +110,7 @@ void SilenceWatch::ask_and_judge(Clock::rep due) {
   asking_ = false;
 }
 
-void SilenceWatch::end() {
+void Watchdog::end() {
   ended_ = true;
   due_ = never;
   ::shutdown(socket_, SHUT_RDWR);

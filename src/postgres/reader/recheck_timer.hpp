@@ -8,7 +8,7 @@ namespace seriatim::postgres {
 /// When to look again for what no poll shows. Where inserts send hints, an idle lane that heard
 /// none since it last looked has nothing to find but what an UPDATE did, or an INSERT past the
 /// triggers: it looks seldom then, for each look is several statements.
-class Seldom {
+class RecheckTimer {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds interval{1};

@@ -22,7 +22,7 @@ namespace seriatim::core {
 ///
 /// A lane that is halted or paused counts like any other, so that nothing moves when an operator
 /// lets it go on.
-class LaneShare {
+class LaneAssignment {
  public:
   struct Times {
     /// A lane nobody took for so long is anyone's, whatever the shares.
@@ -31,11 +31,12 @@ class LaneShare {
     milliseconds kept_for{60'000};
   };
 
-  LaneShare(std::string instance, unsigned lanes, Times times);
-  LaneShare(std::string instance, unsigned lanes) : LaneShare(std::move(instance), lanes, {}) {}
+  LaneAssignment(std::string instance, unsigned lanes, Times times);
+  LaneAssignment(std::string instance, unsigned lanes)
+      : LaneAssignment(std::move(instance), lanes, {}) {}
 
   /// By lane: to be claimed or kept; the others are to be given up between two calls.
-  const std::vector<bool>& decide(const Roster& roster, Time now);
+  const std::vector<bool>& decide(const Membership& membership, Time now);
 
   /// Nobody can be asked who else there is: as if all stood by for every lane.
   const std::vector<bool>& decide_blindly();
@@ -50,11 +51,11 @@ class LaneShare {
 
  private:
   struct Count;
-  [[nodiscard]] Count count(const Roster& roster) const;
+  [[nodiscard]] Count count(const Membership& membership) const;
   void give_up(const Count& count, unsigned surplus);
-  void go_for(const Roster& roster, const Count& count, const std::vector<bool>& before,
+  void go_for(const Membership& membership, const Count& count, const std::vector<bool>& before,
               unsigned missing);
-  void adopt_orphans(const Roster& roster, const Count& count, Time now);
+  void adopt_orphans(const Membership& membership, const Count& count, Time now);
 
   const std::string instance_;
   const unsigned lanes_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lane_share.hpp"
+#include "core/lane_assignment.hpp"
 #include "runtime/lane_driver.hpp"
 #include "seriatim/source.hpp"
 
@@ -18,7 +18,7 @@ namespace seriatim::runtime {
 /// lanes are all in long calls is still seen.
 ///
 /// Threads: `run` on one of its own; `wake` from any.
-class ShareDriver {
+class AssignmentDriver {
  public:
   struct Parts {
     ProcessConfig config;
@@ -26,7 +26,7 @@ class ShareDriver {
     std::shared_ptr<Source> source;
     std::vector<LaneDriver*> lanes;  ///< all of the process, by number
   };
-  explicit ShareDriver(Parts parts);
+  explicit AssignmentDriver(Parts parts);
 
   void run(const std::stop_token& stop);
   void wake() { waker_.wake(); }
@@ -41,8 +41,8 @@ class ShareDriver {
 
   Parts parts_;
   Waker waker_;
-  core::LaneShare share_;
-  std::unique_ptr<RosterSession> session_;
+  core::LaneAssignment share_;
+  std::unique_ptr<MembershipSession> session_;
   std::mt19937_64 random_;
   unsigned failures_ = 0;
   Time seen_;  ///< the last look that was answered, or the start

@@ -43,7 +43,7 @@ struct Keyed : Desk {
 
   postgres::ActResult cut(unsigned lanes,
                           const std::function<bool(const std::string&)>& wait = {}) {
-    return admin.recut(target, lanes, alice, [&](const std::string& left) {
+    return admin.repartition(target, lanes, alice, [&](const std::string& left) {
       std::this_thread::yield();
       return wait ? wait(left) : true;
     });
@@ -312,7 +312,8 @@ TEST_CASE("a first row delivered while lanes that never moved are cut is not del
 }
 
 TEST_CASE(
-    "a row put behind the barrier after a recut halts a lane, and the audit proves the rest") {
+    "a row put behind the barrier after a repartition halts a lane, and the audit proves the "
+    "rest") {
   using Cuts = std::vector<unsigned>;  // g++ 14 warns of an assigned list, wrongly
   Cuts cuts;
   SUBCASE("more lanes") {
@@ -348,7 +349,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("buckets of before a recut are proven by count and hash once they are sealed") {
+TEST_CASE("buckets of before a repartition are proven by count and hash once they are sealed") {
   Recuts desk(OrderBy::created_at, {3, 2, 4});
   desk.database.run(
       "UPDATE seriatim.ledger SET hash = coalesce(hash, seriatim.ledger_hash(ids, ranges)), ids = "

@@ -1,0 +1,24 @@
+// Delivers each row of public.charges in DATABASE_URL into a table of its own, in the transaction
+// that moves the cursor, and ends.
+#include <cstdlib>
+#include <iostream>
+#include <seriatim/handlers.hpp>
+#include <seriatim/seriatim.hpp>
+
+int main() {
+  const std::string database = std::getenv("DATABASE_URL");
+
+  seriatim::HandlerRegistry kinds;
+  seriatim::handlers::register_sql(kinds);
+  const auto handler = kinds.make(
+      "sql", {{"statement", "INSERT INTO charged (id, payload) VALUES (:id, :payload)"}});
+
+  seriatim::Relay relay({.drain = true});  // without drain: until the stop token says so
+  relay.add({.name = "charges"}, seriatim::postgres_source(database, {.table = "public.charges"}),
+            handler);
+  for (const auto& lane : relay.run()) {
+    if (!lane.reason) continue;
+    std::cerr << "halted at row " << lane.row_id.value_or("?") << ": " << lane.detail << '\n';
+    return 1;
+  }
+}

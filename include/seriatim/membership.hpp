@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace seriatim {
+
+/// Who runs a process, and who holds its lanes: what instances share the lanes by.
+struct Membership {
+  struct Lane {
+    std::string holder;  ///< as the cursor row names it; empty: nobody, or no row yet
+    bool free = true;    ///< as far as can be seen a claim would be granted to anyone
+  };
+  std::vector<std::string> instances;  ///< that run it now, with as many lanes as ours
+  std::vector<Lane> lanes;             ///< by number
+  bool cut_otherwise = false;          ///< the cursors were cut into another number of lanes
+};
+
+/// One instance's connection to the others that run the same process.
+///
+/// Threads and errors as for Store.
+class MembershipSession {
+ public:
+  MembershipSession() = default;
+  MembershipSession(const MembershipSession&) = delete;
+  MembershipSession& operator=(const MembershipSession&) = delete;
+  virtual ~MembershipSession() = default;
+
+  /// `tell`: tells the others too that this instance runs. One that has not told for three seconds
+  /// or whose connection is gone counts no longer.
+  virtual Membership look(bool tell) = 0;
+  /// Tells the others that it runs no longer.
+  virtual void leave() = 0;
+};
+
+}  // namespace seriatim
