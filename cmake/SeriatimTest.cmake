@@ -7,7 +7,7 @@ function(seriatim_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;SEPARATE;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   set_source_files_properties(${TEST_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 600)  # a loaded machine takes three times as long as a quiet one
+    set(TEST_TIMEOUT 1200)  # a loaded machine takes three times as long as a quiet one
   endif()
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests

@@ -9,7 +9,7 @@ namespace {
 
 void read_secrets(Options& options, HttpHandlerConfig& config) {
   config.secrets = options.texts("secrets");
-  // An empty one is wrong too: nobody means to send unsigned because a variable was empty.
+  // An empty secret is refused: an empty variable must not make requests go out unsigned.
   if (options.has("secret")) {
     if (!config.secrets.empty()) options.problem("secret", "set either secret or secrets");
     config.secrets.insert(config.secrets.begin(), options.text("secret"));

@@ -23,7 +23,7 @@ class HttpHandler final : public RecordHandler {
   MessageForm form_;
   WebhookSigner signer_;
   HttpSender sender_;
-  HeaderLines headers_;  ///< of the record in hand, those that are this kind's own
+  HeaderLines headers_;  ///< those that this kind adds, for the record that is sent
 };
 
 }  // namespace seriatim::handlers

@@ -6,7 +6,7 @@
 
 namespace seriatim {
 
-/// One instance's look at what stands behind the cursors of a process, next to delivery.
+/// One instance's check of what is behind the cursors of a process, next to delivery.
 ///
 /// Threads and errors as for Store. What it throws never stops a lane.
 class AuditorSession {
@@ -22,11 +22,11 @@ class AuditorSession {
   /// rows behind its cursor which were never delivered. Answers when the next turn is due.
   virtual Time look() = 0;
   /// Everything at once, for a drain: of all lanes that this instance or nobody holds, or only of
-  /// `lane`. Returns when all was looked at and what was found has halted its lane, or if
+  /// `lane`. Returns when all was checked and what was found has halted its lane, or if
   /// `interrupted`.
   virtual void look_through(const std::function<bool()>& interrupted,
                             std::optional<unsigned> lane = std::nullopt) = 0;
-  /// Ends a look that is in hand, which throws then, and all to come. From any thread.
+  /// Ends a check in progress, which throws then, and all to come. From any thread.
   virtual void interrupt() noexcept = 0;
   /// Sleep until a turn is due, a hint may have made one due, or a wake.
   virtual void wait_until(Time due) = 0;

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 /// What a failed lane does about a poison record.
 enum class OnPoison {
-  halt,         ///< stands still at the row until an operator acts
+  halt,         ///< waits at the row until an operator acts
   park_key,     ///< sets it aside; later rows of its key queue behind it, other keys go on
   dead_letter,  ///< sets it aside alone; later rows of its key go on without it
 };
@@ -21,7 +21,7 @@ enum class OnPoison {
 /// What a lane does when a request was sent and its answer lost.
 enum class OnUnknown {
   retry,  ///< same row, same idempotency key, attempt + 1
-  halt,   ///< UNKNOWN_OUTCOME: an operator looks at the receiver first
+  halt,   ///< UNKNOWN_OUTCOME: an operator checks the receiver first
 };
 
 /// Exponential back-off with full jitter: the n-th failure waits a random time in
@@ -48,31 +48,31 @@ struct ProcessConfig {
   std::vector<std::string> event_types;
 
   unsigned batch_rows = 100;  ///< rows fetched at once
-  /// While a batch is in hand the next one is read, on a second connection; for handlers that
+  /// While a batch is delivered the next one is read, on a second connection; for handlers that
   /// take batches.
   bool read_ahead = false;
   unsigned commit_every =
       1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
   milliseconds handler_deadline{30'000};  ///< one handler call may take this long
-  milliseconds max_hold{1'000};           ///< lock held longer than this is committed between calls
+  milliseconds max_hold{1'000};           ///< a call of several rows is settled after this
 
   milliseconds poll_interval_min{1};    ///< after work
   milliseconds poll_interval_max{200};  ///< reached by doubling while idle
   milliseconds lease{10'000};  ///< a holder that vanished without a trace is replaced after this
   milliseconds standby_interval{
-      300};  ///< how often a standby looks; bounds take-over after kill -9
+      300};  ///< how often a standby checks; bounds take-over after kill -9
 };
 
 /// What "settled" rests on.
 enum class Guard {
-  fence,    ///< lock fence, DESIGN §4.3: loses nothing
-  latency,  ///< bare insert latency, for lookalikes without pg_locks: loses later commits
+  fence,    ///< waits for writers that may still insert (docs/fence.md): loses nothing
+  latency,  ///< waits for `insert_latency` only, for servers without pg_locks: loses later commits
 };
 
 /// What becomes of a row that appears behind the cursor.
 enum class OnLateRow {
-  halt,     ///< LATE_ROW: the audit names it and the lane stands still
-  deliver,  ///< delivered and marked as late, where it stands within `lookback`; behind it, halt
+  halt,     ///< LATE_ROW: the audit names it and the lane halts
+  deliver,  ///< within `lookback` it is delivered, marked as late; further back the lane halts
 };
 
 /// A table (or partitioned table) of PostgreSQL read as an outbox. Names are as in SQL without
@@ -96,14 +96,14 @@ struct SourceConfig {
   std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)
   OnLateRow late_rows = OnLateRow::halt;
   milliseconds lookback{600'000};  ///< late_rows = deliver: how far behind the cursor
-  /// Delivered ids are kept for so long, to find rows that appear behind the cursor; then their
-  /// count and hash remain.
+  /// The ledger keeps delivered ids for this long, to find rows that appear behind the cursor.
+  /// After that it keeps only their count and hash.
   milliseconds audit_window{86'400'000};
   bool listen = true;  ///< use LISTEN hints where the table sends them
-  /// What a process delivers first that has no cursor yet; a cursor that exists is never moved by
-  /// it. "beginning": the table's oldest row. "now": rows committed from now on. Else a row's id,
-  /// or an ISO 8601 time: the first row created then or later ("id:" and "time:" before it say
-  /// which).
+  /// Where a process without a cursor begins; it never moves a cursor that exists. "beginning": at
+  /// the table's oldest row. "now": at rows committed from now on. Else a row's id, or an ISO 8601
+  /// time, for the first row created then or later. Write "id:" or "time:" before it if it could be
+  /// either.
   std::string start = "beginning";
 };
 

@@ -8,7 +8,7 @@
 
 namespace seriatim {
 
-/// Why a lane stands still until an operator acts. Stable codes: scripts and alerts match on them.
+/// Why a lane is halted until an operator acts. Stable codes: scripts and alerts match on them.
 enum class HaltReason {
   poison,           ///< the handler said this row can never be delivered as it is
   unknown_outcome,  ///< the answer was lost and `on_unknown = "halt"`, or none could be read

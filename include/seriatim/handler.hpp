@@ -14,18 +14,18 @@
 
 namespace seriatim {
 
-/// What a handler is told beside the records.
+/// What a handler gets with the records.
 struct CallContext {
-  /// The call must return before this; a call that has not is still waited for (nothing may
-  /// overtake it), but the server may end our lock meanwhile and the answer is then thrown away.
+  /// The call must return before this. A call that is late is still waited for, because nothing may
+  /// overtake it. But another relay may take the lane meanwhile, and the answer is then dropped.
   std::chrono::steady_clock::time_point deadline;
   /// Start no further record of the batch after this: the lane wants to commit what is done.
   std::chrono::steady_clock::time_point yield_at;
-  /// Asked to stop: finish the record in hand, start no further one of the batch.
+  /// Asked to stop: finish the record in flight, start no further one of the batch.
   std::stop_token stop;
-  /// The transaction that moves the cursor, where cursor and source are in a database that lends
-  /// it; else null. It takes back what a handler did there for rows it did not report as done only
-  /// where the handler says `undo`.
+  /// The transaction that moves the cursor, if the store can lend one; else null. What a handler
+  /// wrote there for rows that it does not report as done is committed too, unless the handler
+  /// calls `rollback_to_savepoint`.
   Transaction* transaction = nullptr;
   /// True once the connection to the database is known to be lost: another relay may have the lane,
   /// so start no further record of the batch. Never waits; empty: never lost.

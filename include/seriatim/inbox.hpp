@@ -14,18 +14,18 @@ namespace seriatim {
 
 /// For consumers that write to PostgreSQL: an event's effect and the note that it was taken are
 /// committed together, so an event that comes again, by whatever way, takes effect once.
-/// docs/receivers.md tells when to use this and when `Receiver`.
+/// docs/receivers.md says when to use this and when `Receiver`.
 ///
 /// Threads: one. Two consumers of the same name may be at the same event: one waits for the other,
 /// for 5 s at most, and is refused then (InboxRefusal 55P03).
-/// Errors: SessionLost: whether it was committed is not known. Do not acknowledge the event; when
-/// it comes again, `once` knows. Anything else: nothing was committed; the same event may be tried
-/// again. A server that has not noticed the loss holds the event until it does, which takes it 60 s
-/// at most; until then the event is refused as if another consumer were at it.
+/// Errors: after SessionLost it is not known whether the effect was committed. Do not acknowledge
+/// the event; when it comes again, `once` finds out. After any other error nothing was committed,
+/// and the event may be tried again. A server may need up to 60 s to notice a lost session. Until
+/// then it refuses the event as if another consumer were at it.
 class Inbox {
  public:
   /// What an effect writes with. A refusal is thrown (InboxRefusal), for it ends the transaction;
-  /// `mark` and `undo` are not for effects (std::logic_error).
+  /// an effect must not call `savepoint` and `rollback_to_savepoint` (std::logic_error).
   using Effect = std::function<void(Transaction& transaction)>;
 
   /// The database at `url` must have schema `seriatim` (`seriatim init`). Nothing is connected

@@ -5,11 +5,11 @@
 
 namespace seriatim {
 
-/// Who runs a process, and who holds its lanes: what instances share the lanes by.
+/// Who runs a process, and who holds its lanes. From this each instance computes its share.
 struct Membership {
   struct Lane {
     std::string holder;  ///< as the cursor row names it; empty: nobody, or no row yet
-    bool free = true;    ///< as far as can be seen a claim would be granted to anyone
+    bool free = true;    ///< as far as is known, anyone who claims it would get it
   };
   std::vector<std::string> instances;  ///< that run it now, with as many lanes as ours
   std::vector<Lane> lanes;             ///< by number
@@ -26,9 +26,9 @@ class MembershipSession {
   MembershipSession& operator=(const MembershipSession&) = delete;
   virtual ~MembershipSession() = default;
 
-  /// `tell`: tells the others too that this instance runs. One that has not told for three seconds
-  /// or whose connection is gone counts no longer.
-  virtual Membership look(bool tell) = 0;
+  /// `notify`: also tells the others that this instance runs. One that has not done so for three
+  /// seconds or whose connection is gone counts no longer.
+  virtual Membership read(bool notify) = 0;
   /// Tells the others that it runs no longer.
   virtual void leave() = 0;
 };

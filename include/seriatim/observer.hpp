@@ -35,7 +35,7 @@ struct Blocker {
   std::string user;
   std::string state;  ///< "idle in transaction", "active", "prepared"; empty if not visible
   std::chrono::milliseconds age{0};  ///< since its transaction began (prepared: since PREPARE)
-  /// Since its statement in hand began, or the latest one where it is idle; 0 where not visible.
+  /// Since its current statement began, or the latest one if it is idle; 0 if not visible.
   /// The text of a statement is never read: it may hold secrets.
   std::chrono::milliseconds statement_age{0};
   /// A session of seriatim itself (self-block): its application_name begins with "seriatim/", as
@@ -46,7 +46,8 @@ struct Blocker {
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
 
-/// One lane as it stands, for logs, status and metrics. Durations are those at the time of telling.
+/// One lane as it is now, for logs, status and metrics. Durations are those at the time of the
+/// report.
 struct LaneStatus {
   std::string process;
   unsigned lane = 0;
@@ -57,19 +58,19 @@ struct LaneStatus {
   unsigned attempts = 0;                    ///< started for the row after `position`
   std::optional<HaltReason> reason;         ///< when halted
   std::string detail;                       ///< what holds it, in words; safe to log
-  std::optional<std::string> row_id;        ///< the row it stands at, when one is known
+  std::optional<std::string> row_id;        ///< the row it waits or is halted at, if one is known
   std::chrono::milliseconds retry_in{0};    ///< when retrying
   std::chrono::milliseconds fenced_for{0};  ///< when fenced: for how long nothing could go out
   unsigned parked = 0;                      ///< rows of the process that failed and are set aside
   std::vector<Blocker> blockers;  ///< when fenced: who holds the row, oldest transaction first
 };
 
-/// Told what lanes do, on the lanes' own threads: be quick, be thread-safe. What it throws is
-/// swallowed: an observer can never cost a row.
+/// Is notified of what lanes do, on the lanes' own threads: be quick, be thread-safe. What it
+/// throws is swallowed: an observer can never cost a row.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The state, its reason or what holds it has changed; a long wait is told again as it grows
+  /// The state, its reason or what holds it has changed; a long wait is reported again as it grows
   /// (1 s, 10 s, 100 s, …).
   virtual void lane_changed(const LaneStatus&) {}
   /// `rows` were delivered and their cursor is committed.

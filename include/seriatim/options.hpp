@@ -12,7 +12,7 @@
 
 namespace seriatim {
 
-/// What is wrong with a configuration, gathered so that all of it is told together.
+/// What is wrong with a configuration, gathered so that all of it is reported together.
 /// Each line reads `file:line: key: what is wrong; what to do`.
 class Problems {
  public:

@@ -39,8 +39,8 @@ struct Outcome {
   [[nodiscard]] static Outcome unknown(std::string why) {
     return {Kind::unknown, std::move(why), {}};
   }
-  /// For a receiver that seems to get every request and never gives an answer that can be read:
-  /// another repeat would only add to what it has done already.
+  /// For a receiver that seems to get every request but whose answers cannot be read. Another
+  /// attempt would only make it act once more.
   [[nodiscard]] static Outcome unknown_and_halt(std::string why) {
     return {Kind::unknown, std::move(why), {}, true};
   }
@@ -59,10 +59,10 @@ struct Outcome {
 }
 
 /// A handler's answer for a batch: how many leading records are done, and what happened to the
-/// next one. `next` empty with records left over means they were not
-/// attempted (a stop or a yield was asked); with none done and no stop asked the first is tried
-/// again later. `done` is at most the number of records; `next` needs a record left over and is
-/// never `Kind::done`.
+/// next one. If `next` is empty, the other records were not attempted, because a stop or a yield
+/// was requested. If none is done either and no stop was requested, the first is tried again later.
+/// `done` is at most the number of records. `next` is about a record that is left over, so it needs
+/// one, and is never `Kind::done`.
 struct BatchOutcome {
   std::size_t done = 0;
   std::optional<Outcome> next;

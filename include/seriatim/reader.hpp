@@ -17,8 +17,8 @@ namespace seriatim {
 struct QueuedRow {
   Position position;
   std::optional<std::string> key;
-  std::size_t before = 0;  ///< it comes before this one of PollResult::records, or Settlement::done
-  bool late = false;       ///< … and behind the cursor
+  std::size_t before = 0;  ///< index of the record after it (PollResult::records, Settlement::done)
+  bool late = false;       ///< it is behind the cursor
 
   friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
 };
@@ -61,7 +61,7 @@ struct PollResult {
 struct Wanted {
   std::optional<Position> after;  ///< the cursor; absent: from the first row
   unsigned rows_max = 1;
-  /// Rows after this one are of no use; those up to it come in the order of their positions.
+  /// Rows after this one are not wanted. Those up to it come in the order of their positions.
   std::optional<Position> up_to{};
 };
 

@@ -12,7 +12,7 @@
 namespace seriatim {
 
 // The other end: what a receiver needs to take each record once and in order, whatever happens to
-// relays, databases and networks on the way. docs/receivers.md tells how to use it.
+// relays, databases and networks on the way. docs/receivers.md says how to use it.
 
 /// What came with a record: the headers `Seriatim-Process`, `-Lane`, `-Epoch`, `-Sequence`, and the
 /// id that follows `<process>:` in `Idempotency-Key`.
@@ -36,12 +36,12 @@ struct ReceivedLane {
   friend bool operator==(const ReceivedLane&, const ReceivedLane&) = default;
 };
 
-/// For one column or file. `lane_from` answers nothing where the text is not one of `to_text`.
+/// To keep a lane in one column or file. `lane_from` returns nothing if `to_text` did not write it.
 [[nodiscard]] std::string to_text(const ReceivedLane& lane);
 [[nodiscard]] std::optional<ReceivedLane> lane_from(std::string_view text);
 
 enum class Verdict {
-  accept,    ///< the next one: take it, then tell `taken`
+  accept,    ///< the next one: take it, then call `taken`
   repeat,    ///< taken before: acknowledge, do nothing
   stale,     ///< from a holder that was replaced: refuse
   gap,       ///< records before it never came: refuse, a person must look
@@ -61,7 +61,8 @@ struct Judgement {
 /// that was frozen and replaced: hold a lock, or the lane's row, from `judge` to `taken`.
 class Receiver {
  public:
-  /// `ids_kept` a lane: at least the sender's `commit_every`, for so many records may be repeated.
+  /// `ids_kept` ids are kept for each lane. Keep at least the sender's `commit_every`, because that
+  /// many records may be repeated.
   explicit Receiver(std::size_t ids_kept = 100) : ids_kept_(ids_kept) {}
 
   /// Remembers the epoch, and nothing else: a record whose effect failed is judged again.
@@ -71,8 +72,9 @@ class Receiver {
   /// not the next one.
   const ReceivedLane& taken(const Delivery& delivery);
 
-  /// A person says that the next record will never come, though its sender does not say so (one
-  /// it set aside is told by `Seriatim-Set-Aside`). False where `sequence` is not the next.
+  /// A person says that the next record will never come. This is needed only if the sender did not
+  /// set the record aside: those are counted in `Seriatim-Set-Aside`. False if `sequence` is not
+  /// the next.
   bool set_aside(const std::string& process, unsigned lane, std::uint64_t sequence, std::string id);
 
   /// What was kept, at start; or what a person decided.

@@ -30,9 +30,9 @@ struct Record {
   std::uint64_t sequence = 0;              ///< 1, 2, 3 … per lane, no holes
   std::uint64_t epoch = 0;                 ///< fencing token: grows with every change of holder
   unsigned attempt = 1;                    ///< 1 at the first call for this row
-  std::uint64_t set_aside = 0;             ///< of the numbers before it, how many went to rows set
-                                           ///< aside: those a receiver need not wait for
-  bool late = false;                       ///< delivered after rows that stand behind it
+  std::uint64_t set_aside = 0;             ///< how many lower numbers went to rows set aside: a
+                                           ///< receiver need not wait for those
+  bool late = false;                       ///< delivered after rows that come later in order
   std::optional<std::string> previous_id;  ///< id of the row before this one in the lane
 
   [[nodiscard]] const std::string& id() const { return position.id; }

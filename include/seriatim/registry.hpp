@@ -12,7 +12,7 @@
 
 namespace seriatim {
 
-/// What a handler has to say beside its outcomes, such as a line of a child's standard error.
+/// What a handler reports in addition to its outcomes, such as a line of a child's standard error.
 struct HandlerNote {
   std::string process;
   unsigned lane = 0;
@@ -27,9 +27,9 @@ struct HandlerKind {
   std::string summary;  ///< one line for help texts
   /// Reads its keys from the handler's table, noting problems there; must not connect.
   std::function<HandlerFactory(Options&)> configure;
-  /// Made for whole batches: `commit_every` is `batch_rows` where the configuration names none.
+  /// Takes whole batches: `commit_every` is `batch_rows` unless the configuration sets it.
   bool takes_batches = false;
-  /// … where the options decide that; asked after `configure`.
+  /// Says whether it does, if the options decide that; called after `configure`.
   std::function<bool(Options&)> takes_batches_if = nullptr;
 };
 
@@ -46,14 +46,14 @@ class HandlerRegistry {
   /// Nothing is connected. Throws ConfigError, which names every problem.
   [[nodiscard]] HandlerFactory make(const std::string& kind, const Settings& settings) const;
 
-  /// A kind this program could have had: `package` was not found when it was built.
+  /// Notes that a kind is missing because `package` was not found when the program was built.
   void leave_out(std::string name, std::string package);
-  /// The package a kind was left out for; empty where it was not.
+  /// The package without which a kind was left out; empty if it was not left out.
   [[nodiscard]] std::string package_missing_for(const std::string& name) const;
 
   /// Where handlers' notes go: nowhere until this is called.
   void note_to(NoteWriter writer);
-  /// For handlers, to keep: hands a note to whoever `note_to` named last.
+  /// A function that a handler keeps. It passes notes to the writer that `note_to` was given last.
   [[nodiscard]] NoteWriter notes() const;
 
  private:

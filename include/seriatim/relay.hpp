@@ -25,7 +25,7 @@ class Source;  // source.hpp, for those who write one
 class Relay {
  public:
   struct Options {
-    /// Return once every lane has delivered all that was committed when it looked.
+    /// Return once every lane has delivered all that was committed when it last read.
     bool drain = false;
   };
 

@@ -32,8 +32,8 @@ class Source {
   /// Throws SessionLost if there is none to be had. `waker` outlives both parts.
   virtual Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
                     Waker& waker) = 0;
-  /// A new connection for sharing the lanes of a process; null where instances cannot see each
-  /// other: then each stands by for every lane. Throws as `open` does.
+  /// A new connection for sharing the lanes of a process; null if instances cannot see each
+  /// other: then each is a standby for every lane. Throws as `open` does.
   virtual std::unique_ptr<MembershipSession> open_membership(const ProcessConfig& /*config*/,
                                                              const std::string& /*holder*/) {
     return nullptr;

@@ -21,7 +21,7 @@ struct Cursor {
 
   std::optional<Position> position;  ///< absent before the first row
   std::uint64_t sequence = 0;        ///< of the row at `position`
-  std::uint64_t set_aside = 0;       ///< of the numbers up to it, how many went to rows set aside
+  std::uint64_t set_aside = 0;       ///< how many numbers up to `sequence` went to rows set aside
   std::uint64_t epoch = 0;
   State state = State::running;
   unsigned attempts = 0;     ///< started for the row after `position`
@@ -40,7 +40,7 @@ struct Cursor {
 /// Answer to a claim.
 struct Claim {
   bool granted = false;
-  Cursor cursor;            ///< as it now stands, whoever holds it
+  Cursor cursor;            ///< as it is now, whoever holds it
   std::string holder;       ///< who does: this relay when granted
   bool has_parked = false;  ///< granted, and rows of the process are set aside
   std::string waits_for;    ///< not granted: there is no cursor yet, and why none can be created
@@ -58,12 +58,12 @@ struct Failure {
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-// What becomes of the row after those that are done.
+// What becomes of the row after those that are done: the fate of the next row.
 
-/// Its call comes next, and is announced with this: it counts as attempted once.
+/// Its call comes next. The settlement announces this call and counts it as the first attempt.
 struct Next {
-  std::size_t rows = 1;     ///< that the call may take, with those that queue among them
-  bool read_ahead = false;  ///< it is the first row of the round that was read ahead
+  std::size_t rows = 1;     ///< how many the call may take, rows that queue included
+  bool read_ahead = false;  ///< the row is the first of the batch that was read ahead
 
   friend bool operator==(const Next&, const Next&) = default;
 };
@@ -90,7 +90,7 @@ struct Halt {
 struct Park {
   Position row;
   std::optional<std::string> key;
-  bool late = false;       ///< it stands behind the cursor, which stays where it is
+  bool late = false;       ///< it is behind the cursor, which does not move
   bool holds_key = false;  ///< later rows of its key queue behind it
   unsigned attempts = 1;
   std::string detail;
@@ -145,7 +145,7 @@ enum class LeftOut {
   refused         ///< nothing was changed: the lane is another's
 };
 
-/// How the rows of the last poll came to go out.
+/// Why the rows of the last poll go out: what a start and a settlement must know of them.
 struct Batch {
   struct Row {
     Position position;
@@ -164,7 +164,7 @@ struct Batch {
 struct Start {
   std::optional<Position> from;  ///< the cursor's position, which is compared
   std::size_t rows = 1;          ///< that the call may take
-  bool again = false;            ///< the attempt counted last was never made, so count no other
+  bool again = false;            ///< the attempt counted last was never made: do not count another
   /// The count need not survive a crash of the server: no row set aside depends on it.
   bool may_be_lost = true;
 };
@@ -192,10 +192,10 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  /// Become (or stay) the holder, or learn who is. Creates the cursor rows of a process that has
-  /// none and never had.
-  /// A change of holder is journalled and raises the epoch, as the first claim of a new session
-  /// does: a late statement of the old session is refused. Also renews the lease.
+  /// Become (or stay) the holder and renew the lease, or learn who holds the lane. Creates the
+  /// cursor rows of a process that never had any.
+  /// A change of holder raises the epoch and is journalled. So is the first claim of a new session,
+  /// so that a late statement of the old session is refused.
   virtual Claim claim() = 0;
   /// The cursor, without a lease.
   virtual Cursor read_cursor() = 0;

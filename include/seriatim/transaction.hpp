@@ -15,7 +15,7 @@ namespace seriatim {
 /// call has ended, so what is written there is committed with the cursor or not at all: a row takes
 /// effect exactly once, whatever is killed when.
 ///
-/// Order: `mark` first; after a refusal `undo` before anything else is run.
+/// Order: `savepoint` first; after a refusal `rollback_to_savepoint`, before anything else is run.
 /// Threads: the lane's. Lifetime: the call. Errors: a lost connection is SessionLost: let it pass.
 class Transaction {
  public:
@@ -42,8 +42,8 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   virtual ~Transaction() = default;
 
-  /// Where `undo` goes back to. No statement after it runs longer than `time_max`, or 50 ms if that
-  /// is less.
+  /// The place to which `rollback_to_savepoint` goes back. No statement after it may run longer
+  /// than `time_max`; a `time_max` below 50 ms counts as 50 ms.
   virtual void savepoint(std::chrono::milliseconds time_max) = 0;
   /// One statement, parsed once a session; it must leave the transaction open.
   virtual Answer run(const std::string& statement, const Params& params) = 0;
@@ -51,7 +51,7 @@ class Transaction {
   /// nothing is quoted here or parsed there (a payload of 300 bytes in text form: 2.3 µs of the
   /// server alone).
   virtual Answer run_over(const std::string& statement, const std::vector<Column>& columns) = 0;
-  /// Takes back everything since `mark`.
+  /// Takes back everything since `savepoint`.
   virtual void rollback_to_savepoint() = 0;
 };
 

@@ -28,11 +28,10 @@ class Lane {
   [[nodiscard]] LaneStatus status() const;
   void set_hints(bool hints) { options_.hints = hints; }
 
-  /// A call begins within this time of sending the statement that announced it, or not at all, and
-  /// so does each further row of a batch: a holder that was frozen must not begin a call once the
-  /// lease may have passed. Counted from the question, because a frozen holder cannot tell how long
-  /// the answer lay waiting. It is above the slowest round trip to a database with which rows are
-  /// still to be delivered.
+  /// A call, and each further row of a batch, begins within this time or not at all. A holder that
+  /// was frozen must not begin a call when its lease may be over. The time counts from sending the
+  /// statement that announced the call, because a frozen holder cannot tell how long the answer
+  /// was waiting. A round trip to the database that takes longer than this delivers nothing.
   static constexpr milliseconds call_begin_max{3'000};
   /// What a call may take beyond its deadline before another relay takes the lane.
   static constexpr milliseconds lock_slack{5'000};
@@ -42,8 +41,8 @@ class Lane {
   }
   /// Idle polling where hints come: only a lost hint waits this long.
   static constexpr milliseconds hinted_interval{2'500};
-  /// A transaction that held rows up may end without a hint (rolled back; none are sent): what it
-  /// took is known, and the lane asks again after this part of it.
+  /// A transaction that held rows up may end without a hint, for example if it is rolled back. So
+  /// the lane polls again after 1 / fenced_share of the time for which it has waited already.
   static constexpr int fenced_share = 8;
   /// How often a halted or paused lane looks for an operator's act that sent no hint.
   static constexpr milliseconds operator_interval{1'000};
@@ -110,7 +109,7 @@ class Lane {
   enum class Has { nothing, session, lane };  ///< the lane: as far as we know
   Has has_ = Has::nothing;
   bool stale_ = false;            ///< the session was opened before its source was found broken
-  std::uint64_t held_epoch_ = 0;  ///< at which it was last ours; 0: never
+  std::uint64_t held_epoch_ = 0;  ///< the epoch at which the lane was last ours; 0: never
   Cursor cursor_;
   PollResult round_;
   std::size_t next_ = 0;         ///< first record of round_ not yet delivered
@@ -118,13 +117,13 @@ class Lane {
   std::size_t calling_ = 0;      ///< records in the call or settlement in flight
   /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
-  std::optional<Fate> failure_;  ///< of the record after those of `calling_`, until it is settled
+  std::optional<Fate> failure_;  ///< fate of the record behind `calling_`, until it is settled
   unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
   unsigned session_failures_ = 0;
   milliseconds idle_interval_{0};
   Time claimed_at_;
-  std::optional<Time> refused_since_;  ///< held by another for this long
-  std::optional<Time> fenced_since_;   ///< and nothing went out since
+  std::optional<Time> refused_since_;  ///< since when another holds the lane
+  std::optional<Time> fenced_since_;   ///< since when the fence lets nothing out
   milliseconds fenced_for_{0};
   Time announced_at_;  ///< the statement that announced the call was sent
   Time wake_at_;

@@ -49,7 +49,7 @@ std::optional<AssignmentDriver::Time> AssignmentDriver::look_once(Time now) {
     return std::nullopt;
   }
   const bool due = now >= tell_at_;
-  const auto membership = session_->look(due);
+  const auto membership = session_->read(due);
   seen_ = Clock::now();
   if (due) tell_at_ = now + tell_interval;
   failures_ = 0;

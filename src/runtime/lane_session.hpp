@@ -8,11 +8,10 @@
 
 namespace seriatim::runtime {
 
-/// One lane's reader and store, put together: what goes out next is decided here, whatever kind
-/// either of them is of.
+/// One lane's reader and store together. It decides what goes out next, for every kind of source.
 ///
-/// Rows set aside that are due go out first, but after a batch of them comes one of new rows, so
-/// that many due rows do not hold the others up. Rows of a parked key queue.
+/// Rows set aside that are due go out first. After each batch of them comes a batch of new rows, so
+/// that many due rows do not hold new rows up. Rows of a parked key go into the queue.
 ///
 /// Threads: used by one thread.
 /// Errors: every function throws SessionLost (drop this object and open another) or SourceBroken
@@ -34,8 +33,8 @@ class LaneSession {
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
   }
-  /// How many rows were prefetched for the place after the last round, and nothing else comes
-  /// first: the settlement of that round may announce their call. Never waits.
+  /// How many rows were prefetched for `after`; 0 if something else goes out first. The settlement
+  /// of the last batch may announce the call of these rows. Never waits.
   std::size_t rows_ahead(const Position& after);
 
   /// Announces a call at the first rows of the last round; see Store::start.
@@ -64,9 +63,9 @@ class LaneSession {
   std::optional<Position> barrier_;   ///< as the cursor's row said when it was last read
   std::optional<Position> position_;  ///< the cursor's, as of the last poll or settlement
   Batch batch_;                       ///< of the last poll
-  unsigned rows_max_ = 0;             ///< asked for with it
-  bool due_ = false;                  ///< … and its rows were set aside before
-  bool announced_ = false;            ///< the next call, of rows that were prefetched
+  unsigned rows_max_ = 0;             ///< how many rows the last poll asked for
+  bool due_ = false;                  ///< the last poll brought rows that had been set aside
+  bool announced_ = false;            ///< the call of prefetched rows is announced already
 };
 
 }  // namespace seriatim::runtime

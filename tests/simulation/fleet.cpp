@@ -156,7 +156,7 @@ void Fleet::look(Instance& instance) {
   ++looks_;
   const auto number = static_cast<std::size_t>(&instance - instances_.data());
   for (auto& lane : lanes_) lane->relay(number).see_lease();
-  instance.decided = instance.share->decide(roster_for(instance), time_of(now_));
+  instance.decided = instance.share->decide(membership_for(instance), time_of(now_));
   if (now_ >= instance.tell_at) {
     instance.told_at = now_;
     instance.tell_at = now_ + tell_interval;
@@ -167,7 +167,7 @@ void Fleet::look(Instance& instance) {
 }
 
 /// A lane's holder is told by the name of the instance, where it is this life's relay.
-Membership Fleet::roster_for(const Instance& instance) const {
+Membership Fleet::membership_for(const Instance& instance) const {
   Membership membership;
   if (sabotage_ == Sabotage::instances_unseen) {
     membership.lanes.resize(size_.lanes);

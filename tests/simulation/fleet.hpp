@@ -72,7 +72,7 @@ class Fleet {
   void join(std::size_t number);
   void act(Instance& instance, std::size_t number);
   void look(Instance& instance);
-  [[nodiscard]] Membership roster_for(const Instance& instance) const;
+  [[nodiscard]] Membership membership_for(const Instance& instance) const;
   [[nodiscard]] bool counts(const Instance& instance) const;
   void die(std::size_t number, bool noticed);
   void stop(std::size_t number);

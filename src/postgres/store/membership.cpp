@@ -11,21 +11,21 @@ namespace {
 
 constexpr milliseconds silence_max{3'000};
 
-class PostgresRoster final : public MembershipSession {
+class PostgresMembership final : public MembershipSession {
  public:
-  PostgresRoster(const std::string& url, const ProcessConfig& config, std::string holder,
-                 std::shared_ptr<CursorMemory> memory)
+  PostgresMembership(const std::string& url, const ProcessConfig& config, std::string holder,
+                     std::shared_ptr<CursorMemory> memory)
       : connection_(url, {.application = "seriatim/" + config.name + "/lanes"}),
         process_(config.name),
         holder_(std::move(holder)),
         lanes_(config.lanes),
         memory_(std::move(memory)) {}
 
-  Membership look(bool tell) override {
+  Membership read(bool notify) override {
     const auto rows = connection_.run_prepared(
         sql::store::read_membership,
         {process_, holder_, std::to_string(lanes_), connection_.own_backend(),
-         std::to_string(silence_max.count()), tell ? "true" : "false"});
+         std::to_string(silence_max.count()), notify ? "true" : "false"});
     Membership membership;
     membership.lanes.resize(lanes_);
     for (const auto& row : rows) add(row, membership);
@@ -64,7 +64,7 @@ std::unique_ptr<MembershipSession> open_membership(const std::string& url,
                                                    const ProcessConfig& config,
                                                    const std::string& holder,
                                                    std::shared_ptr<CursorMemory> memory) {
-  return std::make_unique<PostgresRoster>(url, config, holder, std::move(memory));
+  return std::make_unique<PostgresMembership>(url, config, holder, std::move(memory));
 }
 
 }  // namespace seriatim::postgres
