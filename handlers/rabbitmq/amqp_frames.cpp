@@ -255,7 +255,8 @@ class AmqpReader::Impl {
 
   /// A returned message is told of when its id is known; its body passes unread.
   void take_header(const amqp_frame_t& frame, std::vector<AmqpEvent>& events) {
-    if (returned_.kind != Kind::returned) return;
+    const bool is_message = frame.payload.properties.class_id == AMQP_BASIC_CLASS;
+    if (returned_.kind != Kind::returned || !is_message) return;
     const auto* properties =
         static_cast<const amqp_basic_properties_t*>(frame.payload.properties.decoded);
     if ((properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0) {

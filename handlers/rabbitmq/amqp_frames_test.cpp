@@ -73,6 +73,19 @@ TEST_CASE("events are the same however the bytes are cut") {
   }
 }
 
+TEST_CASE("a content header of another class says nothing of a returned message") {
+  const auto all = returned();
+  const auto method_bytes = all.find('\xCE') + 1;
+  const auto other = frame(2, 1, bytes({0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 128}));
+  AmqpReader reader;
+  std::vector<AmqpEvent> events;
+  REQUIRE(reader.take(all.substr(0, method_bytes) + other, events) == "");
+  CHECK(events.empty());
+  REQUIRE(reader.take(all.substr(method_bytes), events) == "");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].message_id == "7");
+}
+
 TEST_CASE("what is no AMQP is a problem, never a crash") {
   const auto problem_of = [](const std::string& text) {
     AmqpReader reader;
