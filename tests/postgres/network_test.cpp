@@ -3,6 +3,7 @@
 
 #include "lab/proxy/fault_proxy.hpp"
 #include "postgres/wire/connection.hpp"
+#include "postgres/wire/network_bounds.hpp"
 #include "seriatim/error.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/skip.hpp"
@@ -50,6 +51,19 @@ std::string loss_of(Connection& connection) {
 }
 
 }  // namespace
+
+TEST_CASE("bounds go into the query of a URL, and what the user wrote comes after them") {
+  const std::string bounds =
+      "connect_timeout=10&keepalives=1&keepalives_idle=10&keepalives_interval=5&"
+      "keepalives_count=3&tcp_user_timeout=15000";
+  for (const std::string place : {"postgresql://db", "postgres:///shop",
+                                  "postgresql://me:pa?ss@db:5432/shop", "postgresql://m?e@db"}) {
+    CAPTURE(place);
+    CHECK(with_network_bounds(place) == place + '?' + bounds);
+    CHECK(with_network_bounds(place + "?a=b") == place + '?' + bounds + "&a=b");
+  }
+  CHECK(with_network_bounds("host=db").ends_with("tcp_user_timeout=15000 host=db"));
+}
 
 TEST_SUITE("the network of a session") {
   TEST_CASE("the server's end is given the bounds of ours") {
