@@ -6,12 +6,13 @@ namespace seriatim::handlers {
 
 namespace {
 
-// 'd' is any digit, '_' a space or the end of the line.
-constexpr std::string_view status_line_form = "HTTP/d.d ddd_";
+// 'd' is any digit, 'D' any but 0, '_' a space or the end of the line.
+constexpr std::string_view status_line_form = "HTTP/d.d Ddd_";
 constexpr std::size_t after_code = status_line_form.size() - 1;
 
 bool fits(char byte, char form) {
   if (form == 'd') return byte >= '0' && byte <= '9';
+  if (form == 'D') return byte >= '1' && byte <= '9';
   if (form == '_') return byte == ' ' || byte == '\r' || byte == '\n';
   return byte == form;
 }

@@ -122,8 +122,8 @@ TEST_CASE("chunks stay strict, and so does what says how long an answer is") {
 
 TEST_CASE("what can be no status line ends the answer at its first byte that does not fit") {
   for (const std::string text :
-       {"OK", "\r\n", "http/1.1 200", "HTTP/2 2", "HTTP/1.1 2x", "HTTP/1.1 2000", "HTTP/1.1 200O",
-        "HTTP/1.1\t2", "SSH-2.0", "\n"}) {
+       {"OK", "\r\n", "http/1.1 200", "HTTP/2 2", "HTTP/1.1 2x", "HTTP/1.1 023 No", "HTTP/1.1 2000",
+        "HTTP/1.1 200O", "HTTP/1.1\t2", "SSH-2.0", "\n"}) {
     CAPTURE(text);
     const auto failure = failure_of(read(text, 1));
     CHECK(failure.kind == Failure::unreadable);
