@@ -104,9 +104,8 @@ void Secrets::learn_from_url(std::string_view url) {
   std::vector<std::string> passwords = password_parameters(url);
   if (const auto span = password_in_url(url, 0)) {
     passwords.emplace_back(url.substr(span->begin, span->end - span->begin));
-  } else {
-    for (auto& password : unencoded_password(url)) passwords.push_back(std::move(password));
   }
+  for (auto& password : unencoded_password(url)) passwords.push_back(std::move(password));
   for (const auto& password : passwords) {
     learn(password);
     learn(percent_decoded(password));

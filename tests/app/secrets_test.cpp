@@ -20,6 +20,8 @@ TEST_CASE("passwords of connection strings are learned in every form they appear
   secrets.learn_from_url("postgresql://me:cana/ry4@db/x");
   CHECK(secrets.redact("can%2Fary1 can/ary1 canary2 canary 3 cana/ry4") == "*** *** *** *** ***");
   CHECK(secrets.redact("invalid port number: \"cana\"") == "invalid port number: \"***\"");
+  secrets.learn_from_url("postgresql://me:canary5@ca/na?ry://a:b@db/x");  // libpq: host "ca"
+  CHECK(secrets.redact("no host canary5@ca/na?ry://a:b") == "no host ***");
 }
 
 TEST_CASE("what libpq quotes of a malformed database URL is taken out") {
