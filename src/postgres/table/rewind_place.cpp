@@ -1,19 +1,31 @@
 #include "postgres/table/rewind_place.hpp"
 
-#include <regex>
-
-#include "seriatim/error.hpp"
+#include <algorithm>
+#include <string_view>
 
 namespace seriatim::postgres {
 
+namespace {
+
+/// "2026-01-31", alone or with a time behind it.
+bool begins_with_date(std::string_view text) {
+  constexpr std::string_view form = "dddd-dd-dd";
+  const bool fits = text.size() >= form.size() &&
+                    std::equal(form.begin(), form.end(), text.begin(), [](char wanted, char c) {
+                      return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted;
+                    });
+  return fits &&
+         (text.size() == form.size() || text[form.size()] == 'T' || text[form.size()] == ' ');
+}
+
+}  // namespace
+
 RewindPlace place_from(const std::string& text) {
-  static const std::regex date(R"(\d{4}-\d{2}-\d{2}([T ].*)?)");
   if (text == "start") return {RewindPlace::Kind::start, {}};
   if (text == "end") return {RewindPlace::Kind::end, {}};
   if (text.rfind("id:", 0) == 0) return {RewindPlace::Kind::row, text.substr(3)};
   if (text.rfind("time:", 0) == 0) return {RewindPlace::Kind::time, text.substr(5)};
-  const bool is_time = std::regex_match(text, date);
-  return {is_time ? RewindPlace::Kind::time : RewindPlace::Kind::row, text};
+  return {begins_with_date(text) ? RewindPlace::Kind::time : RewindPlace::Kind::row, text};
 }
 
 RewindPlace start_place_from(const std::string& text) {
