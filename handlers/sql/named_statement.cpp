@@ -161,8 +161,8 @@ NamedStatement::NamedStatement(const std::string& text) {
       throw std::invalid_argument(
           "holds several statements; put them into a function, or use WITH");
     }
-    if (!blank && !std::exchange(begun, true)) refuse_transaction_control(piece);
     ended = ended || piece == ";";
+    if (!blank && !ended && !std::exchange(begun, true)) refuse_transaction_control(piece);
     if (piece.size() > 1 && piece[0] == ':' && piece != "::") {
       name(std::string(piece.substr(1)));
     } else {

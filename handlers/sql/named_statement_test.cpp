@@ -78,6 +78,7 @@ TEST_CASE("what cannot be run is refused with its reason") {
   CHECK(complaint("SELECT :amount").find("no record has :amount; there are :records, :id") == 0);
   CHECK(complaint("SELECT 1; SELECT 2").find("several statements") != std::string::npos);
   CHECK(complaint("  -- nothing\n") == "holds no statement");
+  CHECK(complaint(" ; ") == "holds no statement");
   CHECK(complaint("COMMIT").find("\"commit\"") == 0);
   CHECK(complaint("/* x */ rollback").find("\"rollback\"") == 0);
   CHECK(complaint("SELECT 'open").find("not closed") != std::string::npos);
