@@ -76,8 +76,8 @@ endfunction()
 
 # A room with the mutation and crash points of core/mutant.hpp and core/crash_point.hpp alive, for the
 # simulation, the isolation tests and seriatim_hooked; never installed:
-# seriatim_mutable_room(ROOM [LIBRARIES…]) makes ROOM_mutable. It holds only the sources that have such points,
-# as objects: whoever links it directly gets these, and the rest from the room itself.
+# seriatim_mutable_room(ROOM [LIBRARIES…]) makes ROOM_mutable. It holds only the sources that include one of the two
+# (no header does), as objects: whoever links it directly gets these, and the rest from the room itself.
 function(seriatim_mutable_room room)
   if(NOT SERIATIM_BUILD_TESTS)
     return()
@@ -85,7 +85,7 @@ function(seriatim_mutable_room room)
   get_target_property(sources ${room} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source)
-    file(STRINGS ${source} points REGEX "(crash_point|[^_]mutant)\\(" LIMIT_COUNT 1)
+    file(STRINGS ${source} points REGEX "core/(crash_point|mutant)\\.hpp\"" LIMIT_COUNT 1)
     if(points)
       list(APPEND with_points ${source})
     endif()

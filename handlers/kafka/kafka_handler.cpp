@@ -94,7 +94,8 @@ bool KafkaHandler::add(Rows rows, std::size_t row) {
   }
   if (error == 0) return true;
   complaint_ = producer_->last_complaint();
-  not_handed_over_ = Failure{row, refusal_of(error), "topic " + topic + ": " + told(error), error};
+  not_handed_over_ =
+      Failure{row, refusal_of(error), "topic " + topic + ": " + described(error), error};
   return false;
 }
 
@@ -184,12 +185,13 @@ std::optional<KafkaHandler::Failure> KafkaHandler::find_failure() const {
   }
   if (!unconfirmed) return std::nullopt;
   if (!refused) {
-    return Failure{*unconfirmed, KafkaRefusal::collateral, told(deliveries_[*unconfirmed].error)};
+    return Failure{*unconfirmed, KafkaRefusal::collateral,
+                   described(deliveries_[*unconfirmed].error)};
   }
   const auto& said = deliveries_[*refused];
   const auto rows = std::count_if(deliveries_.begin(), deliveries_.end(),
                                   [&](const Delivery& one) { return one.fared_like(said); });
-  return Failure{*refused, refusal_of(said.error), told(said.error), said.error, rows == 1};
+  return Failure{*refused, refusal_of(said.error), described(said.error), said.error, rows == 1};
 }
 
 std::optional<Outcome> KafkaHandler::judge(Rows sent, std::size_t done, const Failure& failure) {
@@ -228,7 +230,7 @@ void KafkaHandler::let_go() {
   closing_ = std::async(std::launch::async, [last = std::move(producer_)]() mutable { last = {}; });
 }
 
-std::string KafkaHandler::told(int error) const {
+std::string KafkaHandler::described(int error) const {
   std::string text;
   if (refusal_of(error) == KafkaRefusal::collateral || error == 0) {
     text = "no acknowledgement in time from " + config_.brokers;

@@ -58,11 +58,11 @@ class KafkaHandler final : public PipelinedHandler {
   void await_reports(Clock::time_point deadline);
   [[nodiscard]] std::size_t count_done(Rows sent);
   [[nodiscard]] std::optional<Failure> find_failure() const;
-  /// Empty: another round tells.
+  /// Empty: another round finds out.
   [[nodiscard]] std::optional<Outcome> judge(Rows sent, std::size_t done, const Failure& failure);
   void look_closer(Rows sent, std::size_t done, const Failure& failure);
   void let_go();
-  [[nodiscard]] std::string told(int error) const;
+  [[nodiscard]] std::string described(int error) const;
 
   KafkaHandlerConfig config_;
   MessageForm form_;

@@ -3,39 +3,19 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 #include <random>
 #include <vector>
+
+#include "support/answer_pieces.hpp"
 
 using namespace seriatim::handlers;
 using Failure = HttpFailure::Kind;
 
 namespace {
 
-/// Gives a text in pieces of this size, then its end: a SyncReadStream.
-struct Pieces {
-  std::string_view text;
-  std::size_t piece;
-
-  template <class Buffers>
-  std::size_t read_some(const Buffers& buffers, HttpAnswerReader::Error& error) {
-    error = {};
-    const auto size = boost::asio::buffer_copy(buffers, boost::asio::buffer(text.substr(0, piece)));
-    if (text.empty()) error = boost::asio::error::eof;
-    text.remove_prefix(size);
-    return size;
-  }
-  template <class Buffers>
-  std::size_t read_some(const Buffers& buffers) {
-    HttpAnswerReader::Error error;
-    return read_some(buffers, error);
-  }
-};
-
 /// The exchange of a request that was sent, its answer read in pieces of this size.
 Exchange read(std::string_view text, std::size_t piece) {
-  Pieces stream{text, piece};
+  seriatim::testing::AnswerPieces stream{text, piece};
   HttpAnswerReader reader;
   HttpAnswerReader::Error error;
   reader.begin();

@@ -20,7 +20,8 @@ namespace seriatim::handlers {
 ///
 /// A call goes in rounds: `begin`, `add` for one row after the other, `settle`. The next round
 /// begins at the first row that is not acknowledged. A row that cannot be rendered ends the round
-/// before it, and is poison when it is the first of a round.
+/// before it, and is poison when it is the first of a round. So does any other error: then it is
+/// `retry_later`, or `unknown` if `settle` threw it.
 class PipelinedHandler : public Handler {
  public:
   BatchOutcome handle(std::span<const Record> batch, const CallContext& context) final;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "support/cannot_render.hpp"
@@ -20,6 +21,8 @@ constexpr std::size_t limit = 3;  // rows in a round
 class Scripted final : public PipelinedHandler {
  public:
   std::uint64_t unrenderable = 0;
+  std::uint64_t broken = 0;
+  std::uint64_t lost = 0;
   std::uint64_t refused = 0;
   std::optional<Outcome> answer;  ///< about `refused`; empty: "send it again"
   std::optional<Outcome> no_connection;
@@ -30,11 +33,15 @@ class Scripted final : public PipelinedHandler {
   std::optional<Outcome> begin(Rows, Clock::time_point) override { return no_connection; }
   bool add(Rows rows, std::size_t row) override {
     if (rows[row].sequence == unrenderable) throw CannotRender("no body");
+    if (rows[row].sequence == broken) throw std::runtime_error("out of memory");
     return row < limit;
   }
   RoundResult settle(Rows sent, Clock::time_point) override {
     rounds.push_back(sent.size());
     stop_after_first_round.request_stop();
+    for (const auto& row : sent) {
+      if (row.sequence == lost) throw std::runtime_error("connection lost");
+    }
     RoundResult round;
     while (round.done < sent.size() && sent[round.done].sequence != refused) ++round.done;
     if (round.done < sent.size()) round.failure = answer;
@@ -76,6 +83,19 @@ TEST_CASE(
   handler.unrenderable = 5;
   CHECK(is(deliver(handler, 8), 4, Outcome::Kind::poison));
   CHECK(handler.rounds == Rounds{3, 1});
+}
+
+TEST_CASE("an error ends the call after the rows that are done, and what was sent is settled") {
+  Scripted handler;
+  handler.broken = 5;
+  CHECK(is(deliver(handler, 8), 4, Outcome::Kind::retry_later));
+  CHECK(handler.rounds == Rounds{3, 1});
+}
+
+TEST_CASE("an error after rows were sent leaves it unknown whether the receiver has them") {
+  Scripted handler;
+  handler.lost = 5;
+  CHECK(is(deliver(handler, 8), 3, Outcome::Kind::unknown));
 }
 
 TEST_CASE("without a connection nothing is sent") {

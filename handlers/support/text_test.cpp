@@ -1,6 +1,8 @@
 // Texts from and for the receiver: encodings, excerpts, header values, Retry-After, signatures.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "support/cannot_render.hpp"
 #include "support/classify.hpp"
 #include "support/encoding.hpp"
@@ -129,11 +131,12 @@ TEST_CASE("failures are classed by what the receiver can have") {
   CHECK(kind(HttpFailure::Kind::refused) == Outcome::Kind::poison);
 }
 
-TEST_CASE("times are told in UTC to the microsecond") {
+TEST_CASE("times are in UTC to the microsecond, before 1970 too") {
   CHECK(rfc3339(0) == "1970-01-01T00:00:00.000000Z");
   CHECK(rfc3339(1'700'000'000'123'456) == "2023-11-14T22:13:20.123456Z");
   CHECK(rfc3339(-1) == "1969-12-31T23:59:59.999999Z");
   CHECK(rfc3339(-62'135'596'800'000'000) == "0001-01-01T00:00:00.000000Z");
+  CHECK(rfc3339(std::numeric_limits<std::int64_t>::min()) == "-290308-12-21T19:59:05.224192Z");
   CHECK(rfc3339(9'223'372'036'854'775'807) == "294247-01-10T04:00:54.775807Z");
 }
 

@@ -26,10 +26,10 @@ class MembershipSession {
   MembershipSession& operator=(const MembershipSession&) = delete;
   virtual ~MembershipSession() = default;
 
-  /// `notify`: also tells the others that this instance runs. One that has not done so for three
+  /// `notify`: also notifies the others that this instance runs. One that has not done so for three
   /// seconds or whose connection is gone counts no longer.
   virtual Membership read(bool notify) = 0;
-  /// Tells the others that it runs no longer.
+  /// Notifies the others that this instance runs no longer.
   virtual void leave() = 0;
 };
 

@@ -38,7 +38,7 @@ std::string count(std::uint64_t n, const std::string& noun) {
 }
 
 std::string place(const Position& position) {
-  return iso_time(position.created_at_us) + " (row " + printable(position.id, id_bytes_max) + ')';
+  return rfc3339(position.created_at_us) + " (row " + printable(position.id, id_bytes_max) + ')';
 }
 
 std::string ids(const std::vector<Position>& rows, std::uint64_t all) {
@@ -54,7 +54,7 @@ std::string sentence(const LaneAudit& lane) {
   const auto name = "lane " + std::to_string(lane.lane) +
                     (lane.former ? ", until the lanes were cut anew: " : ": ");
   if (!lane.position) return name + "nothing was delivered yet\n";
-  const auto where = iso_time(lane.position->created_at_us) + " (row " +
+  const auto where = rfc3339(lane.position->created_at_us) + " (row " +
                      printable(lane.position->id, id_bytes_max) + ", sequence " +
                      std::to_string(lane.sequence) + "): ";
   std::string text = name;
@@ -102,7 +102,7 @@ std::string remarks(const LaneAudit& lane) {
 }
 
 object to_json(const Position& position) {
-  return {{"id", valid_utf8(position.id)}, {"created_at", iso_time(position.created_at_us)}};
+  return {{"id", valid_utf8(position.id)}, {"created_at", rfc3339(position.created_at_us)}};
 }
 
 object to_json(const BucketAudit& bucket) {

@@ -132,7 +132,7 @@ void read_columns(Options& section, SourceConfig& source, FormerKeys& former_key
   read("headers", source.headers, true);
   read("where", source.where, true);
   read("delivered_at_column", source.delivered_at_column, true);
-  if (section.has("mark")) {  // its name before version 0.2
+  if (section.has("mark")) {  // its former name
     if (section.has("delivered_at_column"))
       section.problem("mark", "is the former name of delivered_at_column: keep one");
     read("mark", source.delivered_at_column, true);

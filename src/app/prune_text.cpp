@@ -56,7 +56,7 @@ array strings(const std::vector<std::string>& all) {
 object to_json(const PruneReport& table) {
   return {{"table", valid_utf8(table.table)},
           {"processes", strings(table.readers)},
-          {"older_than", iso_time(table.older_than_us)},
+          {"older_than", rfc3339(table.older_than_us)},
           {"rows", table.rows},
           {"partitions", strings(table.partitions)},
           {"created", strings(table.created)},
@@ -81,7 +81,7 @@ std::string prune_text(const std::vector<PruneReport>& tables, bool dry_run) {
   std::string text;
   for (const auto& table : tables) {
     text += table.table + ": " + rows(table.rows) + (dry_run ? " would be deleted" : " deleted") +
-            ", of those created before " + iso_time(table.older_than_us);
+            ", of those created before " + rfc3339(table.older_than_us);
     if (table.batches > 0) {
       text += ", in " + std::to_string(table.batches) +
               (table.batches == 1 ? " batch" : " batches") + ", the longest of " +

@@ -77,10 +77,10 @@ std::string remedy(const Blocker& blocker) {
          pid + "), which undoes its work";
 }
 
-/// The first line fixes; others, one each, say what else would.
-std::string remedy_lines(const std::string& fix) {
+/// The first line is the remedy; each further line is another one.
+std::string remedy_lines(const std::string& remedy) {
   std::string text;
-  std::istringstream lines(fix);
+  std::istringstream lines(remedy);
   for (std::string line; std::getline(lines, line);) {
     text += (text.empty() ? "           fix: " : "           ") + printable(line, 1'000) + '\n';
   }
@@ -253,7 +253,7 @@ std::string rows_table(const postgres::Peeked& peeked, bool payload, bool termin
   if (rows.empty()) return peeked.unread ? end : "nothing waits\n";
   Table table({"ID", "CREATED AT", "SETTLED", "KEY", "TYPE", "PAYLOAD"});
   for (const auto& [record, settled] : rows) {
-    table.row({printable(record.id(), id_bytes_max), iso_time(record.position.created_at_us),
+    table.row({printable(record.id(), id_bytes_max), rfc3339(record.position.created_at_us),
                record.late ? "late"
                : settled   ? "yes"
                            : "no",
@@ -270,7 +270,7 @@ namespace {
 std::string place(const std::optional<Position>& position) {
   if (!position) return "before the first row";
   return "after row " + printable(position->id, id_bytes_max) + " (" +
-         iso_time(position->created_at_us) + ")";
+         rfc3339(position->created_at_us) + ")";
 }
 
 std::string consequence(const postgres::RewindStep& step, bool done) {

@@ -48,7 +48,7 @@ object to_json(const LaneStatus& lane) {
                 {"fenced_for_ms", lane.fenced_for.count()}};
   if (lane.position) {
     result["position"] = object{{"id", valid_utf8(lane.position->id)},
-                                {"created_at", iso_time(lane.position->created_at_us)}};
+                                {"created_at", rfc3339(lane.position->created_at_us)}};
   }
   array blockers;
   for (const auto& blocker : lane.blockers) blockers.push_back(to_json(blocker));
@@ -170,7 +170,7 @@ std::string rows_json(const postgres::Peeked& peeked, bool payload) {
   array list;
   for (const auto& [record, settled] : peeked.rows) {
     object row{{"id", valid_utf8(record.id())},
-               {"created_at", iso_time(record.position.created_at_us)},
+               {"created_at", rfc3339(record.position.created_at_us)},
                {"settled", settled},
                {"late", record.late},
                {"key", text_or_null(record.key)},
@@ -190,7 +190,7 @@ std::string row_json(const RowReport& row) {
                 {"answer", valid_utf8(story.answer)},
                 {"next_steps", to_json(story.next_steps)},
                 {"in_table", row.in_table},
-                {"created_at", row.created_at_us ? value(iso_time(*row.created_at_us)) : nullptr},
+                {"created_at", row.created_at_us ? value(rfc3339(*row.created_at_us)) : nullptr},
                 {"key", text_or_null(row.key)},
                 {"rows_before", number_or_null(row.rows_before)},
                 {"sequence", row.sequence ? value(*row.sequence) : nullptr},
@@ -221,7 +221,7 @@ std::string parked_json(const std::string& process, const std::vector<postgres::
   for (const auto& row : rows) {
     list.push_back(object{{"id", valid_utf8(row.position.id)},
                           {"key", text_or_null(row.key)},
-                          {"created_at", iso_time(row.position.created_at_us)},
+                          {"created_at", rfc3339(row.position.created_at_us)},
                           {"holds_key", row.holds_key},
                           {"head", row.head},
                           {"attempts", row.attempts},

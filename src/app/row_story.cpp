@@ -236,7 +236,7 @@ void add_row(RowStory& story, const RowReport& row) {
   const auto add = [&](const char* name, std::string fact) {
     story.evidence.emplace_back(name, std::move(fact));
   };
-  if (row.created_at_us) add("created_at", iso_time(*row.created_at_us));
+  if (row.created_at_us) add("created_at", rfc3339(*row.created_at_us));
   if (row.key) add("key", printable(*row.key, id_bytes_max));
   if (row.same_id > 1)
     add("same_id", count(row.same_id, "row") + " share this id; the latest is shown");
@@ -261,7 +261,7 @@ void add_row(RowStory& story, const RowReport& row) {
 void add_lane(RowStory& story, const LaneReport& report) {
   const auto& lane = report.lane;
   const auto position = lane.position ? "after row " + printable(lane.position->id, id_bytes_max) +
-                                            " of " + iso_time(lane.position->created_at_us)
+                                            " of " + rfc3339(lane.position->created_at_us)
                                       : std::string("before the first row");
   auto cursor = "lane " + std::to_string(lane.lane) + ' ' + position + ", sequence " +
                 std::to_string(lane.sequence) + ", epoch " + std::to_string(lane.epoch);

@@ -102,18 +102,4 @@ std::string human_bytes(std::size_t bytes) {
   return text.data();
 }
 
-std::string iso_time(std::int64_t microseconds) {
-  constexpr std::int64_t second = 1'000'000;
-  const bool rounds_up = microseconds % second < 0;
-  const std::time_t seconds = microseconds / second - (rounds_up ? 1 : 0);
-  const auto fraction = microseconds % second + (rounds_up ? second : 0);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 96> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ",
-                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-                parts.tm_sec, static_cast<int>(fraction));
-  return text.data();
-}
-
 }  // namespace seriatim::app

@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include "postgres/wire/shell_word.hpp"
+#include "support/time_text.hpp"
 
 namespace seriatim::app {
 
+using handlers::rfc3339;
 using postgres::shell_word;
 
 /// Foreign text made safe for terminals, logs and JSON: one line of valid UTF-8 in which control
@@ -27,8 +29,5 @@ inline constexpr std::size_t id_bytes_max = 64;
 
 /// "3.4 KiB"
 [[nodiscard]] std::string human_bytes(std::size_t bytes);
-
-/// Microseconds since 1970 as "2026-01-31T08:15:00.123456Z".
-[[nodiscard]] std::string iso_time(std::int64_t microseconds);
 
 }  // namespace seriatim::app

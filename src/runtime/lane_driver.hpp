@@ -41,7 +41,7 @@ class LaneDriver {
   /// Makes a waiting lane look again (a stop was asked).
   void wake() { waker_.wake(); }
 
-  /// Whether this instance is to hold the lane (core/lane_assignment.hpp); it is, until told
+  /// Whether this instance is to hold the lane (core/lane_assignment.hpp); it is, until this says
   /// otherwise.
   void want(bool wanted) {
     if (wanted_.exchange(wanted) != wanted) waker_.wake();

@@ -1,32 +1,14 @@
 #include "support/http_answer.hpp"
 
-#include <boost/asio/error.hpp>
-
 #include "fuzz/fuzz_target.hpp"
+#include "support/answer_pieces.hpp"
 
 namespace {
 
 using namespace seriatim::handlers;
 
-/// Gives a text in pieces of this size, then its end: a SyncReadStream.
-struct AnswerPieces {
-  std::string_view text;
-  std::size_t piece;
-
-  template <class Buffers>
-  std::size_t read_some(const Buffers& buffers, HttpAnswerReader::Error& error) {
-    error = {};
-    const auto size = boost::asio::buffer_copy(buffers, boost::asio::buffer(text.substr(0, piece)));
-    if (text.empty()) error = boost::asio::error::eof;
-    text.remove_prefix(size);
-    return size;
-  }
-  template <class Buffers>
-  std::size_t read_some(const Buffers&);  // asked for by the concept, never called
-};
-
 std::string answer_read(HttpAnswerReader& reader, std::string_view text, std::size_t piece) {
-  AnswerPieces stream{text, piece};
+  seriatim::testing::AnswerPieces stream{text, piece};
   HttpAnswerReader::Error error;
   reader.begin();
   if (reader.read_head(stream, error)) {

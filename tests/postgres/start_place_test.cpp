@@ -5,6 +5,7 @@
 #include "postgres/admin/check/check.hpp"
 #include "postgres/desk.hpp"
 #include "postgres/least_role.hpp"
+#include "postgres/table/rewind_place.hpp"
 #include "postgres/test_auditor.hpp"
 
 using namespace seriatim;
@@ -212,4 +213,14 @@ TEST_CASE(
   }
   auto lane = desk.relay();
   CHECK(contains(refusal(lane), "CONFIG_CHANGED: process \"process\" was renamed to \"renamed\""));
+}
+
+TEST_CASE("a place that begins with a date is a time, however long it is; other text is a row") {
+  using PlaceKind = postgres::RewindPlace::Kind;
+  CHECK(postgres::place_from("2026-01-31").kind == PlaceKind::time);
+  CHECK(postgres::place_from("2026-01-31T08:00:00Z").kind == PlaceKind::time);
+  CHECK(postgres::place_from("2026-01-31 " + std::string(1 << 20, '0')).kind == PlaceKind::time);
+  CHECK(postgres::place_from("2026-01-310").kind == PlaceKind::row);
+  CHECK(postgres::place_from("20260131").kind == PlaceKind::row);
+  CHECK(postgres::place_from("id:2026-01-31").kind == PlaceKind::row);
 }

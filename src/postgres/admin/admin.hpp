@@ -185,8 +185,8 @@ class Admin {
                                  milliseconds settle_max = milliseconds{10'000});
 
   /// Cuts the process into `lanes` lanes behind a barrier; see repartition.hpp for what
-  /// `keep_waiting` is told and decides. The target is as configured now: its key decides the new
-  /// lanes.
+  /// `keep_waiting` gets what is left, and decides. The target is as configured now: its key
+  /// decides the new lanes.
   ActResult repartition(const Target& target, unsigned lanes, const Actor& actor,
                         const std::function<bool(const std::string&)>& keep_waiting);
 
