@@ -19,7 +19,8 @@
 #ifdef __SANITIZE_ADDRESS__
 // libpqxx 6 asks a lost connection for its encoding before it takes hold of the result: two
 // kilobytes a lost session are never freed. Known, and too small to hide our own leaks behind.
-extern "C" const char* __lsan_default_suppressions();
+// Visible, or the sanitizer's runtime does not find it.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libpqxx-6";
 }
