@@ -48,8 +48,9 @@ class HandlerRegistry {
 
   /// Notes that a kind is missing because `package` was not found when the program was built.
   void leave_out(std::string name, std::string package);
-  /// The package without which a kind was left out; empty if it was not left out.
-  [[nodiscard]] std::string package_missing_for(const std::string& name) const;
+  /// Why `find` knows no such kind, and what to do: its package is missing, or the name is close to
+  /// another.
+  [[nodiscard]] std::string why_missing(const std::string& name) const;
 
   /// Where handlers' notes go: nowhere until this is called.
   void note_to(NoteWriter writer);

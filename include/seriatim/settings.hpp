@@ -1,9 +1,12 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "seriatim/options.hpp"
@@ -14,8 +17,7 @@ struct Setting;
 
 /// What a configuration file says in a table, said in code:
 ///
-///     {{"url", "https://pay.example/charges"}, {"timeout", "5s"}, {"headers", Settings{{"X-Shop",
-///     "7"}}}}
+///     {{"url", "https://pay.example"}, {"timeout", "5s"}, {"headers", Settings{{"X-Shop", "7"}}}}
 ///
 /// A key that comes twice has its last value.
 class Settings {

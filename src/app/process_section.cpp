@@ -4,10 +4,11 @@
 #include <limits>
 
 #include "app/text.hpp"
-#include "runtime/nearest.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
+
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -183,12 +184,6 @@ SourceConfig read_source(Options section, FormerKeys& former_keys) {
   return source;
 }
 
-std::string one_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "\"" : ", \"") + name + '"';
-  return text;
-}
-
 void refuse_both_lists(Options& section, const postgres::Target& target) {
   for (const auto& type : target.source.ignore) {
     const auto& wanted = target.process.event_types;
@@ -197,25 +192,13 @@ void refuse_both_lists(Options& section, const postgres::Target& target) {
   }
 }
 
-std::string no_such_handler(const std::string& kind, const HandlerRegistry& handlers) {
-  const auto quoted = '"' + printable(kind, 63) + '"';
-  if (const auto package = handlers.package_missing_for(kind); !package.empty()) {
-    return "handler " + quoted + " was left out of this program: it needs " + package +
-           "; install that and build again (./run build does both)";
-  }
-  const auto meant = runtime::nearest(kind, handlers.names());
-  const auto hint =
-      meant ? "did you mean \"" + *meant + "\"?" : "there are " + one_of(handlers.names());
-  return "no handler " + quoted + "; " + hint;
-}
-
 void read_handler(Options section, const HandlerRegistry& handlers, bool commits_named,
                   ConfiguredProcess& process) {
   process.handler_kind = section.required_text("kind");
   if (process.handler_kind.empty()) return;
   const auto* kind = handlers.find(process.handler_kind);
   if (kind == nullptr) {
-    section.problem("kind", no_such_handler(process.handler_kind, handlers));
+    section.problem("kind", handlers.why_missing(printable(process.handler_kind, 63)));
     return;
   }
   try {

@@ -3,23 +3,10 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/nearest.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim {
-
-namespace {
-
-std::string no_such_kind(const std::string& kind, const HandlerRegistry& registry) {
-  if (const auto package = registry.package_missing_for(kind); !package.empty()) {
-    return "handler \"" + kind + "\" was left out of this program: it needs " + package;
-  }
-  std::string known;
-  for (const auto& name : registry.names()) known += (known.empty() ? "" : ", ") + name;
-  return "no handler \"" + kind + "\" is registered; " +
-         (known.empty() ? "none is" : "there are " + known);
-}
-
-}  // namespace
 
 struct HandlerRegistry::Notes {
   std::mutex mutex;
@@ -58,7 +45,7 @@ std::vector<std::string> HandlerRegistry::names() const {
 
 HandlerFactory HandlerRegistry::make(const std::string& kind, const Settings& settings) const {
   const auto* found = find(kind);
-  if (found == nullptr) throw ConfigError(no_such_kind(kind, *this));
+  if (found == nullptr) throw ConfigError(why_missing(kind));
   Problems problems;
   Options options(settings.table(kind), problems);
   auto factory = found->configure(options);
@@ -71,9 +58,18 @@ void HandlerRegistry::leave_out(std::string name, std::string package) {
   left_out_.insert_or_assign(std::move(name), std::move(package));
 }
 
-std::string HandlerRegistry::package_missing_for(const std::string& name) const {
-  const auto found = left_out_.find(name);
-  return found == left_out_.end() ? std::string() : found->second;
+std::string HandlerRegistry::why_missing(const std::string& name) const {
+  if (const auto found = left_out_.find(name); found != left_out_.end()) {
+    return "handler \"" + name + "\" was left out of this program: it needs " + found->second +
+           "; install that and build again (./run build does both)";
+  }
+  const auto text = "no handler \"" + name + "\"; ";
+  if (const auto meant = runtime::nearest(name, names())) {
+    return text + "did you mean \"" + *meant + "\"?";
+  }
+  std::string known;
+  for (const auto& one : names()) known += (known.empty() ? "\"" : ", \"") + one + '"';
+  return text + (known.empty() ? "none is registered" : "there are " + known);
 }
 
 }  // namespace seriatim

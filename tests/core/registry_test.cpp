@@ -82,13 +82,14 @@ TEST_SUITE("registry") {
   }
 
   TEST_CASE("a kind that is not registered is an error that names those that are") {
-    CHECK(problems_of("fax", {}) == "no handler \"fax\" is registered; there are post");
+    CHECK(problems_of("fax", {}) == "no handler \"fax\"; there are \"post\"");
     HandlerRegistry empty;
     empty.leave_out("kafka", "librdkafka-dev");
-    CHECK_THROWS_WITH_AS((void)empty.make("fax", {}), "no handler \"fax\" is registered; none is",
+    CHECK_THROWS_WITH_AS((void)empty.make("fax", {}), "no handler \"fax\"; none is registered",
                          ConfigError);
     CHECK_THROWS_WITH_AS((void)empty.make("kafka", {}),
-                         "handler \"kafka\" was left out of this program: it needs librdkafka-dev",
+                         "handler \"kafka\" was left out of this program: it needs librdkafka-dev; "
+                         "install that and build again (./run build does both)",
                          ConfigError);
   }
 }

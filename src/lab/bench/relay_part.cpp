@@ -99,26 +99,11 @@ HandlerFactory noting(const std::shared_ptr<Arrivals>& arrivals) {
 HandlerFactory of_kind(const RelaySpec& spec) {
   HandlerRegistry registry;
   handlers::register_all(registry);
-  const auto* kind = registry.find(spec.handler);
-  if (kind == nullptr) {
-    const auto package = registry.package_missing_for(spec.handler);
-    throw Error("this program has no handler " + spec.handler +
-                (package.empty() ? "" : ": it was built without " + package));
-  }
-  auto table = std::make_shared<seriatim::Options::Table>();
+  seriatim::Settings settings;
   for (const auto& [key, option] : spec.options) {
-    std::visit(
-        [&, name = key](const auto& data) {
-          table->values[name] = {data, "bench"};
-        },
-        option);
+    std::visit([&, name = key](const auto& value) { settings.set(name, value); }, option);
   }
-  Problems problems;
-  seriatim::Options options(table, problems);
-  auto factory = kind->configure(options);
-  options.finish();
-  if (!problems.empty()) throw Error(problems.text());
-  return factory;
+  return registry.make(spec.handler, settings);
 }
 
 void add_to(Relay& relay, const RelaySpec& spec, const HandlerFactory& handler) {
