@@ -21,6 +21,8 @@
 
 namespace seriatim::handlers {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr std::size_t read_bytes = 64 * 1024;

@@ -17,7 +17,7 @@ namespace seriatim::handlers {
 /// A running program in a process group of its own. Its standard input and output are pipes to us,
 /// its standard error is read by a thread. If we are killed it is killed (not what it started).
 ///
-/// Threads: one user; lines of its standard error are told on another.
+/// Threads: one user; lines of its standard error are reported on another.
 /// Errors: the constructor throws where the program cannot be started.
 class Child {
  public:

@@ -153,7 +153,7 @@ TEST_CASE("the payload's form is as asked") {
   CHECK(line_of(bytes, PayloadForm::text).ends_with(R"("payload_base64":"/w=="})"));
 }
 
-TEST_CASE("standard error is told line by line, long ones cut, floods thinned out") {
+TEST_CASE("standard error is reported line by line, long ones cut, floods thinned out") {
   std::vector<std::string> told;
   ErrorLines lines([&](const std::string& line) { told.push_back(line); });
   const ErrorLines::Clock::time_point start = ErrorLines::Clock::now();

@@ -1,4 +1,4 @@
-// The examples beside this file do what they say.
+// The examples in this folder do what they say.
 #include "exec/exec_stage.hpp"
 
 using namespace seriatim;

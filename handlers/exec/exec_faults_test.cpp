@@ -238,7 +238,7 @@ TEST_SUITE("a program that fails") {
     CHECK(stage.lines("starts") == 2);
   }
 
-  TEST_CASE("one killed between two calls is replaced, and the log is told") {
+  TEST_CASE("one killed between two calls is replaced, and the log says so") {
     ExecStage stage(script("echo $$ >self; while read -r line; do ok; done"));
     CHECK(stage.deliver(rows(1)).done == 1);
     const auto pid = pid_in(stage, "self");

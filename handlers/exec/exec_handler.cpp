@@ -60,7 +60,7 @@ std::string ExecHandler::drop_unfit_child() {
   const auto end = child_->reap();
   if (!end) {
     return "process " + std::to_string(child_->pid()) +
-           " cannot be killed (a file system that hangs?), and none is started beside it";
+           " cannot be killed (a file system that hangs?), and none is started next to it";
   }
   if (!ended && !condemned_) note("replaced: it wrote on its standard output without being asked");
   if (ended && !end->clean) note(end->text + " between calls");

@@ -16,7 +16,7 @@ namespace seriatim::handlers {
 class Conversation;
 
 /// Hands records to a child process as lines of JSON and reads its answers. What they mean is in
-/// README.md beside this file.
+/// README.md in this folder.
 class ExecHandler final : public Handler {
  public:
   explicit ExecHandler(ExecHandlerConfig config, NoteWriter note = {});
@@ -38,7 +38,7 @@ class ExecHandler final : public Handler {
   [[nodiscard]] BatchOutcome refused(const Conversation& talk);
   [[nodiscard]] std::optional<BatchOutcome> broken(const Conversation& talk, bool is_new);
   [[nodiscard]] Outcome in_doubt(const Conversation& talk, const std::string& why) const;
-  /// One that does not die is kept, and none is started beside it.
+  /// One that does not die is kept, and none is started next to it.
   void kill_child();
   void end_child_gently();
   [[nodiscard]] std::string told(std::string text, std::size_t bytes_max) const;

@@ -1,4 +1,4 @@
-// What the http handler's table may say, and what is told about it when it is wrong.
+// What the http handler's table may say, and what is reported when it is wrong.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST_CASE("the body is chosen by name") {
   CHECK(complains({{"template", text("{{#payload}}")}}, "template"));
 }
 
-TEST_CASE("a target that would be refused is told before anything starts") {
+TEST_CASE("a target that would be refused is reported before anything starts") {
   for (const auto* url : {"http://127.0.0.1/", "http://localhost./", "http://169.254.169.254/",
                           "http://[::ffff:127.0.0.1]/", "http://[fd00:ec2::254]/"}) {
     CHECK(complains({{"url", text(url)}}, "allow_private"));
@@ -90,7 +90,7 @@ TEST_CASE("a target that would be refused is told before anything starts") {
   }
 }
 
-TEST_CASE("wrong secrets, headers and files are told without being quoted") {
+TEST_CASE("wrong secrets, headers and files are reported without being quoted") {
   CHECK(complains({{"secret", text("canary")}}, "secret"));
   CHECK(!complains({{"secret", text("canary")}}, "canary"));
   for (const auto* key : {"secret", "token", "username"}) CHECK(complains({{key, text("")}}, key));

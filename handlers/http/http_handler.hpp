@@ -8,7 +8,7 @@
 
 namespace seriatim::handlers {
 
-/// A webhook: one POST a record. What answers mean is in README.md beside this file.
+/// A webhook: one POST a record. What answers mean is in README.md in this folder.
 class HttpHandler final : public RecordHandler {
  public:
   /// Throws CannotRender for a configuration that `read_http_config` would have complained about.

@@ -1,4 +1,4 @@
-// What the kafka handler's table may say, and what is told about it when it is wrong.
+// What the kafka handler's table may say, and what is reported when it is wrong.
 #include "kafka/kafka_config.hpp"
 
 #include <doctest/doctest.h>
@@ -92,7 +92,7 @@ TEST_CASE("what the order depends on is not passed through") {
   CHECK(complains({{"client", client({{"bootstrap.servers", "a:1"}})}}, "is named by brokers"));
 }
 
-TEST_CASE("what the library does not take is told, and no secret with it") {
+TEST_CASE("what the library does not take is reported, and no secret with it") {
   CHECK(
       complains({{"client", client({{"lingers", "1"}})}}, "lingers: is no property of librdkafka"));
   CHECK(complains({{"client", client({{"socket.timeout.ms", "soon"}})}}, "socket.timeout.ms"));
@@ -109,7 +109,7 @@ TEST_CASE("what the library does not take is told, and no secret with it") {
   CHECK(complains({{"client", value(std::string("acks=all"))}}, "client"));
 }
 
-TEST_CASE("topics, forms and times that cannot be are told with their key") {
+TEST_CASE("topics, forms and times that cannot be are reported with their key") {
   CHECK(complains({{"topic", text("two words")}}, "topic"));
   CHECK(complains({{"topic", text("..")}}, "topic"));
   CHECK(complains({{"topic", text("{{nosuch}}")}}, "topic"));

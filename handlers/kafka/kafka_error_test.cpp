@@ -38,7 +38,7 @@ TEST_CASE("each error has its class") {
   }
 }
 
-TEST_CASE("an error is told by its name and in words") {
+TEST_CASE("an error is reported by its name and in words") {
   CHECK(describe_error(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) ==
         "MSG_SIZE_TOO_LARGE: Broker: Message size too large");
 }

@@ -301,7 +301,7 @@ TEST_CASE("rows confirmed in another partition behind one that failed are not se
   }
 }
 
-TEST_CASE("a refusal is told of its own row only, when those before it are there") {
+TEST_CASE("a refusal is reported for its own row only, when those before it are there") {
   TwoBrokers cluster;
   KafkaHandler handler(config_for(cluster));
   REQUIRE(deliver(handler, TwoBrokers::batch(1, 4)).done == 4);

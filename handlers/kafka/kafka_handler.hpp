@@ -19,7 +19,7 @@
 
 namespace seriatim::handlers {
 
-/// Produces to Kafka topics. What answers mean is in README.md beside this file.
+/// Produces to Kafka topics. What answers mean is in README.md in this folder.
 ///
 /// A round holds as many rows as fit in one request a partition. It ends with every row of it
 /// reported: confirmed, refused, taken back, or given up in doubt. After a failure the producer is

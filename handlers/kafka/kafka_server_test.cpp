@@ -121,7 +121,7 @@ BatchOutcome deliver_on_a_connection(KafkaHandler& handler, const std::vector<Re
   return outcome;
 }
 
-TEST_CASE("Kafka over TLS: the certificate must be trusted and the password right, never told") {
+TEST_CASE("Kafka over TLS: the certificate must be trusted and the password right, never shown") {
   auto& server = shared_kafka_server();
   server.make_topic("secure");
   auto config = config_for(server, "secure");

@@ -103,7 +103,7 @@ TEST_CASE("asked to yield, a call hands over no further row, but one") {
   CHECK(numbers_in(cluster) == "1");
 }
 
-TEST_CASE("CloudEvents: attributes as ce_ headers beside the payload, or one envelope") {
+TEST_CASE("CloudEvents: attributes as ce_ headers next to the payload, or one envelope") {
   const Cluster cluster;
   auto config = config_for(cluster);
   config.form.tells_content_type = true;

@@ -1,4 +1,4 @@
-// What the nats handler's table may say, and what is told about it when it is wrong.
+// What the nats handler's table may say, and what is reported when it is wrong.
 #include "nats/nats_config.hpp"
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ TEST_CASE("the url holds where, and who: user and password, or a token") {
   CHECK(read({{"token", text("s3cret")}}).config.token == "s3cret");
 }
 
-TEST_CASE("what is wrong is told, and the url never quoted") {
+TEST_CASE("what is wrong is reported, and the url never quoted") {
   CHECK(complains({{"url", text("http://broker")}}, "must begin with nats:// or tls://"));
   CHECK(complains({{"url", text("nats://broker/path")}}, "url: must not hold a path"));
   CHECK_FALSE(complains({{"url", text("nats://a:hush@broker:99999999")}}, "hush"));

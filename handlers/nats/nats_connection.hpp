@@ -41,7 +41,7 @@ class NatsConnection {
   void close();
 
   /// Sends, sooner or later. Throws CannotRender for a message the server would hang up over. A
-  /// connection that breaks is told by `collect`.
+  /// connection that breaks is reported by `collect`.
   void publish(const NatsMessage& message);
   /// Waits for the acks of all that was published since the last call. The connection is closed
   /// unless all came: what comes late must not be taken for an answer to something else.

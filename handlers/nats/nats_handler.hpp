@@ -10,7 +10,7 @@
 
 namespace seriatim::handlers {
 
-/// Publishes to JetStream. What answers mean is in README.md beside this file.
+/// Publishes to JetStream. What answers mean is in README.md in this folder.
 class NatsHandler final : public PipelinedHandler {
  public:
   /// Throws CannotRender for a configuration that `read_nats_config` would have complained about.

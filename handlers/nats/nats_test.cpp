@@ -246,7 +246,7 @@ TEST_CASE("rows that were sent and not answered in time are unknown, and no seco
   CHECK(ids_in(server) == numbers_up_to(20));
 }
 
-TEST_CASE("who may not log in or publish is waited for, at once and without a secret told") {
+TEST_CASE("who may not log in or publish is waited for, at once and without a secret shown") {
   const char* users =
       "authorization { users = ["
       "{ user: admin, password: admin },"

@@ -253,7 +253,7 @@ class AmqpReader::Impl {
   using State = std::unique_ptr<amqp_connection_state_t_, decltype(&amqp_destroy_connection)>;
   using Kind = AmqpEvent::Kind;
 
-  /// A returned message is told of when its id is known; its body passes unread.
+  /// A returned message is reported when its id is known; its body passes unread.
   void take_header(const amqp_frame_t& frame, std::vector<AmqpEvent>& events) {
     const bool is_message = frame.payload.properties.class_id == AMQP_BASIC_CLASS;
     if (returned_.kind != Kind::returned || !is_message) return;

@@ -1,4 +1,4 @@
-// What the rabbitmq handler's table may say, and what is told about it when it is wrong.
+// What the rabbitmq handler's table may say, and what is reported when it is wrong.
 #include "rabbitmq/rabbitmq_config.hpp"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,7 @@ TEST_CASE("the url holds who, where and which vhost") {
         "amqps://broker:7000");
 }
 
-TEST_CASE("user, password and vhost may stand beside the url") {
+TEST_CASE("user, password and vhost may be given apart from the url") {
   const auto [config, problems] =
       read({{"username", text("relay")}, {"password", text("pass")}, {"vhost", text("sales")}});
   CHECK(problems == "");
@@ -74,7 +74,7 @@ TEST_CASE("a message no queue takes is poison, waited over, or lost on purpose")
   CHECK(read({{"missing_exchange", text("poison")}}).config.missing_exchange == Misrouted::poison);
 }
 
-TEST_CASE("what is wrong is told, and the url never quoted") {
+TEST_CASE("what is wrong is reported, and the url never quoted") {
   CHECK(complains({{"url", text("http://broker")}}, "must begin with amqp:// or amqps://"));
   CHECK(complains({{"url", text("amqp://broker/?heartbeat=5")}}, "a query"));
   CHECK_FALSE(complains({{"url", text("amqp://a:hush@broker:99999999/")}}, "hush"));

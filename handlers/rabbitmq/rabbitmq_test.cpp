@@ -347,7 +347,7 @@ TEST_CASE("quorum queues and streams confirm too") {
   }
 }
 
-TEST_CASE("who may not log in or write is waited for, and no password is told") {
+TEST_CASE("who may not log in or write is waited for, and no password is shown") {
   Stage stage;
   stage.prepare();
   stage.server.control({"add_user", "relay", "open sesame"});

@@ -1,4 +1,4 @@
-// What the redis handler's table may say, and what is told about it when it is wrong.
+// What the redis handler's table may say, and what is reported when it is wrong.
 #include "redis/redis_config.hpp"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ TEST_CASE("the url holds who, where and which database") {
   CHECK(read({{"url", text("redis://:secret@broker")}}).config.password == "secret");
 }
 
-TEST_CASE("credentials may stand beside the url") {
+TEST_CASE("credentials may be given apart from the url") {
   const auto [config, problems] = read({{"username", text("relay")}, {"password", text("pass")}});
   CHECK(problems == "");
   CHECK(config.username == "relay");
@@ -69,7 +69,7 @@ TEST_CASE("the payload may take any form") {
   CHECK(complains({{"body", text("fields")}}, "body: must be \"payload\""));
 }
 
-TEST_CASE("what is wrong is told, and the url never quoted") {
+TEST_CASE("what is wrong is reported, and the url never quoted") {
   CHECK(complains({{"url", text("http://broker")}}, "must begin with redis:// or rediss://"));
   CHECK(complains({{"url", text("broker:6379")}}, "must look like redis://"));
   CHECK(complains({{"url", text("redis://broker/bookings")}}, "the number of a database"));

@@ -12,7 +12,7 @@
 namespace seriatim::handlers {
 
 /// Appends to Redis Streams; the entry's id is the row's sequence number, so that a repeat is
-/// refused by the server. What answers mean is in README.md beside this file.
+/// refused by the server. What answers mean is in README.md in this folder.
 ///
 /// Order: rows are sent only where the stream is known to end before the first of them: by the
 /// answer to the rows before, or else by looking, which finds those that are there already.

@@ -44,7 +44,7 @@ TEST_CASE("the payload takes the form that is asked for") {
     REQUIRE(all_done(deliver(handler, batch), batch));
     return entries_of(server, stream).at(0);
   };
-  SUBCASE("CloudEvents, binary: its attributes are fields beside the bytes as stored") {
+  SUBCASE("CloudEvents, binary: its attributes are fields next to the bytes as stored") {
     const auto found = entry(Body::cloudevents);
     CHECK(found.field("payload") == batch[0].payload);
     CHECK(found.field("content-type") == "application/json");
@@ -222,7 +222,7 @@ TEST_CASE("with wait_replicas a row is done when a replica has it, and not befor
   CHECK(ids_in(server) == ids_up_to(20));
 }
 
-TEST_CASE("it logs in and selects its database; a wrong password waits and is never told") {
+TEST_CASE("it logs in and selects its database; a wrong password waits and is never shown") {
   const RedisServer server({.settings = {"--requirepass", "open sesame"}});
   auto config = config_for(server);
   {

@@ -8,7 +8,7 @@
 namespace seriatim::handlers {
 
 /// A text message: one form POST a record, in the shape the large providers share (To, From, Body
-/// and basic authentication). What answers mean is in README.md beside this file.
+/// and basic authentication). What answers mean is in README.md in this folder.
 class SmsHandler final : public RecordHandler {
  public:
   /// Throws CannotRender for a configuration that `read_sms_config` would have complained about.

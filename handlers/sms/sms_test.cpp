@@ -126,7 +126,7 @@ TEST_CASE(
   CHECK(receiver.last_request().header("connection") == "close");
 }
 
-TEST_CASE("an error that is not in the usual shape is told as it is") {
+TEST_CASE("an error that is not in the usual shape is reported as it is") {
   CHECK(provider_error_text("plain") == "plain");
   CHECK(provider_error_text("") == "");
   CHECK(provider_error_text("[1]") == "[1]");

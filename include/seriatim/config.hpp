@@ -9,8 +9,6 @@
 
 namespace seriatim {
 
-using std::chrono::milliseconds;
-
 /// What a failed lane does about a poison record.
 enum class OnPoison {
   halt,         ///< waits at the row until an operator acts
@@ -27,9 +25,9 @@ enum class OnUnknown {
 /// Exponential back-off with full jitter: the n-th failure waits a random time in
 /// [0, min(max, first · 2ⁿ⁻¹)]. (M. Brooker, "Exponential Backoff And Jitter", AWS, 2015.)
 struct BackoffConfig {
-  milliseconds first{500};
-  milliseconds max{60'000};
-  milliseconds retry_after_max{3'600'000};  ///< a longer Retry-After is cut to this
+  std::chrono::milliseconds first{500};
+  std::chrono::milliseconds max{60'000};
+  std::chrono::milliseconds retry_after_max{3'600'000};  ///< a longer Retry-After is cut to this
 };
 
 /// A named stream: one source, one handler, one cursor row per lane.
@@ -53,13 +51,14 @@ struct ProcessConfig {
   bool read_ahead = false;
   unsigned commit_every =
       1;  ///< rows handed over per cursor commit; bounds the repeats after a fault
-  milliseconds handler_deadline{30'000};  ///< one handler call may take this long
-  milliseconds max_hold{1'000};           ///< a call of several rows is settled after this
+  std::chrono::milliseconds handler_deadline{30'000};  ///< one handler call may take this long
+  std::chrono::milliseconds max_hold{1'000};  ///< a call of several rows is settled after this
 
-  milliseconds poll_interval_min{1};    ///< after work
-  milliseconds poll_interval_max{200};  ///< reached by doubling while idle
-  milliseconds lease{10'000};  ///< a holder that vanished without a trace is replaced after this
-  milliseconds standby_interval{
+  std::chrono::milliseconds poll_interval_min{1};    ///< after work
+  std::chrono::milliseconds poll_interval_max{200};  ///< reached by doubling while idle
+  std::chrono::milliseconds lease{
+      10'000};  ///< a holder that vanished without a trace is replaced after this
+  std::chrono::milliseconds standby_interval{
       300};  ///< how often a standby checks; bounds take-over after kill -9
 };
 
@@ -91,14 +90,14 @@ struct SourceConfig {
   std::vector<std::string> ignore;  ///< event types passed over as if `where` left them out
   std::string
       delivered_at_column;  ///< stamped with the time in the cursor's transaction; empty: none
-  milliseconds insert_latency{5};      ///< created_at order: margin for small clock steps
-  std::size_t payload_max = 16 << 20;  ///< bytes; a larger payload halts with BAD_PAYLOAD
+  std::chrono::milliseconds insert_latency{5};  ///< created_at order: margin for small clock steps
+  std::size_t payload_max = 16 << 20;           ///< bytes; a larger payload halts with BAD_PAYLOAD
   std::size_t batch_bytes = 32 << 20;  ///< payload bytes fetched at once (at least one row)
   OnLateRow late_rows = OnLateRow::halt;
-  milliseconds lookback{600'000};  ///< late_rows = deliver: how far behind the cursor
+  std::chrono::milliseconds lookback{600'000};  ///< late_rows = deliver: how far behind the cursor
   /// The ledger keeps delivered ids for this long, to find rows that appear behind the cursor.
   /// After that it keeps only their count and hash.
-  milliseconds audit_window{86'400'000};
+  std::chrono::milliseconds audit_window{86'400'000};
   bool listen = true;  ///< use LISTEN hints where the table sends them
   /// Where a process without a cursor begins; it never moves a cursor that exists. "beginning": at
   /// the table's oldest row. "now": at rows committed from now on. Else a row's id, or an ISO 8601

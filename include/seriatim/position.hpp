@@ -10,8 +10,8 @@ namespace seriatim {
 /// `created_at` order: microseconds since 1970-01-01 UTC. `id` order: the id itself.
 using OrderKey = std::int64_t;
 
-inline constexpr OrderKey mark_min = std::numeric_limits<OrderKey>::min();
-inline constexpr OrderKey mark_max = std::numeric_limits<OrderKey>::max();
+inline constexpr OrderKey order_key_min = std::numeric_limits<OrderKey>::min();
+inline constexpr OrderKey order_key_max = std::numeric_limits<OrderKey>::max();
 
 /// What "in order" means for one process.
 enum class OrderBy {

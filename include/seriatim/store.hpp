@@ -24,9 +24,9 @@ struct Cursor {
   std::uint64_t set_aside = 0;       ///< how many numbers up to `sequence` went to rows set aside
   std::uint64_t epoch = 0;
   State state = State::running;
-  unsigned attempts = 0;     ///< started for the row after `position`
-  unsigned crashes = 0;      ///< of those, how many ended with the process
-  milliseconds retry_in{0};  ///< state retrying: still to wait; may be 0
+  unsigned attempts = 0;                  ///< started for the row after `position`
+  unsigned crashes = 0;                   ///< of those, how many ended with the process
+  std::chrono::milliseconds retry_in{0};  ///< state retrying: still to wait; may be 0
   std::optional<HaltReason> reason;
   std::string detail;
   std::optional<std::string> row_id;  ///< the row that failed
@@ -74,7 +74,7 @@ struct Rest {
 /// It failed, and is tried again in `delay`.
 struct Retry {
   Failure failure;
-  milliseconds delay{0};
+  std::chrono::milliseconds delay{0};
 
   friend bool operator==(const Retry&, const Retry&) = default;
 };

@@ -12,6 +12,8 @@
 
 namespace seriatim::app {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr milliseconds stall_min{1'000};  ///< a shorter wait at the fence is ordinary traffic

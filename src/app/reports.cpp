@@ -9,6 +9,8 @@
 
 namespace seriatim::app {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using postgres::Finding;
@@ -68,9 +70,8 @@ std::string remedy(const Blocker& blocker) {
   }
   const auto pid = std::to_string(blocker.pid);
   if (blocker.ours) {
-    return "self-block: a handler, a mark or a prune of ours wrote this table and has not "
-           "committed; "
-           "if it does not end, pg_terminate_backend(" +
+    return "self-block: a handler, a delivered_at_column or a prune of ours wrote this table and "
+           "has not committed; if it does not end, pg_terminate_backend(" +
            pid + ")";
   }
   return "it may still commit an earlier row; goes on when it ends, or now: pg_terminate_backend(" +

@@ -8,6 +8,8 @@
 
 namespace seriatim::app {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using postgres::LaneReport;

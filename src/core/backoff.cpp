@@ -5,6 +5,8 @@
 
 namespace seriatim::core {
 
+using std::chrono::milliseconds;
+
 milliseconds backoff(const BackoffConfig& config, unsigned failures, double random,
                      std::optional<milliseconds> retry_after) {
   const double doublings = std::min(failures == 0 ? 0U : failures - 1, 62U);

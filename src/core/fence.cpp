@@ -10,7 +10,7 @@ namespace seriatim::core {
 Fence::Fence(OrderKey cursor) : previous_f_(cursor) {}
 
 OrderKey Fence::least_bound_of_vanished(std::span<const Holder> holders) const {
-  OrderKey least = mark_max;
+  OrderKey least = order_key_max;
   for (const auto& known : seen_) {
     const auto same = [&](const Holder& h) { return h.transaction == known.first; };
     if (std::none_of(holders.begin(), holders.end(), same)) {
@@ -46,7 +46,7 @@ OrderKey Fence::settle(OrderKey f, std::span<const Holder> holders) {
 
 OrderKey Fence::bound_of(const std::string& transaction) const {
   const auto known = seen_.find(transaction);
-  return known == seen_.end() ? mark_max : known->second.bound;
+  return known == seen_.end() ? order_key_max : known->second.bound;
 }
 
 bool is_settled(OrderKey row, OrderKey settled) {

@@ -16,7 +16,7 @@ struct Holder {
   bool prepared = false;
 };
 
-/// The high-water mark below which no further row can appear (DESIGN §4.3).
+/// The high-water mark below which no further row can appear (docs/fence.md).
 ///
 /// A writer locks the table before it draws created_at (or id) and lets go after its row is
 /// visible. So a writer first seen in this poll drew its values after the previous poll's F, and
@@ -38,7 +38,7 @@ class Fence {
 
  private:
   struct Seen {
-    OrderKey bound = mark_min;
+    OrderKey bound = order_key_min;
     bool prepared = false;
     bool fresh = true;  ///< first seen in the latest poll
   };

@@ -10,6 +10,8 @@
 
 namespace seriatim::core {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 std::string crashes_text(unsigned crashes) {

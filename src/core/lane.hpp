@@ -32,21 +32,22 @@ class Lane {
   /// was frozen must not begin a call when its lease may be over. The time counts from sending the
   /// statement that announced the call, because a frozen holder cannot tell how long the answer
   /// was waiting. A round trip to the database that takes longer than this delivers nothing.
-  static constexpr milliseconds call_begin_max{3'000};
+  static constexpr std::chrono::milliseconds call_begin_max{3'000};
   /// What a call may take beyond its deadline before another relay takes the lane.
-  static constexpr milliseconds lock_slack{5'000};
+  static constexpr std::chrono::milliseconds lock_slack{5'000};
   /// The lease of a holder with an announced call: it covers the call to its end.
-  [[nodiscard]] static milliseconds call_lease(const ProcessConfig& config) {
+  [[nodiscard]] static std::chrono::milliseconds call_lease(const ProcessConfig& config) {
     return std::max(config.lease, call_begin_max + config.handler_deadline + lock_slack);
   }
   /// Idle polling where hints come: only a lost hint waits this long.
-  static constexpr milliseconds hinted_interval{2'500};
+  static constexpr std::chrono::milliseconds hinted_interval{2'500};
   /// A transaction that held rows up may end without a hint, for example if it is rolled back. So
   /// the lane polls again after 1 / fenced_share of the time for which it has waited already.
   static constexpr int fenced_share = 8;
   /// How often a halted or paused lane looks for an operator's act that sent no hint.
-  static constexpr milliseconds operator_interval{1'000};
-  static constexpr milliseconds refused_pause{5};  ///< before claiming again after a refusal
+  static constexpr std::chrono::milliseconds operator_interval{1'000};
+  static constexpr std::chrono::milliseconds refused_pause{
+      5};  ///< before claiming again after a refusal
 
  private:
   Action handle(Begin&, const Moment&);
@@ -70,7 +71,7 @@ class Lane {
   Action follow_cursor(const Moment&);
   Action poll();
   Action nothing_to_do(const Moment&);
-  [[nodiscard]] milliseconds idle_interval_max() const;
+  [[nodiscard]] std::chrono::milliseconds idle_interval_max() const;
   Action call(const Moment&);
   Action start(const Moment&);
   [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
@@ -120,11 +121,11 @@ class Lane {
   std::optional<Fate> failure_;  ///< fate of the record behind `calling_`, until it is settled
   unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
   unsigned session_failures_ = 0;
-  milliseconds idle_interval_{0};
+  std::chrono::milliseconds idle_interval_{0};
   Time claimed_at_;
   std::optional<Time> refused_since_;  ///< since when another holds the lane
   std::optional<Time> fenced_since_;   ///< since when the fence lets nothing out
-  milliseconds fenced_for_{0};
+  std::chrono::milliseconds fenced_for_{0};
   Time announced_at_;  ///< the statement that announced the call was sent
   Time wake_at_;
 };

@@ -8,6 +8,8 @@
 
 namespace seriatim::core {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 /// Between two looks of any two instances. A look costs the server 3 ms where it has a thousand

@@ -26,9 +26,9 @@ class LaneAssignment {
  public:
   struct Times {
     /// A lane nobody took for so long is anyone's, whatever the shares.
-    milliseconds orphaned_after{5'000};
+    std::chrono::milliseconds orphaned_after{5'000};
     /// … who then keeps what is above its share for so long, since others could not take it.
-    milliseconds kept_for{60'000};
+    std::chrono::milliseconds kept_for{60'000};
   };
 
   LaneAssignment(std::string instance, unsigned lanes, Times times);
@@ -42,12 +42,12 @@ class LaneAssignment {
   const std::vector<bool>& decide_blindly();
 
   /// An instance says so often that it runs.
-  static constexpr milliseconds tell_interval{1'000};
+  static constexpr std::chrono::milliseconds tell_interval{1'000};
 
   /// How long until the next look: `standby`, or until it is time to tell where nothing is left to
   /// take. All instances together look no more than some hundred times a second: many look
   /// seldomer.
-  [[nodiscard]] milliseconds until_next_look(milliseconds standby) const;
+  [[nodiscard]] std::chrono::milliseconds until_next_look(std::chrono::milliseconds standby) const;
 
  private:
   struct Count;

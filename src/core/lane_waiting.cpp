@@ -8,6 +8,8 @@
 
 namespace seriatim::core {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 // Waiting for a database that is away: soon at first, never longer than this.

@@ -10,7 +10,7 @@ namespace seriatim::postgres {
 
 /// What tests set otherwise.
 struct SourceTiming {
-  milliseconds recheck_interval{60'000};  ///< of the table's set-up: setup_recheck.hpp
+  std::chrono::milliseconds recheck_interval{60'000};  ///< of the table's set-up: setup_recheck.hpp
 };
 
 /// As seriatim::postgres_source.

@@ -110,7 +110,7 @@ PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
 OrderKey TableReader::looked_at(const PollResult& round,
                                 const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
-  return late_look_->looked_at().value_or(mark_min);
+  return late_look_->looked_at().value_or(order_key_min);
 }
 
 PollResult TableReader::reread(const std::vector<std::string>& ids,

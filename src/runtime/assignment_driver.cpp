@@ -7,6 +7,8 @@
 
 namespace seriatim::runtime {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

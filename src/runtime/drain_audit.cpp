@@ -8,6 +8,8 @@
 
 namespace seriatim::runtime {
 
+using std::chrono::milliseconds;
+
 bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
   const std::lock_guard only_one(one_at_a_time_);
   Waker waker;

@@ -10,6 +10,8 @@
 
 namespace seriatim::runtime {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 /// During a call: a system call, where a handler may take a microsecond a row.

@@ -30,7 +30,7 @@ struct MemorySource::State {
   std::uint64_t next_transaction = 1;
   OrderKey clock = 1'000'000;  ///< microseconds; advances by one at each look
 
-  [[nodiscard]] OrderKey mark_of(const Position& position) const {
+  [[nodiscard]] OrderKey order_key_of(const Position& position) const {
     return order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
   }
   [[nodiscard]] bool visible(const Row& row) const {
@@ -92,11 +92,11 @@ class MemoryReader final : public Reader {
     refuse_dropped();
     const std::scoped_lock guard(state_->mutex);
     const auto& after = wanted.after;
-    if (!fence_) fence_.emplace(after ? state_->mark_of(*after) : mark_min);
+    if (!fence_) fence_.emplace(after ? state_->order_key_of(*after) : order_key_min);
     const OrderKey settled = fence_->settle(high_mark(), holders());
     PollResult round;
     for (const auto* record : state_->waiting(lane_, after)) {
-      if (!core::is_settled(state_->mark_of(record->position), settled)) {
+      if (!core::is_settled(state_->order_key_of(record->position), settled)) {
         round.fenced = true;
         break;
       }

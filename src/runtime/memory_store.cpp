@@ -4,6 +4,8 @@
 
 namespace seriatim::testing {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

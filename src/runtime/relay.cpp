@@ -42,7 +42,7 @@ std::string problems_of(const ProcessConfig& c) {
   demand(c.poll_interval_min.count() > 0, "poll_interval_min must be positive");
   demand(c.poll_interval_min <= c.poll_interval_max,
          "poll_interval_min must not exceed poll_interval_max");
-  demand(c.lease >= milliseconds{1'000}, "lease must be at least 1s");
+  demand(c.lease >= std::chrono::milliseconds{1'000}, "lease must be at least 1s");
   demand(c.standby_interval.count() > 0, "standby_interval must be positive");
   demand(c.backoff.first.count() > 0 && c.backoff.first <= c.backoff.max,
          "backoff.first must be positive and not exceed backoff.max");

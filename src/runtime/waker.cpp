@@ -31,7 +31,8 @@ void Waker::clear() noexcept {
 bool Waker::wait_until(std::chrono::steady_clock::time_point deadline) const {
   using std::chrono::ceil;
   for (;;) {
-    const auto left = ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd watched{fd_, POLLIN, 0};
     const int ready = ::poll(&watched, 1, static_cast<int>(std::clamp<long long>(left, 0, 60'000)));
     if (ready > 0) return true;

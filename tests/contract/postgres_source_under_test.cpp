@@ -7,6 +7,8 @@
 
 namespace seriatim::testing {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 std::string insert(const std::string& payload) {

@@ -2,6 +2,8 @@
 
 namespace seriatim::testing {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 void no_settlement_from_elsewhere(SourceUnderTest& source) {

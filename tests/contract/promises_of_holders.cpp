@@ -4,6 +4,8 @@
 
 namespace seriatim::testing {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 void one_holder_at_a_time(SourceUnderTest& source) {

@@ -2,6 +2,8 @@
 
 namespace seriatim::testing {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 void rows_come_in_order(SourceUnderTest& source) {

@@ -4,6 +4,7 @@
 
 using namespace seriatim;
 using core::backoff;
+using std::chrono::milliseconds;
 
 TEST_SUITE("backoff") {
   const BackoffConfig config{milliseconds{100}, milliseconds{10'000}, milliseconds{3'000}};

@@ -98,9 +98,9 @@ TEST_SUITE("fence") {
     fence.settle(300, both);
     CHECK(fence.bound_of("3/1") == 100);
     CHECK(fence.bound_of("4/1") == 200);
-    CHECK(fence.bound_of("9/9") == mark_max);
+    CHECK(fence.bound_of("9/9") == order_key_max);
     fence.settle(400, std::vector<Holder>{writer("4/1")});
-    CHECK(fence.bound_of("3/1") == mark_max);
+    CHECK(fence.bound_of("3/1") == order_key_max);
   }
 
   TEST_CASE("a row exactly at the mark is not settled: an earlier sibling may share it") {

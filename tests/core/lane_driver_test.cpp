@@ -11,6 +11,7 @@
 
 using namespace seriatim;
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 namespace {
 

@@ -8,6 +8,7 @@ using namespace seriatim;
 using namespace seriatim::core;
 using namespace seriatim::core::testing;
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 TEST_SUITE("lane: holders") {
   TEST_CASE("a lane held by another is left alone and looked at again") {

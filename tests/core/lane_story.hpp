@@ -35,11 +35,11 @@ class Story {
     REQUIRE_MESSAGE(std::holds_alternative<F>(fate), "fate #", fate.index());
     return std::get<F>(fate);
   }
-  void pass(milliseconds time) { now_ += time; }
+  void pass(std::chrono::milliseconds time) { now_ += time; }
   void ask_to_stop() { stopping_ = true; }
   void want(bool wanted) { wanted_ = wanted; }
-  milliseconds wait() const {
-    return std::chrono::ceil<milliseconds>(expect<WaitUntil>().deadline - now_);
+  std::chrono::milliseconds wait() const {
+    return std::chrono::ceil<std::chrono::milliseconds>(expect<WaitUntil>().deadline - now_);
   }
   const Action& action() const { return action_; }
   LaneStatus status() const { return lane_.status(); }

@@ -25,7 +25,7 @@ int main(int, char** arguments) {
   config.name = "p";
   config.batch_rows = 10;
   config.commit_every = static_cast<unsigned>(std::atoi(arguments[2]));
-  config.standby_interval = seriatim::milliseconds{20};
+  config.standby_interval = std::chrono::milliseconds{20};
   seriatim::Relay relay({.drain = true});
   relay.add(config, seriatim::postgres_source(std::getenv("DATABASE_URL"), {.table = "public.t"}),
             seriatim::handler_from([&](const seriatim::Record& record) {

@@ -10,6 +10,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::Expectation;
+using std::chrono::milliseconds;
 
 namespace {
 

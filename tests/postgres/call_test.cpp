@@ -11,6 +11,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 namespace {

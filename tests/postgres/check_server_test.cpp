@@ -12,6 +12,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::check;
+using std::chrono::milliseconds;
 
 TEST_CASE("a missing, older or newer schema is refused") {
   TestDatabase database;

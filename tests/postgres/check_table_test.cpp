@@ -278,10 +278,10 @@ TEST_CASE("expressions the server does not understand are refused with its messa
        [](Target& target) { target.source.headers = "jsonb_build_object('status', t.status)"; }});
 }
 
-TEST_CASE("a mark column that cannot be stamped is refused and fixed") {
-  const auto mark = [](Target& target) { target.source.delivered_at_column = "dispatched_at"; };
-  verify({"", "has no column dispatched_at to mark", mark});
-  verify({"ALTER TABLE bookings ADD dispatched_at text", "of type text", mark,
+TEST_CASE("a delivered_at_column that cannot be stamped is refused and fixed") {
+  const auto stamped = [](Target& target) { target.source.delivered_at_column = "dispatched_at"; };
+  verify({"", "has no column dispatched_at to stamp", stamped});
+  verify({"ALTER TABLE bookings ADD dispatched_at text", "of type text", stamped,
           [](Target& target) { target.source.delivered_at_column = ""; }});
 }
 

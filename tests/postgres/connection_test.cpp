@@ -13,6 +13,7 @@
 using namespace seriatim;
 using namespace seriatim::postgres;
 using seriatim::testing::TestDatabase;
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -92,7 +93,7 @@ TEST_CASE("a lost connection is not reopened on another backend") {
   CHECK_THROWS_AS(connection.notifications(), SessionLost);
 }
 
-TEST_CASE("a server that is not there is a lost session, and no password is told") {
+TEST_CASE("a server that is not there is a lost session, and no password is shown") {
   TestDatabase database;
   try {
     Connection connection("postgresql://someone:canary@127.0.0.1:1/nowhere", {});

@@ -64,7 +64,7 @@ struct Desk {
     database.run(small_buckets);
     insert(3);
     target.process.name = "process";
-    target.process.handler_deadline = milliseconds{200};
+    target.process.handler_deadline = std::chrono::milliseconds{200};
     target.source.table = "bookings";
     target.source.order_by = order;
   }

@@ -1,4 +1,4 @@
-// No committed row is lost behind a transaction that may still insert (DESIGN §4.3): named
+// No committed row is lost behind a transaction that may still insert (docs/fence.md): named
 // sessions, named steps, both orders.
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 
 using namespace seriatim;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 namespace {
 

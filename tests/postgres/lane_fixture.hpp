@@ -50,7 +50,7 @@ struct TestLane {
 
   /// Claims until the lane is granted; a short lease makes that soon.
   void claim_in_the_end() {
-    config.lease = milliseconds{50};
+    config.lease = std::chrono::milliseconds{50};
     open();
     wait_until("the lane is granted", [this] { return claim(); });
   }
@@ -103,7 +103,7 @@ inline SourceConfig table(const std::string& name, OrderBy order_by = OrderBy::c
   SourceConfig source;
   source.table = name;
   source.order_by = order_by;
-  source.insert_latency = milliseconds{0};
+  source.insert_latency = std::chrono::milliseconds{0};
   return source;
 }
 

@@ -3,6 +3,7 @@
 
 using namespace seriatim;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 TEST_CASE("a process that never ran is shown as standby with the whole table as its lag") {
   Desk desk;

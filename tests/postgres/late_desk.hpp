@@ -12,7 +12,7 @@ namespace seriatim::testing {
 struct LateDesk : Desk {
   LateDesk() {
     database.run("ALTER TABLE bookings ALTER COLUMN created_at SET DEFAULT now()");
-    target.source.insert_latency = milliseconds{0};
+    target.source.insert_latency = std::chrono::milliseconds{0};
     target.source.late_rows = OnLateRow::deliver;
   }
   void insert_at(int id, const std::string& before_now) {

@@ -11,6 +11,7 @@ using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::noted_ids;
 using postgres::RewindPlace;
+using std::chrono::milliseconds;
 
 namespace {
 

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using seriatim::testing::TestDatabase;
 using seriatim::torture::FaultProxy;
 using seriatim::torture::Side;
+using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 namespace {

@@ -12,6 +12,7 @@
 
 using namespace seriatim;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 namespace {
 

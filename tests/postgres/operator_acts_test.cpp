@@ -7,6 +7,7 @@
 
 using namespace seriatim;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 TEST_CASE("a paused lane refuses its holder until it is resumed") {
   Desk desk;

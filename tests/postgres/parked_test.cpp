@@ -7,6 +7,7 @@
 using namespace seriatim;
 using namespace seriatim::postgres;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 namespace {
 

@@ -14,6 +14,7 @@
 using namespace seriatim;
 using namespace seriatim::postgres;
 using seriatim::testing::TestDatabase;
+using std::chrono::milliseconds;
 
 namespace {
 

@@ -13,6 +13,7 @@ using namespace seriatim::testing;
 using postgres::PruneChoice;
 using postgres::PruneReport;
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 
 namespace {
 

@@ -12,6 +12,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::prune;
+using std::chrono::milliseconds;
 
 TEST_CASE("what lies below the cursor goes, the row at it stays, and the audit stays complete") {
   BOTH_ORDERS

@@ -20,7 +20,7 @@ inline bool go_on(std::uint64_t, microseconds) {
 
 inline PruneChoice everything() {
   PruneChoice choice;
-  choice.older_than = milliseconds{0};
+  choice.older_than = std::chrono::milliseconds{0};
   return choice;
 }
 

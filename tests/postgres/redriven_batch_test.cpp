@@ -4,6 +4,7 @@
 using namespace seriatim;
 using namespace seriatim::postgres;
 using namespace seriatim::testing;
+using std::chrono::milliseconds;
 
 TEST_SUITE("redriven batches") {
   TEST_CASE("a batch of redriven rows stops at the one that fails, and its key waits with it") {

@@ -7,6 +7,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::RewindPlace;
+using std::chrono::milliseconds;
 using Kind = RewindPlace::Kind;
 
 namespace {

@@ -13,6 +13,7 @@
 namespace seriatim::testing {
 
 using namespace seriatim::postgres;
+using std::chrono::milliseconds;
 
 inline const Actor bob{"bob@desk", "fixed"};
 

@@ -6,6 +6,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 using postgres::RowReport;
+using std::chrono::milliseconds;
 using State = RowReport::State;
 
 namespace {

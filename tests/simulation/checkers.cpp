@@ -12,6 +12,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 Micros micros(milliseconds time) {

@@ -6,6 +6,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 Micros micros(milliseconds time) {
@@ -100,7 +102,7 @@ void CursorStore::hold(Micros time) {
 }
 
 void CursorStore::end_hold() {
-  hold_until_ = mark_min;
+  hold_until_ = order_key_min;
   auto& holds = stage_.evidence.holds;
   if (!holds.empty()) holds.back().until = std::min(holds.back().until, stage_.now());
 }
@@ -171,7 +173,7 @@ Grant CursorStore::start(const Backend& by, std::uint64_t epoch, const Start& st
 void CursorStore::look_up_to(OrderKey given) {
   const auto here =
       cursor_.position ? std::optional(cursor_.position->created_at_us) : std::nullopt;
-  const auto known = given != mark_min ? std::optional(given) : looked_at_ ? looked_at_ : here;
+  const auto known = given != order_key_min ? std::optional(given) : looked_at_ ? looked_at_ : here;
   const bool clamped = !stage_.sabotaged(Sabotage::window_past_cursor);
   looked_at_ = clamped && here && known ? std::min(*known, *here) : known;
 }

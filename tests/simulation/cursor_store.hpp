@@ -121,7 +121,7 @@ class CursorStore {
   [[nodiscard]] bool holder_is_gone(const LeaseWatch& seen) const;
   [[nodiscard]] bool is_held() const;
   void announce(const Backend& by, std::uint64_t epoch, std::size_t rows);
-  void renew_lease(milliseconds time);
+  void renew_lease(std::chrono::milliseconds time);
   [[nodiscard]] bool is_ours(std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
   void commit_start(const Start& start, const Batch& batch);
@@ -152,16 +152,16 @@ class CursorStore {
     Micros retry_at = 0;
     std::optional<std::uint64_t> call_epoch{};
     OrderKey lease_until = 0;
-    milliseconds lease_length{0};
+    std::chrono::milliseconds lease_length{0};
   };
   std::optional<Before> unwaited_;
   std::uint64_t handed_to_ = 0;  ///< the highest number a receiver may have seen
   std::string holder_;           ///< empty: released
   std::weak_ptr<Backend> holder_backend_;
   OrderKey lease_until_ = 0;  ///< by the server's clock
-  milliseconds lease_length_{0};
+  std::chrono::milliseconds lease_length_{0};
   std::optional<std::uint64_t> call_epoch_;  ///< a call is announced at this epoch
-  OrderKey hold_until_ = mark_min;           ///< a person asks for a turn, by the server's clock
+  OrderKey hold_until_ = order_key_min;      ///< a person asks for a turn, by the server's clock
   Micros retry_at_ = 0;
 };
 

@@ -133,7 +133,7 @@ class Interleaving {
   }
 
   Space space_;
-  Fence fence_{mark_min};
+  Fence fence_{order_key_min};
   std::vector<Writer> writers_;
   unsigned quick_left_;
   unsigned polls_left_;
@@ -142,8 +142,8 @@ class Interleaving {
   std::vector<Position> visible_;
   std::size_t read_ = 0;
   std::optional<Position> cursor_;
-  OrderKey f_ = mark_min;
-  OrderKey settled_ = mark_min;
+  OrderKey f_ = order_key_min;
+  OrderKey settled_ = order_key_min;
   std::vector<Holder> holders_;
   bool lost_ = false;
 };

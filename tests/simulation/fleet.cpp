@@ -4,6 +4,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr Micros tick = 10 * millisecond;

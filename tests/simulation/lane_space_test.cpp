@@ -6,6 +6,7 @@
 
 using namespace seriatim;
 using namespace seriatim::simulation;
+using std::chrono::milliseconds;
 using testing::Choices;
 
 namespace {

@@ -7,6 +7,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 /// What users are told (docs/operations.md).

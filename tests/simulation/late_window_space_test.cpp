@@ -168,9 +168,9 @@ class Interleaving {
     const auto now = transactions_.settle(clock_, open_transactions_);
     const auto before = std::exchange(bound_, now);
     const auto bound = space_.broken == Broken::bound_of_this_poll ? now : before;
-    const bool complete = !bound || *bound == mark_min || settled_.empty();
+    const bool complete = !bound || *bound == order_key_min || settled_.empty();
     const OrderKey from =
-        complete ? mark_min : *bound - (space_.broken == Broken::no_margin ? 0 : margin);
+        complete ? order_key_min : *bound - (space_.broken == Broken::no_margin ? 0 : margin);
     late_.clear();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].delivered || !behind_cursor(rows_[i])) continue;
@@ -204,8 +204,8 @@ class Interleaving {
   std::optional<std::size_t> cause_, effect_;
 
   // The lane
-  Fence fence_{mark_min}, transactions_{mark_min};
-  OrderKey clock_ = mark_min;
+  Fence fence_{order_key_min}, transactions_{order_key_min};
+  OrderKey clock_ = order_key_min;
   std::vector<Holder> open_transactions_;
   std::optional<OrderKey> bound_;
   std::vector<std::size_t> settled_, late_;

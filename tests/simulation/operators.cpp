@@ -29,8 +29,8 @@ struct Operators::Jump {
   BackendPtr backend;
   Position to;
   Micros deadline = 0;
-  core::Fence fence{mark_min};
-  OrderKey f = mark_min;
+  core::Fence fence{order_key_min};
+  OrderKey f = order_key_min;
   std::vector<core::Holder> holders;
 };
 
@@ -210,7 +210,7 @@ void Operators::next(Micros delay, const JumpPtr& jump, void (Operators::*step)(
 void Operators::jump_when_settled(const JumpPtr& jump) {
   const auto& table = server_.table();
   const bool by_id = stage_.setup.order == OrderBy::id;
-  jump->f = by_id ? table.mark_of(jump->to) + 1 : *table.high_mark(std::nullopt, 1);
+  jump->f = by_id ? table.order_key_of(jump->to) + 1 : *table.high_mark(std::nullopt, 1);
   next(100, jump, &Operators::read_locks);
 }
 
@@ -221,7 +221,7 @@ void Operators::read_locks(const JumpPtr& jump) {
     const auto shared = server_.table().shared_holders();
     jump->holders.insert(jump->holders.end(), shared.begin(), shared.end());
     const auto settled = jump->fence.settle(jump->f, jump->holders);
-    const bool enough = core::is_settled(server_.table().mark_of(jump->to), settled) ||
+    const bool enough = core::is_settled(server_.table().order_key_of(jump->to), settled) ||
                         stage_.sabotaged(Sabotage::jump_not_settled);
     if (enough) return next(100, jump, &Operators::jump);
     if (stage_.now() > jump->deadline) return server_.close(jump->backend);

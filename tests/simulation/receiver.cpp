@@ -2,6 +2,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 Receiver::Answer Receiver::take(unsigned relay, Micros call_begun, std::size_t place,
                                 const Record& record) {
   auto answer = decide(record);

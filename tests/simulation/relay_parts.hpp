@@ -48,8 +48,8 @@ class Relay::TableReader final : public Reader {
   /// What one connection remembers from poll to poll.
   struct Memory {
     std::optional<core::Fence> fence;
-    OrderKey fence_from = mark_min;  ///< the cursor it began at
-    OrderKey latest_clock = mark_min;
+    OrderKey fence_from = order_key_min;  ///< the cursor it began at
+    OrderKey latest_clock = order_key_min;
   };
   /// What is read while a call is in flight, on a connection of its own.
   struct Ahead {

@@ -137,14 +137,15 @@ bool Relay::TableReader::clock_went_back(const Wanted& wanted, Memory& memory) c
   if (setup.order == OrderBy::id) return false;
   const OrderKey clock = relay_.server_.table().clock();
   auto& latest = memory.latest_clock;
-  if (latest != mark_min && clock < latest - setup.insert_latency) return true;
+  if (latest != order_key_min && clock < latest - setup.insert_latency) return true;
   latest = std::max(latest, clock);
   return wanted.after && wanted.after->created_at_us > clock;
 }
 
 OrderKey Relay::TableReader::settle(OrderKey f, const std::vector<core::Holder>& holders,
                                     const Wanted& wanted, Memory& memory) const {
-  const OrderKey cursor = wanted.after ? relay_.server_.table().mark_of(*wanted.after) : mark_min;
+  const OrderKey cursor =
+      wanted.after ? relay_.server_.table().order_key_of(*wanted.after) : order_key_min;
   if (!memory.fence || cursor < memory.fence_from) {
     memory.fence.emplace(cursor);
     memory.fence_from = cursor;
@@ -157,12 +158,12 @@ PollResult Relay::TableReader::settled_of(const std::vector<Table::Row>& rows, c
   const auto& table = relay_.server_.table();
   const bool by_id = relay_.stage_.setup.order == OrderBy::id;
   // In id order a run without a hole after the cursor is settled, whoever writes.
-  OrderKey run_end = by_id && wanted.after ? table.mark_of(*wanted.after) : mark_min;
+  OrderKey run_end = by_id && wanted.after ? table.order_key_of(*wanted.after) : order_key_min;
   PollResult round;
   for (const auto& row : rows) {
     if (round.records.size() == wanted.rows_max || round.unreadable) break;
-    const OrderKey mark = table.mark_of(row);
-    if (run_end != mark_min && mark == run_end + 1) run_end = mark;
+    const OrderKey mark = table.order_key_of(row);
+    if (run_end != order_key_min && mark == run_end + 1) run_end = mark;
     const bool settled = core::is_settled(mark, bound);
     if (!settled && mark != run_end) {
       round.fenced = true;
@@ -228,7 +229,8 @@ std::optional<PollResult> Relay::TableReader::take_behind(Wanted& wanted) {
       behind->rows_max != wanted.rows_max) {
     return std::nullopt;
   }
-  const auto settled = stage.sabotaged(Sabotage::behind_hole_passed) ? mark_max : mark_min;
+  const auto settled =
+      stage.sabotaged(Sabotage::behind_hole_passed) ? order_key_max : order_key_min;
   auto round = settled_of(behind->rows, wanted, settled);
   if (round.records.empty() && !behind->rows.empty()) return std::nullopt;
   round.fenced = false;
@@ -262,7 +264,7 @@ void Relay::TableReader::started() {
 OrderKey Relay::TableReader::looked_at(const PollResult& round,
                                        const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
-  return soon_ ? *soon_ : looked_at_.value_or(mark_min);
+  return soon_ ? *soon_ : looked_at_.value_or(order_key_min);
 }
 
 PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wanted) {

@@ -2,6 +2,8 @@
 
 namespace seriatim::simulation {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 unsigned small(Random& random, unsigned low, unsigned high) {

@@ -124,7 +124,8 @@ void Table::show(TransactionId id) {
 
 void Table::sort_visible() {
   std::sort(visible_.begin(), visible_.end(), [&](const auto& a, const auto& b) {
-    return std::pair(mark_of(a.second), a.second.id) < std::pair(mark_of(b.second), b.second.id);
+    return std::pair(order_key_of(a.second), a.second.id) <
+           std::pair(order_key_of(b.second), b.second.id);
   });
 }
 
@@ -232,7 +233,7 @@ std::vector<core::Holder> Table::shared_holders() const {
 std::vector<Table::Row> Table::rows_after(const std::optional<Position>& cursor) const {
   std::vector<Row> rows;
   for (const auto& [lsn, row] : visible_) {
-    if (cursor && mark_of(row) < mark_of(*cursor)) continue;
+    if (cursor && order_key_of(row) < order_key_of(*cursor)) continue;
     if (!cursor || core::comes_after(position_of(row), *cursor, stage_.setup.order)) {
       rows.push_back(row);
     }
@@ -256,11 +257,11 @@ std::optional<Table::Row> Table::row(const std::string& id) const {
   return std::nullopt;
 }
 
-OrderKey Table::mark_of(const Row& row) const {
+OrderKey Table::order_key_of(const Row& row) const {
   return stage_.setup.order == OrderBy::id ? row.id : row.created_at;
 }
 
-OrderKey Table::mark_of(const Position& position) const {
+OrderKey Table::order_key_of(const Position& position) const {
   return stage_.setup.order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
 }
 

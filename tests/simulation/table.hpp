@@ -81,8 +81,8 @@ class Table {
   [[nodiscard]] std::vector<Row> rows_between(const std::optional<Position>& after,
                                               const Position& up_to) const;
   [[nodiscard]] std::optional<Row> row(const std::string& id) const;
-  [[nodiscard]] OrderKey mark_of(const Row& row) const;
-  [[nodiscard]] OrderKey mark_of(const Position& position) const;
+  [[nodiscard]] OrderKey order_key_of(const Row& row) const;
+  [[nodiscard]] OrderKey order_key_of(const Position& position) const;
 
   Wal wal;
 
@@ -107,7 +107,7 @@ class Table {
   std::vector<std::pair<std::uint64_t, Row>> visible_;  ///< by position, with the commit's lsn
   OrderKey next_id_ = 1;
   Micros clock_step_ = 0;
-  OrderKey latest_clock_ = mark_min;  ///< before the last step
+  OrderKey latest_clock_ = order_key_min;  ///< before the last step
 };
 
 [[nodiscard]] inline Position position_of(const Table::Row& row) {

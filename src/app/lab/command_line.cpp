@@ -6,6 +6,7 @@
 #include "app/text.hpp"
 #include "app/verb_examples.hpp"
 #include "lab/bench/bench.hpp"
+#include "seriatim/version.hpp"
 
 namespace seriatim::app::lab_program {
 
@@ -38,6 +39,7 @@ class Parser {
     app_.require_subcommand(1);
     app_.get_formatter()->column_width(28);
     app_.get_formatter()->label("REQUIRED", "");
+    app_.set_version_flag("--version", std::string(version()), "Print this program's version");
     add_torture();
     add_bench();
     add_verb<BenchRelayVerb>("bench-relay", "", "").first->group("");

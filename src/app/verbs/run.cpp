@@ -15,6 +15,8 @@
 
 namespace seriatim::app {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using std::chrono::seconds;

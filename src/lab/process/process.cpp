@@ -18,6 +18,8 @@
 
 namespace seriatim::lab {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

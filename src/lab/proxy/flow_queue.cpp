@@ -4,6 +4,8 @@
 
 namespace seriatim::torture {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr std::size_t queued_bytes_max = 64 << 10;

@@ -44,7 +44,7 @@ class FlowQueue {
   std::deque<Chunk> chunks_;
   std::size_t queued_bytes_ = 0;
   Clock::time_point next_at_;
-  milliseconds resend_{0};
+  std::chrono::milliseconds resend_{0};
 };
 
 }  // namespace seriatim::torture

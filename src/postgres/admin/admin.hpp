@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -27,10 +28,10 @@ struct ParkedCount {
 
 /// An instance that runs a process of several lanes now, and shares them with the others.
 struct InstanceReport {
-  std::string holder;    ///< as lanes name it
-  unsigned lanes = 0;    ///< as it is configured
-  unsigned held = 0;     ///< so many lanes are its
-  milliseconds seen{0};  ///< it said so long ago that it runs
+  std::string holder;                 ///< as lanes name it
+  unsigned lanes = 0;                 ///< as it is configured
+  unsigned held = 0;                  ///< so many lanes are its
+  std::chrono::milliseconds seen{0};  ///< it said so long ago that it runs
 };
 
 /// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
@@ -47,19 +48,20 @@ struct LaneReport {
   std::optional<std::uint64_t> late_records;  ///< of them, behind the cursor; absent: unknown
   /// late_rows = "deliver": rows behind the cursor from here on go out late.
   std::optional<std::int64_t> late_from_us;
-  std::optional<milliseconds> lag_age;  ///< age of the oldest of them; absent: unknown
-  std::optional<std::string> next_id;   ///< the row the lane will hand over next, where known
-  std::optional<UnreadRow> unread;      ///< what of the above could not be read
-  std::optional<milliseconds>
+  std::optional<std::chrono::milliseconds> lag_age;  ///< age of the oldest of them; absent: unknown
+  std::optional<std::string> next_id;  ///< the row the lane will hand over next, where known
+  std::optional<UnreadRow> unread;     ///< what of the above could not be read
+  std::optional<std::chrono::milliseconds>
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
   /// The auditor went last through everything behind the cursor so long ago. Absent: nobody runs
   /// the lane, it stands still, or this role may not read seriatim.audited.
-  std::optional<milliseconds> audit_age;
+  std::optional<std::chrono::milliseconds> audit_age;
   /// late_rows = "deliver": while it is open, late rows may go out after rows of transactions that
   /// began once theirs had committed. `pid` 0: a prepared one.
   std::optional<Blocker> long_transaction;
-  static constexpr milliseconds audit_age_max{60'000};  ///< beyond it, something is wrong
+  static constexpr std::chrono::milliseconds audit_age_max{
+      60'000};  ///< beyond it, something is wrong
 
   /// The lanes are being cut anew: no row after it is handed over.
   struct Barrier {
@@ -182,7 +184,8 @@ class Admin {
   /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
   std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
   std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place, const Actor& actor,
-                                 milliseconds settle_max = milliseconds{10'000});
+                                 std::chrono::milliseconds settle_max = std::chrono::milliseconds{
+                                     10'000});
 
   /// Cuts the process into `lanes` lanes behind a barrier; see repartition.hpp for what
   /// `keep_waiting` gets what is left, and decides. The target is as configured now: its key

@@ -55,11 +55,11 @@ PollResult PollSource::poll(const std::optional<Position>& after, unsigned rows_
 
 /// Instead of clock, locks and rows, which only tell what of them may go out.
 bool PollSource::nothing_after(const std::optional<Position>& after) {
-  return !reader_.first_row({after, mark_max, floor_for(after)});
+  return !reader_.first_row({after, order_key_max, floor_for(after)});
 }
 
 PollResult PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
-  const Range all{after, mark_max, floor_for(after)};
+  const Range all{after, order_key_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
     auto look = look_at(all, rows_max);
     refuse_clock_back(look.clock, after);
@@ -147,7 +147,7 @@ void PollSource::refuse_clock_back(OrderKey clock, const std::optional<Position>
 OrderKey PollSource::settle(OrderKey f, const std::optional<Position>& after,
                             const Holders& holders) {
   if (config_.guard == Guard::latency) return f;
-  const OrderKey cursor = after ? mark_of(*after, config_.order_by) : mark_min;
+  const OrderKey cursor = after ? order_key_of(*after, config_.order_by) : order_key_min;
   if (!fence_ || cursor < fence_from_) {
     fence_.emplace(cursor);
     fence_from_ = cursor;
@@ -181,7 +181,7 @@ PollResult PollSource::read_settled(const Range& range, unsigned rows_max) {
 /// before, so it shows as a hole and as a lock. No hole, no question.
 PollResult PollSource::poll_by_id(const std::optional<Position>& after, unsigned rows_max,
                                   std::optional<PolledBehind> behind) {
-  const Range unbounded{after, mark_max, floor_for(after)};
+  const Range unbounded{after, order_key_max, floor_for(after)};
   if (whole_table_) {
     auto batch = first_rows(unbounded, rows_max, std::move(behind));
     const auto settled = run_without_hole(batch.records, after);
@@ -199,7 +199,7 @@ PollResult PollSource::poll_by_id(const std::optional<Position>& after, unsigned
   const OrderKey last = candidates.back();
   const auto holders =
       config_.guard == Guard::latency ? Holders{} : read_lock_holders(connection_, table_);
-  const OrderKey settled = settle(last == mark_max ? mark_max : last + 1, after, holders);
+  const OrderKey settled = settle(last == order_key_max ? order_key_max : last + 1, after, holders);
   auto round = read_settled({after, settled, unbounded.floor}, rows_max);
   if (!round.records.empty() || round.unreadable || settled > last) return round;
   const auto waiting = std::lower_bound(candidates.begin(), candidates.end(), settled);
@@ -224,7 +224,7 @@ RowReader::Batch PollSource::first_rows(const Range& range, unsigned rows_max,
 
 std::optional<Statement> PollSource::begins_with(const Position& after, unsigned rows_max) {
   if (config_.order_by != OrderBy::id || !whole_table_) return std::nullopt;
-  return reader_.asking_for({after, mark_max, floor_for(after)}, rows_max);
+  return reader_.asking_for({after, order_key_max, floor_for(after)}, rows_max);
 }
 
 /// How many leading records continue the cursor's id without a hole.
@@ -235,7 +235,7 @@ std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
   std::size_t length = 0;
   for (; length < records.size(); ++length) {
     const OrderKey id = id_of(records[length].position);
-    if (previous == mark_max || id != previous + 1) break;
+    if (previous == order_key_max || id != previous + 1) break;
     previous = id;
   }
   return length;
@@ -284,7 +284,8 @@ std::optional<OrderKey> PollSource::floor_for(const std::optional<Position>& aft
 /// failure, a lost lock) still has rows of it before it. A row made to match by a later UPDATE is
 /// not seen: `where` is about what a row is, not about what it becomes.
 void PollSource::remember_floor(const Range& range, const RowReader::Batch& batch) {
-  if (whole_table_ || !batch.complete || range.settled == mark_max || range.settled == mark_min) {
+  if (whole_table_ || !batch.complete || range.settled == order_key_max ||
+      range.settled == order_key_min) {
     return;
   }
   const auto& last = batch.records;

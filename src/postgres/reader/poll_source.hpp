@@ -13,7 +13,7 @@
 namespace seriatim::postgres {
 
 /// One lane's looks at its table: clock, locks, rows, each a statement of its own, in that order
-/// (DESIGN §4.3). Lives as long as its connection, because the fence's memory does.
+/// (docs/fence.md). Lives as long as its connection, because the fence's memory does.
 class PollSource {
  public:
   PollSource(Connection& connection, Table table, SourceConfig config, const LaneId& lane);
@@ -76,10 +76,10 @@ class PollSource {
   bool whole_table_;  ///< every row is this lane's: ids without a hole have nothing between them
 
   std::optional<core::Fence> fence_;
-  OrderKey fence_from_ = mark_min;
+  OrderKey fence_from_ = order_key_min;
   std::optional<OrderKey> last_clock_;  ///< the latest seen
   struct Floor {
-    OrderKey mark = mark_min;
+    OrderKey mark = order_key_min;
     std::optional<Position> cursor;  ///< for which it holds
   };
   std::optional<Floor> floor_;

@@ -16,12 +16,12 @@ namespace {
 /// Both ends included; nothing where no id can lie in between.
 std::optional<std::pair<OrderKey, OrderKey>> id_range(
     const Range& range, const std::optional<std::string>& only_id = std::nullopt) {
-  if (range.settled == mark_min) return std::nullopt;
-  OrderKey first = range.floor.value_or(mark_min);
-  OrderKey last = range.settled == mark_max ? mark_max : range.settled - 1;
+  if (range.settled == order_key_min) return std::nullopt;
+  OrderKey first = range.floor.value_or(order_key_min);
+  OrderKey last = range.settled == order_key_max ? order_key_max : range.settled - 1;
   if (range.after) {
     const OrderKey after = id_of(*range.after);
-    if (after == mark_max) return std::nullopt;
+    if (after == order_key_max) return std::nullopt;
     first = std::max(first, after + 1);
   }
   if (only_id) {
@@ -64,7 +64,7 @@ OrderKey id_of(const Position& position) {
                          "\", which is no number: order_by was changed under this process");
 }
 
-OrderKey mark_of(const Position& position, OrderBy order) {
+OrderKey order_key_of(const Position& position, OrderBy order) {
   return order == OrderBy::id ? id_of(position) : position.created_at_us;
 }
 
@@ -137,7 +137,7 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
     params.insert(params.end(), {std::to_string(ids->first), std::to_string(ids->second)});
   } else {
     params.insert(params.end(), {after_at(range), after_id(range), timestamp_text(range.settled),
-                                 timestamp_text(range.floor.value_or(mark_min))});
+                                 timestamp_text(range.floor.value_or(order_key_min))});
   }
   return params;
 }
@@ -146,9 +146,10 @@ std::optional<Params> RowReader::params_of(const Range& range, const Bytes& byte
 void RowReader::watch_ids(const Range& range, Params& params) const {
   if (config_.order_by != OrderBy::id) return;
   const bool timed = range.after && range.after->created_at_us != 0;
-  params.insert(params.end(), {timed ? after_at(range) : std::nullopt, after_id(range),
-                               std::to_string(std::max(range.after ? id_of(*range.after) : mark_min,
-                                                       drawn_.value_or(mark_min)))});
+  params.insert(params.end(),
+                {timed ? after_at(range) : std::nullopt, after_id(range),
+                 std::to_string(std::max(range.after ? id_of(*range.after) : order_key_min,
+                                         drawn_.value_or(order_key_min)))});
 }
 
 /// Before any of these rows goes out.
@@ -195,7 +196,7 @@ RowReader::Batch RowReader::brought(const Answer& rows, unsigned rows_max) {
   Batch batch{std::move(read.records), std::move(read.unreadable), complete};
   if (tells_written_ && !rows.empty()) batch.written = rows.value(0, "written");
   if (config_.order_by == OrderBy::id && !batch.records.empty()) {
-    drawn_ = std::max(drawn_.value_or(mark_min), id_of(batch.records.back().position));
+    drawn_ = std::max(drawn_.value_or(order_key_min), id_of(batch.records.back().position));
   }
   return batch;
 }
@@ -220,7 +221,7 @@ RowReader::Batch RowReader::exact(const Answer& rows, unsigned rows_max) const {
 RowReader::Batch RowReader::read_first(const Range& range) {
   const auto row = first_row(range);
   const bool by_id = config_.order_by == OrderBy::id;
-  if (!row || (!by_id && row->created_at_us.value_or(mark_min) >= range.settled)) return {};
+  if (!row || (!by_id && row->created_at_us.value_or(order_key_min) >= range.settled)) return {};
   return read_one(range, row->id);
 }
 
@@ -282,7 +283,7 @@ std::optional<WaitingRows::Row> RowReader::first_from(const Range& range,
         connection_.run(first_row_, {after_at(range), after_id(range), time_bound(floor)});
     if (row.empty()) return std::nullopt;
     return WaitingRows::Row{row[0]["id"].as<std::string>(),
-                            row[0]["created_at_us"].as<std::int64_t>(mark_min)};
+                            row[0]["created_at_us"].as<std::int64_t>(order_key_min)};
   } catch (const SourceBroken& broken) {
     if (broken.reason() != HaltReason::bad_payload) throw;
   }

@@ -19,15 +19,15 @@ namespace seriatim::postgres {
 
 /// Where to read.
 struct Range {
-  std::optional<Position> after;  ///< the cursor
-  OrderKey settled = mark_max;    ///< strictly below; mark_max: no bound
-  std::optional<OrderKey> floor;  ///< at or above: no row of ours waits below
+  std::optional<Position> after;     ///< the cursor
+  OrderKey settled = order_key_max;  ///< strictly below; order_key_max: no bound
+  std::optional<OrderKey> floor;     ///< at or above: no row of ours waits below
   bool operator==(const Range&) const = default;
 };
 
 /// The number of a row in id order.
 [[nodiscard]] OrderKey id_of(const Position& position);
-[[nodiscard]] OrderKey mark_of(const Position& position, OrderBy order);
+[[nodiscard]] OrderKey order_key_of(const Position& position, OrderBy order);
 
 /// Reads one lane's rows of one table: statements in, records out.
 class RowReader {

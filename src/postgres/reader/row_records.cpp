@@ -70,7 +70,7 @@ std::optional<OrderKey> mark_from(const Cell& cell) {
   constexpr std::int64_t epochs_apart = 946'684'800'000'000;  // 1970 to 2000
   if (!cell) return std::nullopt;
   const auto since_2000 = static_cast<std::int64_t>(number(cell));
-  if (since_2000 == mark_min || since_2000 > mark_max - epochs_apart) return std::nullopt;
+  if (since_2000 == order_key_min || since_2000 > order_key_max - epochs_apart) return std::nullopt;
   return since_2000 + epochs_apart;
 }
 

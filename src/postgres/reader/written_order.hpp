@@ -49,7 +49,7 @@ class WrittenOrder {
   RowReader reader_;
   std::string statement_;
   OrderKey unsorted_ =
-      mark_min;  ///< stamp of a group that is too large, or holds a row `where` fails on
+      order_key_min;  ///< stamp of a group that is too large, or holds a row `where` fails on
 };
 
 }  // namespace seriatim::postgres

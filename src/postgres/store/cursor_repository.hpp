@@ -59,7 +59,7 @@ class CursorRepository final : public Store {
     std::optional<OrderKey> newest;     ///< of these, the newest created_at
 
     void saw(const Position& row) {
-      newest = std::max(newest.value_or(mark_min), row.created_at_us);
+      newest = std::max(newest.value_or(order_key_min), row.created_at_us);
     }
   };
   [[nodiscard]] Params start_params(std::uint64_t epoch, const Start& start,

@@ -72,7 +72,7 @@ void LateLook::see_transactions() {
 
 /// now() is drawn when a statement arrives, before its transaction can be seen.
 std::optional<OrderKey> LateLook::narrow_start() const {
-  if (!bound_ || *bound_ == mark_min) return std::nullopt;
+  if (!bound_ || *bound_ == order_key_min) return std::nullopt;
   return *bound_ - std::chrono::microseconds(stamp_margin).count();
 }
 
@@ -84,7 +84,7 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   const auto window =
       read_late_window(connection_, lane_, *cursor, lookback_, complete ? std::nullopt : narrow);
   // The cursor may have been taken back since this session looked.
-  const auto looked = std::min(looked_at_.value_or(mark_min), cursor->created_at_us);
+  const auto looked = std::min(looked_at_.value_or(order_key_min), cursor->created_at_us);
   looked_at_ = std::max(window.looked_at, looked);
   const auto began = Clock::now();
   auto late = late_rows_.find(window.range, INT64_MAX, late_fetched_max);

@@ -12,17 +12,17 @@ namespace seriatim::postgres {
 
 /// Where late rows are delivered.
 struct LateWindow {
-  OrderKey looked_at = mark_min;  ///< the cursor at the last complete look, as its row says
-  OrderKey start = mark_min;      ///< … less the lookback: rows before it are the audit's
-  NotedRange range;               ///< of it, what ids are known of
+  OrderKey looked_at = order_key_min;  ///< the cursor at the last complete look, as its row says
+  OrderKey start = order_key_min;      ///< … less the lookback: rows before it are the audit's
+  NotedRange range;                    ///< of it, what ids are known of
 };
 
 [[nodiscard]] LateWindow read_late_window(Connection& connection, const LaneId& lane,
                                           const Position& cursor, milliseconds lookback,
                                           const std::optional<OrderKey>& not_before = std::nullopt);
 
-/// late_rows = "deliver" (DESIGN §4.4): rows that appeared behind the cursor, within the lookback,
-/// go out before those after it.
+/// late_rows = "deliver" (docs/tables.md): rows that appeared behind the cursor, within the
+/// lookback, go out before those after it.
 ///
 /// A complete look covers [cursor at the last complete look − lookback, cursor], so a row that
 /// appears within the lookback is always found. Found rows are put aside with the start of their
@@ -74,8 +74,8 @@ class LateLook {
 
   std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
   std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
-  core::Fence transactions_{mark_min};
-  OrderKey seen_ = mark_min;       ///< the least bound of those that are open
+  core::Fence transactions_{order_key_min};
+  OrderKey seen_ = order_key_min;  ///< the least bound of those that are open
   std::optional<OrderKey> bound_;  ///< … that were at the last look
   bool found_ = false;             ///< rows that are not put aside yet
   std::optional<OrderKey> looked_at_;

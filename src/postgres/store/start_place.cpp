@@ -68,7 +68,7 @@ std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const T
   }
   const auto writers = read_writers(connection, table);
   if (!first_look_) first_look_ = f;
-  if (fence_.settle(f, writers.holders) > mark_min) return Now{first_look_, {}};
+  if (fence_.settle(f, writers.holders) > order_key_min) return Now{first_look_, {}};
   const auto age = oldest_age(writers);
   if (!age || (by_id && !stamped_at_insertion(connection, table, source_))) {
     waits_for_ = names(writers.blockers);

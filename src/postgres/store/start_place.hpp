@@ -40,7 +40,7 @@ class StartFinder {
   std::optional<Now> now(Connection& connection, const Table& table);
 
   SourceConfig source_;
-  core::Fence fence_{mark_min};  ///< of all looks: who wrote at the first has no bound
+  core::Fence fence_{order_key_min};  ///< of all looks: who wrote at the first has no bound
   std::optional<OrderKey> first_look_;
   std::string waits_for_;
 };

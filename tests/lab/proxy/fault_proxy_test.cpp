@@ -12,6 +12,7 @@ using namespace seriatim::torture;
 using namespace std::chrono_literals;
 using seriatim::testing::PlainListener;
 using seriatim::testing::PlainSocket;
+using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 namespace {

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds settle_interval{50};
 
-OrderKey mark_of(const Position& position, OrderBy order) {
+OrderKey order_key_of(const Position& position, OrderBy order) {
   if (order == OrderBy::created_at) return position.created_at_us;
   OrderKey id = 0;
   std::from_chars(position.id.data(), position.id.data() + position.id.size(), id);
@@ -55,8 +55,8 @@ void wait_until_settled(Act& act, const Target& target, const Table& table, cons
                         milliseconds settle_max) {
   auto& connection = act.connection();
   const auto order = target.source.order_by;
-  const OrderKey mark = mark_of(last, order);
-  core::Fence fence(mark_min);
+  const OrderKey mark = order_key_of(last, order);
+  core::Fence fence(order_key_min);
   for (const auto deadline = Clock::now() + settle_max;;) {
     const auto clock = connection.run(sql::wire::clock)[0][0].as<OrderKey>();
     const OrderKey latency = std::chrono::microseconds(target.source.insert_latency).count();

@@ -24,7 +24,7 @@ struct CheckOptions {
   bool at_start = false;
 };
 
-/// DESIGN §4.5: everything by which promise P1 could not hold is a refusal. Reads only.
+/// Everything by which promise P1 could not hold is a refusal. Reads only.
 [[nodiscard]] std::vector<Finding> check(const std::string& url, const Target& target,
                                          const CheckOptions& options = {});
 

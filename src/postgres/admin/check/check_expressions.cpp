@@ -58,24 +58,26 @@ bool check_expression(TableCheck& check, const Setting& setting) {
   }
 }
 
-void check_mark(TableCheck& check) {
+void check_delivered_at_column(TableCheck& check) {
   const auto& source = check.target.source;
   if (source.delivered_at_column.empty()) return;
   const auto column = read_column(check, source.delivered_at_column).front();
   if (!column.is_there) {
-    check.findings.refuse(check.name + " has no column " + column.name + " to mark",
-                          "ALTER TABLE " + check.name + " ADD COLUMN " + column.name +
-                              " timestamptz\nor: mark = the name of the column to stamp");
+    check.findings.refuse(
+        check.name + " has no column " + column.name + " to stamp",
+        "ALTER TABLE " + check.name + " ADD COLUMN " + column.name +
+            " timestamptz\nor: delivered_at_column = the name of the column to stamp");
   } else if (column.generated || column.type.rfind("timestamp", 0) != 0) {
     check.findings.refuse(column.full_name() + " cannot be stamped with the time: it is " +
                               (column.generated ? "generated" : "of type " + column.type),
-                          "mark = a column of type timestamptz");
+                          "delivered_at_column = a column of type timestamptz");
   } else if (!column.may_update) {
     check.findings.refuse(
         "role " + check.role + " may not update " + column.full_name(),
         "GRANT UPDATE (" + column.name + ") ON " + check.name + " TO " + check.role);
   } else {
-    check.findings.ok("mark: " + column.full_name() + " is stamped when a row is delivered");
+    check.findings.ok("delivered_at_column: " + column.full_name() +
+                      " is stamped when a row is delivered");
   }
 }
 
@@ -90,7 +92,7 @@ void check_expressions(TableCheck& check) {
         "hint: `where` is judged once, when the cursor passes a row; a row updated "
         "to match it afterwards is not delivered");
   }
-  check_mark(check);
+  check_delivered_at_column(check);
 }
 
 }  // namespace seriatim::postgres

@@ -18,7 +18,7 @@ namespace seriatim::postgres {
 struct PruneChoice {
   std::optional<std::string> process;  ///< the table this process reads
   std::optional<std::string> table;    ///< … or this one; neither: all configured ones
-  milliseconds older_than{std::chrono::hours{7 * 24}};
+  std::chrono::milliseconds older_than{std::chrono::hours{7 * 24}};
   unsigned batch_rows = 1'000;  ///< deleted at once, at most
   bool filtered = false;        ///< rows no process delivers (`where`, `ignore`) too
   bool detach = false;          ///< whole partitions are detached and kept, not dropped

@@ -100,7 +100,7 @@ class Peek {
   void read_waiting() {
     for (auto after = lane_.cursor.position; !is_over();) {
       const auto left = rows_left();
-      auto batch = reader_.read({after, mark_max, std::nullopt}, left);
+      auto batch = reader_.read({after, order_key_max, std::nullopt}, left);
       if (batch.records.empty()) {
         unreadable_ = std::move(batch.unreadable);
         return;

@@ -50,9 +50,9 @@ struct RowReport {
   /// Waiting: counted up to LaneReport::lag_records_max. Absent: unknown, as an earlier row cannot
   /// be read (`lane->unread`).
   std::optional<std::uint64_t> rows_before = 0;
-  std::optional<std::uint64_t> sequence;  ///< delivered: its number in the lane, when known
-  milliseconds ripens_in{0};              ///< next: until it is older than insert_latency
-  bool journal_hidden = false;            ///< this role may not read seriatim.journal
+  std::optional<std::uint64_t> sequence;   ///< delivered: its number in the lane, when known
+  std::chrono::milliseconds ripens_in{0};  ///< next: until it is older than insert_latency
+  bool journal_hidden = false;             ///< this role may not read seriatim.journal
   std::optional<Noted> noted;
   std::optional<ParkedRow> parked;
   bool passed_over = false;  ///< set aside: nobody named it, an act passed over all rows there

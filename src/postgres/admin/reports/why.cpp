@@ -192,7 +192,7 @@ class Inquiry {
 
   void look_whether_readable(const std::optional<Position>& cursor) {
     RowReader reader(connection_, table_, target_.source, lane_id_);
-    const auto batch = reader.read_one({cursor, mark_max, std::nullopt}, report_.id);
+    const auto batch = reader.read_one({cursor, order_key_max, std::nullopt}, report_.id);
     if (batch.unreadable) report_.unreadable = batch.unreadable->detail;
   }
 
@@ -256,7 +256,7 @@ class Inquiry {
     report_.behind_cursor =
         by_id() && std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneRow& lane) {
           const auto& position = lane.cursor.position;
-          return position && number_in(position->id).value_or(mark_min) > *id;
+          return position && number_in(position->id).value_or(order_key_min) > *id;
         });
   }
 
