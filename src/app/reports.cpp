@@ -17,18 +17,16 @@ using postgres::Finding;
 using postgres::LaneReport;
 
 constexpr std::size_t payload_bytes_max = 4'000;
-constexpr milliseconds long_call{1'000};  ///< worth a line of its own
 
 std::string lag(const LaneReport& report) {
-  if (report.without_cursor) return "unknown";
+  if (report.without_cursor || !report.not_read.empty()) return "unknown";
   const auto age = report.lag_age ? ", " + human_duration(*report.lag_age) : std::string();
   if (!report.lag_records) return "unknown" + age;
   const auto records = *report.lag_records;
   if (records == 0) return "none";
-  const bool more = records > LaneReport::lag_records_max;
   const auto late = report.late_records.value_or(0);
-  return std::to_string(std::min(records, LaneReport::lag_records_max)) + (more ? "+" : "") +
-         (records == 1 ? " row" : " rows") +
+  return std::to_string(std::min(records, LaneReport::lag_records_max)) +
+         (report.lag_more ? "+" : "") + (records == 1 ? " row" : " rows") +
          (late > 0 ? " (" + std::to_string(late) + " late)" : "") + age;
 }
 
@@ -140,6 +138,10 @@ std::string call_in_hand(const LaneReport& report) {
          std::to_string(report.lane.attempts) + ", and has not answered yet";
 }
 
+std::string wait_text(const postgres::LaneWait& wait) {
+  return "waits: " + printable(wait.text) + "; " + printable(wait.remedy);
+}
+
 std::string barrier_in_force(const LaneReport::Barrier& barrier) {
   auto text = "the barrier at row " + printable(barrier.position.id, id_bytes_max);
   if (!barrier.who.empty()) text += ", set by " + printable(barrier.who) + " at " + barrier.since;
@@ -188,6 +190,8 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     if (report.without_cursor) lines.resize(1);  // says itself what to do
     for (auto& line : lines) table.note(std::move(line));
     if (report.unread) table.note(unread_text(*report.unread, &lane));
+    if (!report.not_read.empty()) table.note(printable(report.not_read));
+    if (report.wait) table.note(wait_text(*report.wait));
     if (report.audit_age > LaneReport::audit_age_max) {
       table.note("late rows: its last complete audit was " + human_duration(*report.audit_age) +
                  " ago; a row behind the cursor would not have been found since");
@@ -208,7 +212,6 @@ std::string lanes_table(const LaneReports& lanes, bool terminal) {
     if (report.parked.rows > 0 && lane.lane == 0) {
       table.note(parked_note(lane.process, report.parked));
     }
-    if (report.called_for.value_or(milliseconds{0}) >= long_call) table.note(call_in_hand(report));
   }
   return table.text(terminal);
 }

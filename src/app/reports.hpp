@@ -29,6 +29,8 @@ using Findings = std::vector<postgres::Finding>;
 /// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
 [[nodiscard]] std::string call_in_hand(const postgres::LaneReport& report);
 /// "the barrier at row 4711, set by alice@desk at …", and what takes it away.
+/// What holds a lane up, and what ends it.
+[[nodiscard]] std::string wait_text(const postgres::LaneWait& wait);
 [[nodiscard]] std::string barrier_in_force(const postgres::LaneReport::Barrier& barrier);
 [[nodiscard]] std::string barrier_remedy(const postgres::LaneReport& report);
 /// "host:pid:random" without what only tells runs apart; "nobody".

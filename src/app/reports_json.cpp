@@ -33,6 +33,21 @@ object to_json(const Blocker& blocker) {
           {"ours", blocker.ours}};
 }
 
+array to_json(const std::vector<Blocker>& blockers) {
+  array result;
+  for (const auto& blocker : blockers) result.push_back(to_json(blocker));
+  return result;
+}
+
+value to_json(const std::optional<postgres::LaneWait>& wait) {
+  if (!wait) return nullptr;
+  return object{{"cause", to_string(wait->cause)},
+                {"lasted_ms", wait->lasted.count()},
+                {"text", valid_utf8(wait->text)},
+                {"remedy", valid_utf8(wait->remedy)},
+                {"blockers", to_json(wait->blockers)}};
+}
+
 object to_json(const LaneStatus& lane) {
   object result{{"process", lane.process},
                 {"lane", lane.lane},
@@ -50,9 +65,7 @@ object to_json(const LaneStatus& lane) {
     result["position"] = object{{"id", valid_utf8(lane.position->id)},
                                 {"created_at", rfc3339(lane.position->created_at_us)}};
   }
-  array blockers;
-  for (const auto& blocker : lane.blockers) blockers.push_back(to_json(blocker));
-  result["blockers"] = std::move(blockers);
+  result["blockers"] = to_json(lane.blockers);
   return result;
 }
 
@@ -91,9 +104,12 @@ value to_json(const std::optional<postgres::UnreadRow>& unread, const LaneStatus
 object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
   lane["lag_records"] = number_or_null(report.lag_records);
+  lane["lag_more"] = report.lag_more;
   lane["late_records"] = number_or_null(report.late_records);
   lane["lag_ms"] = report.lag_age ? value(report.lag_age->count()) : value(nullptr);
   lane["error"] = to_json(report.unread, &report.lane);
+  lane["not_read"] = report.not_read.empty() ? value(nullptr) : value(valid_utf8(report.not_read));
+  lane["wait"] = to_json(report.wait);
   lane["next"] = text_or_null(report.next_id);
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));

@@ -43,8 +43,12 @@ std::string standstill(const RowReport& row) {
     case LaneState::paused:
       return row.act ? "paused " + by_whom(*row.act) : "paused by an operator";
     case LaneState::fenced: return "behind the fence: " + printable(report.lane.detail);
-    case LaneState::standby: return "nobody runs this process";
+    case LaneState::standby:
+      return report.wait ? printable(report.wait->text) : "nobody runs this process";
     default: break;
+  }
+  if (report.wait && report.wait->cause != postgres::LaneWait::Cause::handler) {
+    return printable(report.wait->text);
   }
   if (report.called_for) return call_in_hand(report);
   if (report.barrier && report.barrier->reached)
@@ -59,6 +63,7 @@ std::string standstill(const RowReport& row) {
 std::vector<std::string> ways_out(const LaneReport& report) {
   const auto& lane = report.lane;
   const auto process = shell_word(lane.process);
+  if (report.wait) return {printable(report.wait->remedy)};
   switch (lane.state) {
     case LaneState::halted: return {explanations(lane).back()};
     case LaneState::paused: return {"go on with: seriatim resume " + process};
@@ -209,6 +214,18 @@ RowStory tell_passed_over(const RowReport& row) {
           {}};
 }
 
+RowStory tell_unknown(const RowReport& row) {
+  RowStory story{
+      id_of(row) + " is somewhere that cannot be read now: " + printable(row.not_read), {}, {}};
+  for (const auto& report : row.lanes) {
+    if (!report.wait) continue;
+    story.next_steps.push_back("lane " + std::to_string(report.lane.lane) + " " +
+                               wait_text(*report.wait));
+  }
+  if (story.next_steps.empty()) story.next_steps.push_back("ask again: no lane waits for it");
+  return story;
+}
+
 RowStory story_of(const RowReport& row) {
   switch (row.state) {
     case State::absent: return tell_absent(row);
@@ -228,6 +245,7 @@ RowStory story_of(const RowReport& row) {
     case State::late: return tell_late(row);
     case State::next: return tell_next(row);
     case State::waiting: return tell_waiting(row);
+    case State::unknown: return tell_unknown(row);
   }
   return {};
 }
@@ -291,6 +309,7 @@ const char* to_string(State state) {
     case State::late: return "late";
     case State::next: return "next";
     case State::waiting: return "waiting";
+    case State::unknown: return "unknown";
   }
   return "?";
 }

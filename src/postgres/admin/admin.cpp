@@ -20,7 +20,10 @@ namespace {
 constexpr milliseconds lock_margin{1'000};
 
 Connection report_connection(const std::string& url) {
-  return {url, {.application = "seriatim/report"}};
+  return {url,
+          {.application = "seriatim/report",
+           .statement_timeout = report_statement_max,
+           .lock_timeout = report_lock_max}};
 }
 
 /// Acts wait for the call in hand, which holds the cursor row.
@@ -39,7 +42,8 @@ Admin::Admin(std::string url, KeepWaiting keep_waiting)
 
 std::vector<LaneReport> Admin::status(const Target& target) {
   auto connection = report_connection(url_);
-  return report_lanes(connection, target);
+  KnownWriters known;
+  return report_lanes(connection, target, known);
 }
 
 Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {

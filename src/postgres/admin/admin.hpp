@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "postgres/admin/reports/lane_wait.hpp"
 #include "postgres/auditor/lane_audit.hpp"
 #include "postgres/reader/unread_row.hpp"
 #include "postgres/store/actor.hpp"
@@ -45,12 +46,17 @@ struct LaneReport {
   /// Committed matching rows that wait, counted up to lag_records_max. Absent: unknown, and
   /// `unread` says why.
   std::optional<std::uint64_t> lag_records;
+  bool lag_more = false;  ///< there are more than `lag_records` says: it was counted no further
   std::optional<std::uint64_t> late_records;  ///< of them, behind the cursor; absent: unknown
   /// late_rows = "deliver": rows behind the cursor from here on go out late.
   std::optional<std::int64_t> late_from_us;
   std::optional<std::chrono::milliseconds> lag_age;  ///< age of the oldest of them; absent: unknown
   std::optional<std::string> next_id;  ///< the row the lane will hand over next, where known
   std::optional<UnreadRow> unread;     ///< what of the above could not be read
+  /// The table could not be read in time, and why; what is said of it is absent. The lane itself
+  /// may go on.
+  std::string not_read;
+  std::optional<LaneWait> wait;  ///< what holds the lane up, other than rows, fence and back-off
   std::optional<std::chrono::milliseconds>
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC

@@ -13,19 +13,6 @@ namespace seriatim::postgres {
 
 namespace {
 
-Blocker blocker_from(const pqxx::row& row) {
-  Blocker blocker;
-  blocker.pid = row["pid"].as<int>(0);
-  blocker.gid = row["gid"].as<std::string>("");
-  blocker.application = row["application_name"].as<std::string>("");
-  blocker.user = row["usename"].as<std::string>("");
-  blocker.state = row["state"].as<std::string>("");
-  blocker.age = milliseconds{row["age_ms"].as<std::int64_t>(0)};
-  blocker.statement_age = milliseconds{row["statement_age_ms"].as<std::int64_t>(0)};
-  blocker.ours = blocker.application.rfind("seriatim/", 0) == 0;
-  return blocker;
-}
-
 /// Of lock_holders.sql, which always answers one.
 struct HolderRow {
   bool same_table = false;
@@ -75,6 +62,19 @@ bool take(const HolderRow& row, const Table& table, std::vector<core::Holder>& f
 }
 
 }  // namespace
+
+Blocker blocker_from(const pqxx::row& row) {
+  Blocker blocker;
+  blocker.pid = row["pid"].as<int>(0);
+  blocker.gid = row["gid"].as<std::string>("");
+  blocker.application = row["application_name"].as<std::string>("");
+  blocker.user = row["usename"].as<std::string>("");
+  blocker.state = row["state"].as<std::string>("");
+  blocker.age = milliseconds{row["age_ms"].as<std::int64_t>(0)};
+  blocker.statement_age = milliseconds{row["statement_age_ms"].as<std::int64_t>(0)};
+  blocker.ours = blocker.application.rfind("seriatim/", 0) == 0;
+  return blocker;
+}
 
 std::vector<core::Holder> read_lock_holders(Connection& connection, const Table& table) {
   std::vector<core::Holder> found;

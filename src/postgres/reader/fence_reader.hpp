@@ -33,6 +33,9 @@ struct ClockAndHolders {
 /// The server's clock, and then all transactions that are open, whether they write or not.
 [[nodiscard]] ClockAndHolders read_clock_and_transactions(Connection& connection);
 
+/// A session or a prepared transaction, of a row with writers.sql's columns.
+[[nodiscard]] Blocker blocker_from(const pqxx::row& row);
+
 /// Those that may still insert, for people.
 struct Writers {
   std::vector<core::Holder> holders;

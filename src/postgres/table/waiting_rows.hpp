@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -35,5 +36,22 @@ class WaitingRows {
   std::string count_;
   std::string exists_;
 };
+
+/// What waits of one lane, as far as it was counted.
+struct LaneWaiting {
+  std::uint64_t rows = 0;
+  bool more = false;                      ///< there may be others behind them
+  std::optional<WaitingRows::Row> first;  ///< absent: none, or (`more`) none was found so far
+};
+
+/// The rows that wait of each lane, in one pass over the table for all of them: a count of each
+/// lane by itself reads the others' rows again and again. A pass ends after `pass_rows` rows; if it
+/// did not come as far as some lane's cursor, another begins there, `passes_max` at most.
+/// `after`: by lane, their cursors.
+inline constexpr std::uint64_t pass_rows = 100'001;
+inline constexpr int passes_max = 4;
+[[nodiscard]] std::map<unsigned, LaneWaiting> count_lanes(
+    Connection& connection, const Table& table, unsigned lanes,
+    std::map<unsigned, std::optional<Position>> after);
 
 }  // namespace seriatim::postgres

@@ -49,6 +49,20 @@ std::string one_line(std::string text) {
                      what + " (SQLSTATE " + sqlstate + ")" + advice, sqlstate);
 }
 
+/// libpq gives no SQLSTATE for a connection that is refused, so the English text has to do.
+bool is_at_limit(const std::string& what) {
+  for (const auto* text : {"too many clients already", "too many connections for",
+                           "remaining connection slots are reserved"}) {
+    if (what.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+constexpr const char* at_limit_advice =
+    "; the connection limit is reached: lanes that have a connection go on, others wait for one. "
+    "End sessions that are not needed (pg_stat_activity), or raise the limit (max_connections, or "
+    "CONNECTION LIMIT of the role or the database)";
+
 template <class E>
 bool is_a(const std::exception& e) {
   return dynamic_cast<const E*>(&e) != nullptr;
@@ -89,7 +103,9 @@ void rethrow_translated() {
   } catch (const pqxx::too_many_connections& e) {
     throw_for(e.what(), "53300");
   } catch (const std::exception& e) {  // broken connection, in doubt, and what libpqxx cannot name
-    throw SessionLost(one_line(e.what()));
+    const auto what = one_line(e.what());
+    if (is_at_limit(what)) throw_for(what + at_limit_advice, "53300");
+    throw SessionLost(what);
   }
 }
 

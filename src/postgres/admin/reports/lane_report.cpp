@@ -1,15 +1,12 @@
 #include "postgres/admin/reports/lane_report.hpp"
 
 #include <algorithm>
-#include <set>
-#include <thread>
+#include <map>
 
 #include "core/fence.hpp"
+#include "postgres/admin/reports/lane_sessions.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
-#include "postgres/reader/fence_reader.hpp"
-#include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_search.hpp"
-#include "postgres/store/aside.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_look.hpp"
 #include "postgres/store/start_place.hpp"
@@ -24,9 +21,6 @@
 namespace seriatim::postgres {
 
 namespace {
-
-/// Writers gone within this time hold nobody up.
-constexpr milliseconds short_transaction{100};
 
 LaneState state_of(const LaneRow& row) {
   switch (row.cursor.state) {
@@ -60,61 +54,71 @@ LaneReport report_from(const LaneRow& row) {
   return report;
 }
 
-/// Those of `before` that still hold, and began before the row was stamped. One that began later
-/// draws a later place; age 0 is one whose age this role may not see.
-std::vector<Blocker> still_blocking(Connection& connection, const Table& table,
-                                    const Writers& before, milliseconds row_age) {
-  std::set<std::string> known;
-  for (const auto& holder : before.holders) known.insert(holder.transaction);
-  const auto now = read_writers(connection, table);
-  std::vector<Blocker> blockers;
-  for (std::size_t i = 0; i < now.holders.size(); ++i) {
-    const auto& blocker = now.blockers[i];
-    const bool too_young = !now.holders[i].prepared && blocker.age > milliseconds{0} &&
-                           blocker.age + milliseconds{1} < row_age;
-    if (known.contains(now.holders[i].transaction) && !too_young) blockers.push_back(blocker);
+/// What goes out before the rows after the cursor.
+struct Due {
+  std::string id;
+  bool begun = false;  ///< a batch goes on first, in its own order
+  bool old = false;    ///< some go out late because a person decided so
+};
+
+std::map<unsigned, Due> read_due(Connection& connection, const Target& target) {
+  std::map<unsigned, Due> due;
+  for (const auto& row :
+       connection.run(sql::reports::due_of_lanes,
+                      {target.process.name, std::to_string(target.process.lanes)})) {
+    due[row["lane"].as<unsigned>()] = {row["row_id"].as<std::string>(), row["begun"].as<bool>(),
+                                       row["old"].as<bool>()};
   }
-  return blockers;
+  return due;
 }
 
-std::string words(const Blocker& blocker) {
-  const auto seconds = std::to_string(blocker.age.count() / 1000) + " s";
-  if (blocker.pid == 0) return "prepared transaction '" + blocker.gid + "', " + seconds + " old";
-  std::string text = "pid " + std::to_string(blocker.pid);
-  if (!blocker.application.empty()) text += " " + blocker.application;
-  if (!blocker.state.empty()) text += ", " + blocker.state;
-  if (blocker.age > milliseconds{0}) text += ", " + seconds + " old";
-  return text;
+/// What several lanes are asked at once.
+struct Shared {
+  std::map<unsigned, Due> due;
+  /// Absent: one lane, or a row that cannot be judged; then each lane counts for itself.
+  std::optional<std::map<unsigned, LaneWaiting>> waiting;
+};
+
+Shared read_shared(Connection& connection, const Target& target, const Table& table,
+                   const std::vector<LaneRow>& lanes) {
+  Shared shared{read_due(connection, target), std::nullopt};
+  if (lanes.empty() || lanes.front().id.lanes <= 1) return shared;
+  std::map<unsigned, std::optional<Position>> after;
+  for (const auto& lane : lanes) after[lane.id.lane] = lane.cursor.position;
+  try {
+    shared.waiting = count_lanes(connection, table, lanes.front().id.lanes, std::move(after));
+  } catch (const SourceBroken& broken) {
+    if (broken.reason() != HaltReason::bad_payload) throw;
+  }
+  return shared;
 }
 
 class Reporter {
  public:
-  Reporter(Connection& connection, const Target& target, const Table& table)
-      : connection_(connection), target_(target), table_(table) {}
+  Reporter(Connection& connection, const Target& target, const Table& table, const Shared& shared)
+      : connection_(connection), target_(target), table_(table), shared_(shared) {}
 
-  /// What the table says: lag, the next row, and what holds it back.
-  void complete(LaneReport& report, const LaneId& lane) {
+  /// What the table says: lag and the next row. Answers a row that the fence may hold back.
+  std::optional<RowInFront> complete(LaneReport& report, const LaneId& lane) {
     const auto& after = report.lane.position;
     const auto first = count_waiting(report, lane);
     report.late_records = 0;
     if (after && target_.source.late_rows == OnLateRow::deliver) add_late_rows(report, lane);
-    if (after) add_old_rows(report, lane);
-    const auto due = read_due_rows(connection_, lane, 1).rows;
-    const bool begun = !due.empty() && due[0].begun;
-    if (begun) report.next_id = due[0].id;  // a batch goes on first, in its own order
-    if (report.barrier) look_at_barrier(report, first);
-    if (report.lane.state != LaneState::running) return;
-    if (begun || report.late_records.value_or(0) > 0) {  // settled long ago, and first to go out
-      report.called_for = call_in_hand(lane);
-      return;
-    }
+    const auto found = shared_.due.find(lane.lane);
+    const Due due = found == shared_.due.end() ? Due{} : found->second;
+    if (after && due.old) add_old_rows(report, lane);
+    if (due.begun) report.next_id = due.id;
+    if (report.barrier) read_barrier(report, first);
+    if (report.lane.state != LaneState::running) return std::nullopt;
+    if (due.begun || report.late_records.value_or(0) > 0) return std::nullopt;  // long settled
+    if (!first && report.lag_more) return std::nullopt;
     if (!first || (report.barrier && report.barrier->reached)) {
       report.lane.state = LaneState::idle;
-      return;
+      report.called_for.reset();
+      return std::nullopt;
     }
-    report.called_for = call_in_hand(lane);
-    if (report.called_for) return;  // so the row was settled
-    look_at_fence(report, *first, lane);
+    if (report.called_for) return std::nullopt;  // so the row was settled
+    return RowInFront{first->id, first->created_at_us};
   }
 
  private:
@@ -122,6 +126,7 @@ class Reporter {
 
   /// Lag and the next row. One row that cannot be judged leaves the lag unknown, not the rest.
   std::optional<Row> count_waiting(LaneReport& report, const LaneId& lane) {
+    if (shared_.waiting) return take_count(report, shared_.waiting->at(lane.lane));
     WaitingRows waiting(connection_, table_, lane);
     const auto& after = report.lane.position;
     std::optional<Row> first;
@@ -129,6 +134,7 @@ class Reporter {
       first = waiting.first(after);
       tell_next(report, first);
       report.lag_records = first ? waiting.count(after, LaneReport::lag_records_max + 1) : 0;
+      report.lag_more = *report.lag_records > LaneReport::lag_records_max;
       return first;
     } catch (const SourceBroken& broken) {
       if (broken.reason() != HaltReason::bad_payload) throw;
@@ -140,6 +146,15 @@ class Reporter {
     report.unread = survey.unread;
     if (!report.unread) report.lag_records = survey.rows;
     return first;
+  }
+
+  std::optional<Row> take_count(LaneReport& report, const LaneWaiting& waiting) {
+    report.lag_more = waiting.more;
+    if (waiting.rows > 0 || !waiting.more) {
+      tell_next(report, waiting.first);
+      report.lag_records = waiting.rows;
+    }
+    return waiting.first;
   }
 
   void tell_next(LaneReport& report, const std::optional<Row>& first) {
@@ -182,7 +197,7 @@ class Reporter {
                               age_of({{}, due["oldest_us"].as<std::int64_t>()}));
   }
 
-  void look_at_barrier(LaneReport& report, const std::optional<Row>& first) {
+  void read_barrier(LaneReport& report, const std::optional<Row>& first) {
     auto& barrier = *report.barrier;
     barrier.reached = first && core::comes_after({first->created_at_us.value_or(0), first->id},
                                                  barrier.position, target_.source.order_by);
@@ -197,55 +212,31 @@ class Reporter {
     }
   }
 
-  std::optional<milliseconds> call_in_hand(const LaneId& lane) {
-    const auto row =
-        connection_.run(sql::reports::call_in_hand, {lane.process, std::to_string(lane.lane)});
-    if (row.empty()) return std::nullopt;
-    return milliseconds{std::max<std::int64_t>(0, row[0]["called_ms"].as<std::int64_t>())};
-  }
-
   milliseconds age_of(const Row& row) {
     const auto now = connection_.run(sql::wire::clock)[0][0].as<std::int64_t>();
     const auto age = now - row.created_at_us.value_or(now);
     return milliseconds{std::max<std::int64_t>(0, age / 1000)};
   }
 
-  /// A look from outside knows no bounds of earlier looks, so every writer seems to hold the mark;
-  /// a second one tells who really does.
-  void look_at_fence(LaneReport& report, const Row& first, const LaneId& lane) {
-    PollSource source(connection_, table_, target_.source, lane);
-    const auto round = source.poll(report.lane.position, 1);
-    if (!round.fenced) return;
-    const auto before = read_writers(connection_, table_);
-    if (before.holders.empty()) return look_at_clock(report, first);
-    std::this_thread::sleep_for(short_transaction);
-    auto blockers = still_blocking(connection_, table_, before, age_of(first));
-    if (blockers.empty()) return;
-    report.lane.state = LaneState::fenced;
-    report.lane.fenced_for = report.lag_age.value_or(milliseconds{0});
-    report.lane.row_id = report.next_id;
-    report.lane.detail = "an earlier row may still come from " + words(blockers.front());
-    if (blockers.size() > 1) {
-      report.lane.detail += " and " + std::to_string(blockers.size() - 1) + " more";
-    }
-    report.lane.blockers = std::move(blockers);
-  }
-
-  /// Nobody writes, and still the row waits: its time is yet to come.
-  void look_at_clock(LaneReport& report, const Row& first) {
-    const auto now = connection_.run(sql::wire::clock)[0][0].as<std::int64_t>();
-    if (!first.created_at_us || *first.created_at_us <= now) return;
-    report.lane.state = LaneState::fenced;
-    report.lane.row_id = report.next_id;
-    report.lane.detail = "row " + first.id + " is stamped " + timestamp_text(*first.created_at_us) +
-                         ", " + std::to_string((*first.created_at_us - now) / 1'000'000) +
-                         " s ahead of the server's clock";
-  }
-
   Connection& connection_;
   const Target& target_;
   const Table& table_;
+  const Shared& shared_;
 };
+
+/// Of `rows`, whose reports are `reports`.
+void add_sessions(Connection& connection, const Target& target, const std::vector<LaneRow>& rows,
+                  std::vector<LaneReport>& reports) {
+  const auto sessions = read_sessions(connection, target.process.name);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto session = sessions.find(rows[i].id.lane);
+    if (session == sessions.end()) continue;
+    if (rows[i].holder_alive && session->second.in_call) {
+      reports[i].called_for = session->second.called;
+    }
+    reports[i].wait = wait_of(rows[i], session->second, target.process);
+  }
+}
 
 /// The cursor can be shown although the table cannot be read.
 void tell_broken(LaneReport& report, const SourceBroken& broken) {
@@ -299,16 +290,42 @@ std::vector<LaneRow> all_lanes(Connection& connection, const Target& target) {
   return rows;
 }
 
+namespace {
+
+/// What the table says of the lanes. One that cannot be read does not keep back the others.
+void complete_reports(Connection& connection, const Target& target, const Table& table,
+                      const std::vector<LaneRow>& rows, std::vector<LaneReport>& reports,
+                      KnownWriters& known) {
+  const auto shared = read_shared(connection, target, table, rows);
+  Reporter reporter(connection, target, table, shared);
+  std::map<LaneReport*, RowInFront> behind_fence;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (reports[i].without_cursor) continue;  // nobody knows what waits, or it is another name's
+    try {
+      if (auto first = reporter.complete(reports[i], rows[i].id)) {
+        behind_fence.emplace(&reports[i], std::move(*first));
+      }
+    } catch (const SourceBroken& broken) {
+      tell_broken(reports[i], broken);
+    }
+  }
+  report_fence(connection, table, behind_fence, known);
+}
+
+}  // namespace
+
 LaneReport report_lane(Connection& connection, const Target& target, const Table& table,
                        const LaneRow& row) {
-  auto report = report_from(row);
-  if (report.without_cursor) return report;  // nobody knows what waits, or it is another name's
+  const std::vector<LaneRow> rows{row};
+  std::vector<LaneReport> reports{report_from(row)};
+  add_sessions(connection, target, rows, reports);
+  KnownWriters known;
   try {
-    Reporter(connection, target, table).complete(report, row.id);
+    complete_reports(connection, target, table, rows, reports, known);
   } catch (const SourceBroken& broken) {
-    tell_broken(report, broken);
+    tell_broken(reports[0], broken);
   }
-  return report;
+  return reports[0];
 }
 
 namespace {
@@ -345,23 +362,48 @@ void add_audit_ages(Connection& connection, const std::string& process,
 
 }  // namespace
 
-std::vector<LaneReport> report_lanes(Connection& connection, const Target& target) {
-  std::vector<LaneReport> reports;
+bool is_held_up(const SessionLost& lost) {
+  return lost.sqlstate() == "55P03" || lost.sqlstate() == "57014";
+}
+
+std::string held_up_text(const SessionLost& lost) {
+  return lost.sqlstate() == "55P03" ? "the table is locked: its rows could not be read within " +
+                                          std::to_string(report_lock_max.count() / 1000) + " s"
+                                    : "its rows could not be read within " +
+                                          std::to_string(report_statement_max.count() / 1000) +
+                                          " s: the server is slow, or an index is missing "
+                                          "(seriatim check)";
+}
+
+std::vector<LaneReport> report_cursors(Connection& connection, const Target& target) {
   const auto rows = all_lanes(connection, target);
+  std::vector<LaneReport> reports;
   reports.reserve(rows.size());
+  for (const auto& row : rows) reports.push_back(report_from(row));
+  add_sessions(connection, target, rows, reports);
+  return reports;
+}
+
+std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
+                                     KnownWriters& known) {
+  const auto rows = all_lanes(connection, target);
+  std::vector<LaneReport> reports;
+  reports.reserve(rows.size());
+  for (const auto& row : rows) reports.push_back(report_from(row));
+  add_sessions(connection, target, rows, reports);
   try {
     const auto table = resolve_table(connection, target.source);
-    const auto long_transaction = target.source.late_rows == OnLateRow::deliver
-                                      ? find_long_transaction(connection)
-                                      : std::nullopt;
-    for (const auto& row : rows) reports.push_back(report_lane(connection, target, table, row));
-    for (auto& report : reports) report.long_transaction = long_transaction;
-  } catch (const SourceBroken& broken) {
-    reports.clear();
-    for (const auto& row : rows) {
-      reports.push_back(report_from(row));
-      tell_broken(reports.back(), broken);
+    complete_reports(connection, target, table, rows, reports, known);
+    if (target.source.late_rows == OnLateRow::deliver) {
+      const auto open = find_long_transaction(connection);
+      for (auto& report : reports) report.long_transaction = open;
     }
+  } catch (const SourceBroken& broken) {
+    for (auto& report : reports) tell_broken(report, broken);
+  } catch (const SessionLost& lost) {
+    if (!is_held_up(lost)) throw;
+    connection.rollback();
+    for (auto& report : reports) report.not_read = held_up_text(lost);
   }
   const auto parked = count_parked(connection, target.process.name);
   for (auto& report : reports) report.parked = parked;

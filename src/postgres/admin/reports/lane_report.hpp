@@ -3,20 +3,34 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
+#include "postgres/admin/reports/report_fence.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
 
-/// One report a lane, in order; lanes that never ran included.
-[[nodiscard]] std::vector<LaneReport> report_lanes(Connection& connection, const Target& target);
+/// One report a lane, in order; lanes that never ran included. `known`: see report_fence.hpp.
+[[nodiscard]] std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
+                                                   KnownWriters& known);
 
 /// The cursor rows of a process, and what stands for them in lanes that never ran; in order.
 [[nodiscard]] std::vector<LaneRow> all_lanes(Connection& connection, const Target& target);
 
 [[nodiscard]] LaneReport report_lane(Connection& connection, const Target& target,
                                      const Table& table, const LaneRow& row);
+
+/// The same without what the table says.
+[[nodiscard]] std::vector<LaneReport> report_cursors(Connection& connection, const Target& target);
+
+/// A statement of a report has waited long enough: its table is locked, or the server is slow. What
+/// can be said without it is still to be said.
+[[nodiscard]] bool is_held_up(const SessionLost& lost);
+[[nodiscard]] std::string held_up_text(const SessionLost& lost);
+
+/// Reports wait this long for a lock, and for a statement: nobody waits for them.
+inline constexpr milliseconds report_lock_max{1'000};
+inline constexpr milliseconds report_statement_max{4'000};
 
 [[nodiscard]] Peeked peek_rows(Connection& connection, const Target& target, unsigned lane,
                                unsigned rows_max);

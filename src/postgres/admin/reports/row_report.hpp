@@ -16,6 +16,7 @@ struct RowReport {
     passed,     ///< behind the cursor, before the ledger began or where it was sealed
     late,       ///< behind the cursor, and neither delivered nor set aside
     next,       ///< its lane stands at it: `lane` says why it does not move
+    unknown,    ///< its table could not be read in time: `not_read`, and what the lanes wait for
     waiting,    ///< behind `rows_before` others; `lane` says why the first of them does not move
   };
   /// An entry of seriatim.journal.
@@ -38,6 +39,8 @@ struct RowReport {
   std::string id;  ///< as the table writes it
   State state = State::absent;
 
+  std::string not_read;           ///< unknown: why
+  std::vector<LaneReport> lanes;  ///< unknown: of the process, without what its table says
   bool in_table = false;
   std::optional<std::int64_t> created_at_us;
   std::uint64_t same_id = 1;           ///< rows that share the id; this is about the latest

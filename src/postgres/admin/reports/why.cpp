@@ -323,7 +323,19 @@ class Inquiry {
 }  // namespace
 
 RowReport explain_row(Connection& connection, const Target& target, const std::string& id) {
-  return Inquiry(connection, target, id).answer();
+  try {
+    return Inquiry(connection, target, id).answer();
+  } catch (const SessionLost& lost) {
+    if (!is_held_up(lost)) throw;
+    connection.rollback();
+    RowReport report;
+    report.process = target.process.name;
+    report.id = id;
+    report.state = State::unknown;
+    report.not_read = held_up_text(lost);
+    report.lanes = report_cursors(connection, target);
+    return report;
+  }
 }
 
 }  // namespace seriatim::postgres
