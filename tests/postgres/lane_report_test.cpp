@@ -174,6 +174,31 @@ TEST_CASE("every row is counted in exactly one of several lanes") {
   CHECK(sum == 63);
 }
 
+TEST_CASE("a lane far behind is counted as far as a pass goes, and the others exactly") {
+  BOTH_ORDERS
+  Desk desk(order);
+  desk.target.process.lanes = 2;
+  desk.target.source.key = "customer";
+  desk.database.run(
+      "INSERT INTO bookings (customer) SELECT 'c' || n % 100 FROM generate_series(1, 120000) AS n;"
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes, position_at, position_id) "
+      "SELECT 'process', 1, 2, created_at, id::text FROM bookings WHERE id = 119000;"
+      "INSERT INTO seriatim.cursor (process_name, lane, lanes) VALUES ('process', 0, 2)");
+  const std::string in_lane = "coalesce((hashtextextended(customer, 0) % 2 + 2) % 2, 0) = ";
+  const auto count = [&](const std::string& which) {
+    return std::stoull(desk.database.value("SELECT count(*) FROM bookings WHERE " + which));
+  };
+  const auto reports = desk.admin.status(desk.target);
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[0].lag_more);
+  CHECK(reports[0].lag_records == count(in_lane + "0 AND id <= 100001"));
+  CHECK(reports[0].next_id == "1");
+  CHECK_FALSE(reports[1].lag_more);
+  CHECK(reports[1].lag_records == count(in_lane + "1 AND id > 119000"));
+  CHECK(reports[1].next_id ==
+        desk.database.value("SELECT min(id) FROM bookings WHERE " + in_lane + "1 AND id > 119000"));
+}
+
 TEST_CASE("peek shows waiting rows in lane order and says which are behind the fence") {
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
     Desk desk(order);

@@ -186,6 +186,9 @@ TEST_CASE("a statement that serves both orders enters the index of each") {
   const std::vector<Case> cases{
       {"first row", sql::table::first_row, {to, "500000", std::nullopt}},
       {"count", sql::table::count, {to, "500000", "1000"}},
+      {"rows that wait in all lanes",
+       sql::table::count_lanes,
+       {to, "500000", "1000", "{0,1}", "{" + to + "," + to + "}", "{500000,500900}"}},
       {"last row before", sql::table::last_row_before, {to, "500000"}},
       {"rows between", sql::table::rows_between, {from, "499000", to, "500000"}},
       {"rows after", sql::reader::rows_after, {to, "500000", std::nullopt, "1000"}},
@@ -204,7 +207,8 @@ TEST_CASE("a statement that serves both orders enters the index of each") {
       std::string text;
       for (const auto& line : rows.connection.run(
                "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS) " +
-                   statement_for(c.statement, table, lane, {{"below", "true"}, {"free", "true"}}),
+                   statement_for(c.statement, table, lane,
+                                 {{"below", "true"}, {"free", "true"}, {"lanes", "2"}}),
                c.params)) {
         text += line[0].as<std::string>() + '\n';
       }

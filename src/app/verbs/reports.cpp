@@ -6,6 +6,7 @@
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
+#include "postgres/admin/reports/status_reader.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -15,15 +16,14 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds refresh_interval{1};
-constexpr seconds look_max{30};  ///< a look that takes longer is ended by the second signal's path
+constexpr seconds read_max{30};  ///< one that takes longer is ended by the second signal's path
 
-LaneReports look(const std::vector<const ConfiguredProcess*>& processes, Context& context) {
-  postgres::Admin admin(context.database_url());
-  LaneReports all;
-  for (const auto* process : processes) {
-    for (auto& report : admin.status(process->target)) all.push_back(std::move(report));
-  }
-  return all;
+postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& processes,
+                                 Context& context) {
+  std::vector<postgres::Target> targets;
+  targets.reserve(processes.size());
+  for (const auto* process : processes) targets.push_back(process->target);
+  return {context.database_url(), std::move(targets)};
 }
 
 Exit show(const LaneReports& lanes, const Context& context, std::string_view before) {
@@ -37,15 +37,14 @@ Exit show(const LaneReports& lanes, const Context& context, std::string_view bef
   return halted ? Exit::halted : unknown ? Exit::failure : Exit::done;
 }
 
-/// Until a signal. A database that is away for a while is told and asked again.
-Exit watch(const std::vector<const ConfiguredProcess*>& processes, Context& context) {
-  context.database_url();  // before the thread that watches signals
-  const Signals signals(look_max);
+/// Until a signal. A database that is away for a while is reported and asked again.
+Exit watch(postgres::StatusReader& reader, Context& context) {
+  const Signals signals(read_max);
   const bool repaint = stdout_is_terminal() && !context.json();
   Exit latest = Exit::done;
   do {
     try {
-      latest = show(look(processes, context), context, repaint ? "\x1b[H\x1b[2J" : "");
+      latest = show(*reader.read(), context, repaint ? "\x1b[H\x1b[2J" : "");
     } catch (const SessionLost& lost) {
       complain("seriatim: " + context.secrets().redact(lost.what()) + '\n');
     }
@@ -57,7 +56,8 @@ Exit watch(const std::vector<const ConfiguredProcess*>& processes, Context& cont
 
 Exit perform(const StatusVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
-  return verb.watch ? watch(processes, context) : show(look(processes, context), context, "");
+  auto reader = reader_of(processes, context);
+  return verb.watch ? watch(reader, context) : show(*reader.read(), context, "");
 }
 
 Exit perform(const PeekVerb& verb, Context& context) {

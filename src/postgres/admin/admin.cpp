@@ -8,6 +8,7 @@
 #include "postgres/admin/reports/audit_report.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/admin/reports/parked_report.hpp"
+#include "postgres/admin/reports/status_reader.hpp"
 #include "postgres/admin/reports/why.hpp"
 #include "postgres/wire/connection.hpp"
 #include "sql/admin.hpp"
@@ -20,10 +21,7 @@ namespace {
 constexpr milliseconds lock_margin{1'000};
 
 Connection report_connection(const std::string& url) {
-  return {url,
-          {.application = "seriatim/report",
-           .statement_timeout = report_statement_max,
-           .lock_timeout = report_lock_max}};
+  return {url, report_options()};
 }
 
 /// Acts wait for the call in hand, which holds the cursor row.
@@ -41,9 +39,7 @@ Admin::Admin(std::string url, KeepWaiting keep_waiting)
     : url_(std::move(url)), keep_waiting_(std::move(keep_waiting)) {}
 
 std::vector<LaneReport> Admin::status(const Target& target) {
-  auto connection = report_connection(url_);
-  KnownWriters known;
-  return report_lanes(connection, target, known);
+  return *StatusReader(url_, {target}).read();
 }
 
 Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
