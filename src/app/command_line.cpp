@@ -169,6 +169,14 @@ class Parser {
     add_processes(status, status_verb->processes);
     status->add_flag("--watch", status_verb->watch, "Again every second, until Ctrl-C");
 
+    auto [top, top_verb] = add_verb<TopVerb>(
+        "top", "Watch the lanes on a terminal, those in trouble first, with keys for more",
+        "  seriatim top\n  seriatim top --act --who alice booking_sms");
+    add_processes(top, top_verb->processes);
+    top->add_flag("--act", top_verb->act, "Keys that retry, pause and resume; each asks first");
+    top->add_option("--who", top_verb->who, "Under this name in the journal (user@host)")
+        ->type_name("NAME");
+
     auto [peek, peek_verb] = add_verb<PeekVerb>("peek", "Show the rows that wait, in lane order",
                                                 "  seriatim peek booking_sms --rows 3 --payload");
     add_process(peek, peek_verb->process);

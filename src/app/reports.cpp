@@ -18,18 +18,6 @@ using postgres::LaneReport;
 
 constexpr std::size_t payload_bytes_max = 4'000;
 
-std::string lag(const LaneReport& report) {
-  if (report.without_cursor || !report.not_read.empty()) return "unknown";
-  const auto age = report.lag_age ? ", " + human_duration(*report.lag_age) : std::string();
-  if (!report.lag_records) return "unknown" + age;
-  const auto records = *report.lag_records;
-  if (records == 0) return "none";
-  const auto late = report.late_records.value_or(0);
-  return std::to_string(std::min(records, LaneReport::lag_records_max)) +
-         (report.lag_more ? "+" : "") + (records == 1 ? " row" : " rows") +
-         (late > 0 ? " (" + std::to_string(late) + " late)" : "") + age;
-}
-
 std::string position(const LaneStatus& lane) {
   return lane.position ? printable(lane.position->id, id_bytes_max) : "before the first row";
 }
@@ -180,38 +168,57 @@ std::string late_order_note(const Blocker& open) {
          describe(open);
 }
 
+std::string lag_text(const LaneReport& report) {
+  if (report.without_cursor || !report.not_read.empty()) return "unknown";
+  const auto age = report.lag_age ? ", " + human_duration(*report.lag_age) : std::string();
+  if (!report.lag_records) return "unknown" + age;
+  const auto records = *report.lag_records;
+  if (records == 0) return "none";
+  const auto late = report.late_records.value_or(0);
+  return std::to_string(std::min(records, LaneReport::lag_records_max)) +
+         (report.lag_more ? "+" : "") + (records == 1 ? " row" : " rows") +
+         (late > 0 ? " (" + std::to_string(late) + " late)" : "") + age;
+}
+
+std::vector<std::string> notes_of(const LaneReport& report) {
+  const auto& lane = report.lane;
+  auto notes = explanations(lane);
+  if (report.without_cursor) notes.resize(1);  // says itself what to do
+  if (report.unread) notes.push_back(unread_text(*report.unread, &lane));
+  if (!report.not_read.empty()) notes.push_back(printable(report.not_read));
+  if (report.wait) {
+    notes.push_back(wait_text(*report.wait));
+  } else if (lane.state == LaneState::standby && !report.without_cursor) {
+    notes.push_back("nobody holds it: start `seriatim run " + shell_word(lane.process) +
+                    "`, or see the log of an instance that should hold it");
+  }
+  if (report.audit_age > LaneReport::audit_age_max) {
+    notes.push_back("late rows: its last complete audit was " + human_duration(*report.audit_age) +
+                    " ago; a row behind the cursor would not have been found since");
+  }
+  if (const auto& barrier = report.barrier) {
+    notes.push_back((barrier->reached ? "its rows wait behind " : "delivers up to ") +
+                    barrier_in_force(*barrier) + "; " + barrier_remedy(report));
+  }
+  if (lane.lane > 0) return notes;  // what follows is the process's
+  if (report.long_transaction) notes.push_back(late_order_note(*report.long_transaction));
+  if (!report.instances.empty()) notes.push_back(instances_note(report.instances));
+  if (report.instances_hidden) {
+    notes.emplace_back(
+        "which instances run it is unknown: this role may not read seriatim.instance");
+  }
+  if (report.parked.rows > 0) notes.push_back(parked_note(lane.process, report.parked));
+  return notes;
+}
+
 std::string lanes_table(const LaneReports& lanes, bool terminal) {
   Table table({"PROCESS", "LANE", "STATE", "LAG", "AT ROW", "SEQUENCE", "HOLDER"});
   for (const auto& report : lanes) {
     const auto& lane = report.lane;
     table.row({printable(lane.process), std::to_string(lane.lane), to_string(lane.state),
-               lag(report), position(lane), std::to_string(lane.sequence), short_holder(report)});
-    auto lines = explanations(lane);
-    if (report.without_cursor) lines.resize(1);  // says itself what to do
-    for (auto& line : lines) table.note(std::move(line));
-    if (report.unread) table.note(unread_text(*report.unread, &lane));
-    if (!report.not_read.empty()) table.note(printable(report.not_read));
-    if (report.wait) table.note(wait_text(*report.wait));
-    if (report.audit_age > LaneReport::audit_age_max) {
-      table.note("late rows: its last complete audit was " + human_duration(*report.audit_age) +
-                 " ago; a row behind the cursor would not have been found since");
-    }
-    if (report.long_transaction && lane.lane == 0) {
-      table.note(late_order_note(*report.long_transaction));
-    }
-    if (const auto& barrier = report.barrier) {
-      table.note((barrier->reached ? "its rows wait behind " : "delivers up to ") +
-                 barrier_in_force(*barrier) + "; " + barrier_remedy(report));
-    }
-    if (!report.instances.empty() && lane.lane == 0) {
-      table.note(instances_note(report.instances));
-    }
-    if (report.instances_hidden && lane.lane == 0) {
-      table.note("which instances run it is unknown: this role may not read seriatim.instance");
-    }
-    if (report.parked.rows > 0 && lane.lane == 0) {
-      table.note(parked_note(lane.process, report.parked));
-    }
+               lag_text(report), position(lane), std::to_string(lane.sequence),
+               short_holder(report)});
+    for (auto& note : notes_of(report)) table.note(std::move(note));
   }
   return table.text(terminal);
 }

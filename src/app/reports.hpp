@@ -18,6 +18,11 @@ using Findings = std::vector<postgres::Finding>;
 // as one JSON object on one line. Foreign text is made printable for people; JSON holds it as is,
 // except bytes that are no UTF-8.
 
+/// "42 rows (2 late), 3 s", "100000+ rows, 1 h", "none", "unknown"
+[[nodiscard]] std::string lag_text(const postgres::LaneReport& report);
+/// What an operator must know of a lane, a line each: what holds it up, and what ends that. With
+/// lane 0 also what concerns the whole process.
+[[nodiscard]] std::vector<std::string> notes_of(const postgres::LaneReport& report);
 [[nodiscard]] std::string lanes_table(const LaneReports& lanes, bool terminal);
 [[nodiscard]] std::string lanes_json(const LaneReports& lanes);
 /// How lanes were left by a run: `{"lanes":[…]}` with the fields a status has, without lag.

@@ -11,13 +11,6 @@
 
 namespace seriatim::app {
 
-namespace {
-
-using std::chrono::seconds;
-
-constexpr seconds refresh_interval{1};
-constexpr seconds read_max{30};  ///< one that takes longer is ended by the second signal's path
-
 postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& processes,
                                  Context& context) {
   std::vector<postgres::Target> targets;
@@ -25,6 +18,12 @@ postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& pr
   for (const auto* process : processes) targets.push_back(process->target);
   return {context.database_url(), std::move(targets)};
 }
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds refresh_interval{1};
 
 Exit show(const LaneReports& lanes, const Context& context, std::string_view before) {
   const auto text = context.json() ? lanes_json(lanes) : lanes_table(lanes, stdout_is_terminal());
@@ -39,7 +38,7 @@ Exit show(const LaneReports& lanes, const Context& context, std::string_view bef
 
 /// Until a signal. A database that is away for a while is reported and asked again.
 Exit watch(postgres::StatusReader& reader, Context& context) {
-  const Signals signals(read_max);
+  const Signals signals(status_read_max);
   const bool repaint = stdout_is_terminal() && !context.json();
   Exit latest = Exit::done;
   do {

@@ -10,6 +10,10 @@
 #include "app/context.hpp"
 #include "app/output.hpp"
 
+namespace seriatim::postgres {
+class StatusReader;
+}
+
 namespace seriatim::app {
 
 // What the command line asks for: one struct a verb, carried out by its `perform` in acts, prune,
@@ -33,6 +37,11 @@ struct RunVerb {
 struct StatusVerb {
   std::vector<std::string> processes;
   bool watch = false;
+};
+struct TopVerb {
+  std::vector<std::string> processes;
+  bool act = false;  ///< keys that act are on
+  std::string who;   ///< … under this name; empty: user@host
 };
 struct PeekVerb {
   std::string process;
@@ -119,14 +128,21 @@ struct LabVerb {
 struct VersionVerb {};
 
 using Verb =
-    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, PeekVerb, WhyVerb, AuditVerb, RetryVerb,
-                 SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb, ResumeVerb,
-                 AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
+    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, TopVerb, PeekVerb, WhyVerb, AuditVerb,
+                 RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb,
+                 ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
+
+/// What `status` and `top` read. Starts no read.
+postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& processes,
+                                 Context& context);
+/// A read that takes longer is ended by the second signal.
+inline constexpr std::chrono::seconds status_read_max{30};
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
 Exit perform(const RunVerb& verb, Context& context);
 Exit perform(const StatusVerb& verb, Context& context);
+Exit perform(const TopVerb& verb, Context& context);
 Exit perform(const PeekVerb& verb, Context& context);
 Exit perform(const WhyVerb& verb, Context& context);
 Exit perform(const AuditVerb& verb, Context& context);

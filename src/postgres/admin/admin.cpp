@@ -12,6 +12,7 @@
 #include "postgres/admin/reports/why.hpp"
 #include "postgres/wire/connection.hpp"
 #include "sql/admin.hpp"
+#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -50,6 +51,22 @@ Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
 RowReport Admin::why(const Target& target, const std::string& id) {
   auto connection = report_connection(url_);
   return explain_row(connection, target, id);
+}
+
+std::vector<JournalEntry> Admin::journal(const Target& target,
+                                         const std::optional<std::string>& before,
+                                         unsigned entries_max) {
+  auto connection = report_connection(url_);
+  std::vector<JournalEntry> entries;
+  for (const auto& row : connection.run(
+           sql::reports::journal, {target.process.name, before, std::to_string(entries_max)})) {
+    const auto text = [&](const char* name) { return row[name].as<std::string>(""); };
+    JournalEntry entry{text("number"), text("act"), {}, text("at"), text("who"), text("why"), {}};
+    if (!row["lane"].is_null()) entry.lane = row["lane"].as<unsigned>();
+    if (!row["row_id"].is_null()) entry.row_id = text("row_id");
+    entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 std::vector<LaneAudit> Admin::audit(const Target& target, bool every_bucket,

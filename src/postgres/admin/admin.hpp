@@ -140,6 +140,17 @@ struct ParkedRow {
   std::string first_detail;
 };
 
+/// What was done to a process, as the journal has it.
+struct JournalEntry {
+  std::string number;
+  std::string act;  ///< "claim", "skip", "rewind", …
+  std::optional<unsigned> lane;
+  std::string at;  ///< ISO 8601 UTC
+  std::string who;
+  std::string why;
+  std::optional<std::string> row_id;
+};
+
 /// Which parked rows: one (for a redrive with the rows of the key it holds), those of a key, or
 /// all.
 struct ParkedChoice {
@@ -160,6 +171,10 @@ class Admin {
   Peeked peek(const Target& target, unsigned lane, unsigned rows_max);
   /// Where one row stands and why it does not move. Error where `id` is no id of that table.
   RowReport why(const Target& target, const std::string& id);
+  /// The newest entries first, those before number `before`. SourceBroken if this role may not read
+  /// the journal.
+  std::vector<JournalEntry> journal(const Target& target, const std::optional<std::string>& before,
+                                    unsigned entries_max);
   /// Recounts all that was delivered against the table, in one snapshot. `progress` is told the
   /// rows recounted so far.
   std::vector<LaneAudit> audit(const Target& target, bool every_bucket,

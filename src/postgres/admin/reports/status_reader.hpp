@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "core/shared_read.hpp"
 #include "postgres/admin/admin.hpp"
 #include "postgres/admin/reports/report_fence.hpp"
 #include "postgres/wire/connection.hpp"
+#include "runtime/shared_read.hpp"
 
 namespace seriatim::postgres {
 
 /// What the lanes of some processes do, as everybody sees it who asks again and again: `status
 /// --watch`, and whatever else shows or judges lanes. One read is shared by all who ask, on a
-/// connection that is kept (core::SharedRead). It remembers the writers of the read before, so only
-/// the first one waits to tell short transactions from long ones.
+/// connection that is kept (runtime::SharedRead). It remembers the writers of the read before, so
+/// only the first one waits to tell short transactions from long ones.
 ///
 /// Threads: any number. Errors: SessionLost; the next read opens another connection.
 class StatusReader {
@@ -35,7 +35,7 @@ class StatusReader {
   std::vector<Target> targets_;
   std::optional<Connection> connection_;
   std::vector<KnownWriters> known_;  ///< by target
-  core::SharedRead<Lanes> shared_;
+  runtime::SharedRead<Lanes> shared_;
 };
 
 /// A connection for reports, which wait for nobody.

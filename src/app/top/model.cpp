@@ -1,0 +1,119 @@
+#include "app/top/model.hpp"
+
+#include <algorithm>
+
+#include "app/text.hpp"
+
+namespace seriatim::app::top {
+
+namespace {
+
+using postgres::LaneReport;
+
+/// Absent if the numbers of the two reads do not continue each other.
+std::optional<double> rate_between(const LaneReport& before, const LaneReport& now,
+                                   std::chrono::duration<double> time) {
+  const bool continues =
+      before.lane.epoch == now.lane.epoch && before.lane.sequence <= now.lane.sequence;
+  if (!continues || time.count() <= 0) return std::nullopt;
+  return static_cast<double>(now.lane.sequence - before.lane.sequence) / time.count();
+}
+
+/// The worst first.
+int rank(const LaneReport& report) {
+  if (report.lane.state == LaneState::halted) return 0;
+  if (stands_still(report) && report.lane.state != LaneState::paused) return 1;
+  if (report.unread || !report.not_read.empty()) return 2;
+  switch (report.lane.state) {
+    case LaneState::retrying: return 3;
+    case LaneState::fenced: return 4;
+    case LaneState::paused: return 5;
+    case LaneState::idle: return 7;
+    default: return 6;
+  }
+}
+
+std::string count_text(std::uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + ' ' + (number == 1 ? one : many);
+}
+
+}  // namespace
+
+bool stands_still(const LaneReport& report) {
+  switch (report.lane.state) {
+    case LaneState::halted:
+    case LaneState::paused:
+    case LaneState::standby: return true;
+    default: break;
+  }
+  return report.wait && report.wait->cause != postgres::LaneWait::Cause::handler;
+}
+
+std::string verdict(const std::vector<Lane>& lanes) {
+  std::uint64_t still = 0, waiting = 0;
+  bool more = false;
+  std::chrono::milliseconds oldest{0};
+  for (const auto& lane : lanes) {
+    still += stands_still(lane.report) ? 1 : 0;
+    waiting += lane.report.lag_records.value_or(0);
+    more = more || lane.report.lag_more || !lane.report.lag_records;
+    oldest = std::max(oldest, lane.report.lag_age.value_or(std::chrono::milliseconds{0}));
+  }
+  auto text = still == 0
+                  ? std::string("everything moves")
+                  : std::to_string(still) + " of " + count_text(lanes.size(), "lane", "lanes") +
+                        (still == 1 ? " stands still" : " stand still");
+  if (waiting == 0 && !more) return text + "; no row waits";
+  text += "; " + count_text(waiting, "row", "rows") + (more ? " or more" : "") +
+          (waiting == 1 && !more ? " waits" : " wait");
+  return oldest.count() > 0 ? text + ", the oldest for " + human_duration(oldest) : text;
+}
+
+const char* to_string(Sort sort) {
+  switch (sort) {
+    case Sort::trouble: return "trouble first";
+    case Sort::lag: return "most rows first";
+    case Sort::rate: return "fastest first";
+    case Sort::name: return "by name";
+  }
+  return "?";
+}
+
+void Model::take(const LaneReports& lanes, Clock::time_point at) {
+  std::map<Name, Lane> taken;
+  for (const auto& report : lanes) {
+    const Name name{report.lane.process, report.lane.lane};
+    Lane lane{report, {}};
+    if (const auto before = lanes_.find(name); before != lanes_.end()) {
+      lane.rates = std::move(before->second.rates);
+      lane.rates.push_back(rate_between(before->second.report, report, at - read_at_));
+      if (lane.rates.size() > rates_max) lane.rates.pop_front();
+    }
+    taken.emplace(name, std::move(lane));
+  }
+  lanes_ = std::move(taken);
+  read_at_ = at;
+}
+
+std::vector<Lane> Model::all() const {
+  return lanes(Sort::name, "");
+}
+
+std::vector<Lane> Model::lanes(Sort sort, const std::string& filter) const {
+  std::vector<Lane> lanes;
+  for (const auto& [name, lane] : lanes_) {
+    if (name.first.find(filter) != std::string::npos) lanes.push_back(lane);
+  }
+  std::stable_sort(lanes.begin(), lanes.end(), [&](const Lane& a, const Lane& b) {
+    switch (sort) {
+      case Sort::trouble: return rank(a.report) < rank(b.report);
+      case Sort::lag: return a.report.lag_records.value_or(0) > b.report.lag_records.value_or(0);
+      case Sort::rate: return a.rate().value_or(0) > b.rate().value_or(0);
+      case Sort::name: break;
+    }
+    return false;
+  });
+  return lanes;
+}
+
+}  // namespace seriatim::app::top
