@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/lanes_reader.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
-#include "postgres/admin/reports/status_reader.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
-
-postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& processes,
-                                 Context& context) {
-  std::vector<postgres::Target> targets;
-  targets.reserve(processes.size());
-  for (const auto* process : processes) targets.push_back(process->target);
-  return {context.database_url(), std::move(targets)};
-}
 
 namespace {
 
@@ -37,7 +29,7 @@ Exit show(const LaneReports& lanes, const Context& context, std::string_view bef
 }
 
 /// Until a signal. A database that is away for a while is reported and asked again.
-Exit watch(postgres::StatusReader& reader, Context& context) {
+Exit watch(LanesReader& reader, Context& context) {
   const Signals signals(status_read_max);
   const bool repaint = stdout_is_terminal() && !context.json();
   Exit latest = Exit::done;
@@ -55,7 +47,7 @@ Exit watch(postgres::StatusReader& reader, Context& context) {
 
 Exit perform(const StatusVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
-  auto reader = reader_of(processes, context);
+  LanesReader reader(processes, context);
   return verb.watch ? watch(reader, context) : show(*reader.read(), context, "");
 }
 

@@ -5,13 +5,13 @@
 #include <memory>
 #include <utility>
 
+#include "app/lanes_reader.hpp"
 #include "app/signals.hpp"
 #include "app/text.hpp"
 #include "app/top/frame.hpp"
 #include "app/top/model.hpp"
 #include "app/top/terminal.hpp"
 #include "app/verbs/verbs.hpp"
-#include "postgres/admin/reports/status_reader.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -28,9 +28,7 @@ constexpr unsigned page_rows = 20;
 class Top {
  public:
   Top(const TopVerb& verb, Context& context)
-      : verb_(verb),
-        context_(context),
-        reader_(reader_of(context.processes(verb.processes), context)) {
+      : verb_(verb), context_(context), reader_(context.processes(verb.processes), context) {
     view_.may_act = verb.act;
   }
 
@@ -186,11 +184,11 @@ class Top {
 
   const TopVerb& verb_;
   Context& context_;
-  postgres::StatusReader reader_;
+  LanesReader reader_;
   Model model_;
   View view_;
   std::vector<Lane> shown_;
-  std::shared_ptr<const postgres::StatusReader::Lanes> latest_;
+  std::shared_ptr<const LaneReports> latest_;
   Clock::time_point read_at_ = Clock::now();
   Clock::time_point next_read_{};
   std::function<void()> asked_;

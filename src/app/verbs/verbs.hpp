@@ -10,10 +10,6 @@
 #include "app/context.hpp"
 #include "app/output.hpp"
 
-namespace seriatim::postgres {
-class StatusReader;
-}
-
 namespace seriatim::app {
 
 // What the command line asks for: one struct a verb, carried out by its `perform` in acts, prune,
@@ -132,10 +128,7 @@ using Verb =
                  RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb,
                  ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
 
-/// What `status` and `top` read. Starts no read.
-postgres::StatusReader reader_of(const std::vector<const ConfiguredProcess*>& processes,
-                                 Context& context);
-/// A read that takes longer is ended by the second signal.
+/// A read of the lanes that takes longer is ended by the second signal.
 inline constexpr std::chrono::seconds status_read_max{30};
 
 Exit perform(const InitVerb& verb, Context& context);

@@ -40,7 +40,7 @@ Admin::Admin(std::string url, KeepWaiting keep_waiting)
     : url_(std::move(url)), keep_waiting_(std::move(keep_waiting)) {}
 
 std::vector<LaneReport> Admin::status(const Target& target) {
-  return *StatusReader(url_, {target}).read();
+  return StatusReader(url_, {target}).read();
 }
 
 Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {

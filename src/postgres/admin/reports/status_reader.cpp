@@ -14,15 +14,12 @@ Connection::Options report_options() {
 }
 
 StatusReader::StatusReader(std::string url, std::vector<Target> targets)
-    : url_(std::move(url)),
-      targets_(std::move(targets)),
-      known_(targets_.size()),
-      shared_([this] { return read_all(); }) {}
+    : url_(std::move(url)), targets_(std::move(targets)), known_(targets_.size()) {}
 
-StatusReader::Lanes StatusReader::read_all() {
+std::vector<LaneReport> StatusReader::read() {
   try {
     if (!connection_) connection_.emplace(url_, report_options());
-    Lanes all;
+    std::vector<LaneReport> all;
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       for (auto& report : report_lanes(*connection_, targets_[i], known_[i])) {
         all.push_back(std::move(report));

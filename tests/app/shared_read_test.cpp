@@ -1,5 +1,5 @@
 // One read serves all who ask while it is made, and for a while after.
-#include "runtime/shared_read.hpp"
+#include "app/shared_read.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-using namespace seriatim::runtime;
+using namespace seriatim::app;
 using namespace std::chrono_literals;
 
 namespace {

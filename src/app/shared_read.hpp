@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-namespace seriatim::runtime {
+namespace seriatim::app {
 
 /// A costly read that several may ask for at once. Those who ask while it is made share its answer.
 /// An answer that took d to read serves for `rest_factor` · d, so reading takes at most a twentieth
@@ -68,4 +68,4 @@ class SharedRead {
   Clock::time_point good_until_{};
 };
 
-}  // namespace seriatim::runtime
+}  // namespace seriatim::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/context.hpp"
+#include "app/reports.hpp"
+#include "app/shared_read.hpp"
+#include "postgres/admin/reports/status_reader.hpp"
+
+namespace seriatim::app {
+
+/// The lanes of some processes, for everybody who shows or judges them again and again: one read
+/// serves all who ask (SharedRead).
+///
+/// Threads: any number. Errors: SessionLost; the next read opens another connection.
+class LanesReader {
+ public:
+  LanesReader(const std::vector<const ConfiguredProcess*>& processes, Context& context);
+
+  /// By process, in the order given, and lane.
+  [[nodiscard]] std::shared_ptr<const LaneReports> read() { return shared_.get(); }
+
+ private:
+  postgres::StatusReader reader_;
+  SharedRead<LaneReports> shared_;
+};
+
+}  // namespace seriatim::app
