@@ -186,7 +186,10 @@ std::vector<std::string> notes_of(const LaneReport& report) {
   if (report.without_cursor) notes.resize(1);  // says itself what to do
   if (report.unread) notes.push_back(unread_text(*report.unread, &lane));
   if (!report.not_read.empty()) notes.push_back(printable(report.not_read));
-  if (report.wait) {
+  if (report.wait && report.wait->cause == postgres::LaneWait::Cause::handler &&
+      report.called_for) {
+    notes.push_back(call_in_hand(report) + "; " + printable(report.wait->remedy));
+  } else if (report.wait) {
     notes.push_back(wait_text(*report.wait));
   } else if (lane.state == LaneState::standby && !report.without_cursor) {
     notes.push_back("nobody holds it: start `seriatim run " + shell_word(lane.process) +

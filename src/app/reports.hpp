@@ -23,6 +23,8 @@ using Findings = std::vector<postgres::Finding>;
 /// What an operator must know of a lane, a line each: what holds it up, and what ends that. With
 /// lane 0 also what concerns the whole process.
 [[nodiscard]] std::vector<std::string> notes_of(const postgres::LaneReport& report);
+/// What holds a lane up, and what ends it.
+[[nodiscard]] std::string wait_text(const postgres::LaneWait& wait);
 [[nodiscard]] std::string lanes_table(const LaneReports& lanes, bool terminal);
 [[nodiscard]] std::string lanes_json(const LaneReports& lanes);
 /// How lanes were left by a run: `{"lanes":[…]}` with the fields a status has, without lag.
@@ -34,8 +36,6 @@ using Findings = std::vector<postgres::Finding>;
 /// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
 [[nodiscard]] std::string call_in_hand(const postgres::LaneReport& report);
 /// "the barrier at row 4711, set by alice@desk at …", and what takes it away.
-/// What holds a lane up, and what ends it.
-[[nodiscard]] std::string wait_text(const postgres::LaneWait& wait);
 [[nodiscard]] std::string barrier_in_force(const postgres::LaneReport::Barrier& barrier);
 [[nodiscard]] std::string barrier_remedy(const postgres::LaneReport& report);
 /// "host:pid:random" without what only tells runs apart; "nobody".

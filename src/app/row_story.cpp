@@ -63,15 +63,18 @@ std::string standstill(const RowReport& row) {
 std::vector<std::string> ways_out(const LaneReport& report) {
   const auto& lane = report.lane;
   const auto process = shell_word(lane.process);
-  if (report.wait) return {printable(report.wait->remedy)};
+  const auto wait = report.wait ? std::vector<std::string>{printable(report.wait->remedy)}
+                                : std::vector<std::string>{};
   switch (lane.state) {
     case LaneState::halted: return {explanations(lane).back()};
     case LaneState::paused: return {"go on with: seriatim resume " + process};
     case LaneState::retrying: return {"try at once: seriatim retry " + process};
-    case LaneState::standby: return {"start it: seriatim run " + process};
+    case LaneState::standby:
+      return report.wait ? wait : std::vector<std::string>{"start it: seriatim run " + process};
     case LaneState::fenced: return explanations(lane);
     default: break;
   }
+  if (report.wait) return wait;
   if (report.barrier && report.barrier->reached) return {barrier_remedy(report)};
   return {};
 }
@@ -222,7 +225,7 @@ RowStory tell_unknown(const RowReport& row) {
     story.next_steps.push_back("lane " + std::to_string(report.lane.lane) + " " +
                                wait_text(*report.wait));
   }
-  if (story.next_steps.empty()) story.next_steps.push_back("ask again: no lane waits for it");
+  if (story.next_steps.empty()) story.next_steps.push_back("ask again in a moment");
   return story;
 }
 

@@ -42,10 +42,13 @@ TEST_SUITE("shared read") {
   TEST_CASE("all who ask while it is read wait for the one read") {
     std::latch all_there(4);
     std::atomic<int> reads = 0;
-    SharedRead<int> shared([&] {
-      all_there.wait();
-      return ++reads;
-    });
+    std::atomic<int> ticks = 0;  // it goes on as it is asked, so nobody comes too late
+    SharedRead<int> shared(
+        [&] {
+          all_there.wait();
+          return ++reads;
+        },
+        [&] { return SharedRead<int>::Clock::time_point{std::chrono::milliseconds{ticks++}}; });
     std::vector<std::jthread> askers;
     std::atomic<int> answers = 0;
     for (int i = 0; i < 4; ++i) {

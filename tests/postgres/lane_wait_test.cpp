@@ -61,7 +61,15 @@ TEST_CASE("a cursor row that another session has locked is named, with or withou
   other.run("PREPARE TRANSACTION 'left behind'");
   report = report_of(desk, LaneWait::Cause::cursor_locked);
   CHECK(report.wait->blockers.at(0).gid == "left behind");
+  TestLane next(desk.database, desk.target.source, "next");
+  next.config.lease = milliseconds{50};
   desk.database.run("ROLLBACK PREPARED 'left behind'");
+  next.claim_in_the_end();
+  next.session->release(next.cursor.epoch, false);  // nobody's, and without a session
+  other.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE; PREPARE TRANSACTION 'of nobody'");
+  report = report_of(desk, LaneWait::Cause::cursor_locked);
+  CHECK(report.wait->blockers.at(0).gid == "of nobody");
+  desk.database.run("ROLLBACK PREPARED 'of nobody'");
   CHECK_FALSE(desk.admin.status(desk.target).at(0).wait);
 }
 
@@ -111,6 +119,47 @@ TEST_CASE("behind an ALTER TABLE that waits for a reader, both are named, the re
   poll.get();
 }
 
+TEST_CASE("a prepared transaction at the head of the queue is named by its gid") {
+  Desk desk;
+  auto relay = desk.relay();
+  REQUIRE(relay.claim());
+  desk.database.run(
+      "BEGIN; INSERT INTO bookings (payload) VALUES ('{}'); PREPARE TRANSACTION 'forgotten'");
+  auto owner = desk.database.connect("deployment");
+  auto change = meanwhile([&] { owner.run("ALTER TABLE bookings ADD note text"); });
+  REQUIRE(
+      desk.database.becomes_true("SELECT wait_event_type = 'Lock' FROM pg_stat_activity "
+                                 "WHERE application_name = 'deployment'"));
+  auto poll = meanwhile([&] { relay.poll(); });
+  const auto report = report_of(desk, LaneWait::Cause::lock);
+  REQUIRE(report.wait->blockers.size() == 2);
+  CHECK(report.wait->blockers[0].gid == "forgotten");
+  desk.database.run("ROLLBACK PREPARED 'forgotten'");
+  change.get();
+  poll.get();
+}
+
+TEST_CASE("a role that may not see the session is not told that it is frozen") {
+  Desk desk;
+  desk.database.run(
+      "CREATE ROLE watcher LOGIN; GRANT USAGE ON SCHEMA seriatim TO watcher;"
+      "GRANT SELECT ON ALL TABLES IN SCHEMA seriatim TO watcher; GRANT SELECT ON bookings TO "
+      "watcher");
+  auto relay = desk.relay();
+  relay.config.lease = milliseconds{6'000};
+  relay.open();
+  REQUIRE(relay.claim());
+  Admin watcher(desk.database.url() + "?user=watcher");
+  LaneReport report;
+  wait_until("the report names it", [&] {
+    report = watcher.status(desk.target).at(0);
+    return report.wait.has_value();
+  });
+  CHECK(contains(report.wait->text, "may not see what its session does"));
+  CHECK_FALSE(contains(report.wait->remedy, "kill"));
+  desk.database.run("DROP OWNED BY watcher; DROP ROLE watcher");
+}
+
 TEST_CASE("a commit that waits for a synchronous standby is named") {
   Desk desk;
   auto relay = desk.relay();
@@ -133,7 +182,7 @@ TEST_CASE("a call that takes long is named, and once its deadline is over, that 
   CHECK(contains(report.wait->text, "has not answered yet"));
   wait_until("its deadline is over", [&] {
     report = desk.admin.status(desk.target).at(0);
-    return report.wait && contains(report.wait->text, "its deadline of 0 s is over");
+    return report.wait && contains(report.wait->text, "its deadline of 200 ms is over");
   });
   CHECK(contains(report.wait->remedy, "kill -9"));
 }

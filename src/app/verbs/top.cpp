@@ -38,29 +38,35 @@ class Top {
       if (Clock::now() >= next_read_) read();
       shown_ = model_.lanes(view_.sort, view_.filter);
       view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
-      terminal.draw(frame(shown_, verdict(model_.all()), view_, terminal.looks()));
+      terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, terminal.looks()));
       const auto left = std::chrono::ceil<milliseconds>(next_read_ - Clock::now());
       if (const auto key = terminal.key(std::max(milliseconds{0}, left))) take(*key);
     }
   }
 
  private:
+  /// The screen may be older than a read: after a slow one, nothing is read for a while.
+  [[nodiscard]] std::string age_text() const {
+    const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - read_at_);
+    return age > seconds(view_.seconds + 1) ? " (as of " + human_duration(age) + " ago)" : "";
+  }
+
   /// A database that is away for a while is reported and asked again; what was read stays on the
   /// screen, with the time it is from.
   void read() {
     try {
       const auto lanes = reader_.read();
-      if (lanes != latest_) model_.take(*lanes, Clock::now());
+      if (lanes != latest_) {
+        read_at_ = Clock::now();
+        model_.take(*lanes, read_at_);
+      }
       latest_ = lanes;
-      read_at_ = Clock::now();
       if (failed_) view_.note.clear();
       failed_ = false;
       read_page();
     } catch (const Error& error) {
       failed_ = true;
-      const auto ago = std::chrono::duration_cast<milliseconds>(Clock::now() - read_at_);
-      view_.note = (latest_ ? "not read for " + human_duration(ago) + ": " : std::string()) +
-                   printable(context_.secrets().redact(error.what()), 300);
+      view_.note = "cannot be read now: " + printable(context_.secrets().redact(error.what()), 300);
     }
     next_read_ = Clock::now() + seconds(view_.seconds);
   }

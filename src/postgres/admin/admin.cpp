@@ -22,7 +22,7 @@ namespace {
 constexpr milliseconds lock_margin{1'000};
 
 Connection report_connection(const std::string& url) {
-  return {url, report_options()};
+  return {url, {.application = "seriatim/report"}};
 }
 
 /// Acts wait for the call in hand, which holds the cursor row.
@@ -49,7 +49,7 @@ Peeked Admin::peek(const Target& target, unsigned lane, unsigned rows_max) {
 }
 
 RowReport Admin::why(const Target& target, const std::string& id) {
-  auto connection = report_connection(url_);
+  Connection connection(url_, report_options());
   return explain_row(connection, target, id);
 }
 

@@ -43,8 +43,8 @@ struct LaneReport {
   LaneStatus lane;
   std::string holder;  ///< "host:pid:…" of the relay that holds it; empty: nobody
   bool holder_alive = false;
-  /// Committed matching rows that wait, counted up to lag_records_max. Absent: unknown, and
-  /// `unread` says why.
+  /// Committed matching rows that wait, counted up to lag_records_max. Absent: unknown; `unread` or
+  /// `not_read` says why, or (`lag_more`) none was found among the rows that were read.
   std::optional<std::uint64_t> lag_records;
   bool lag_more = false;  ///< there are more than `lag_records` says: it was counted no further
   std::optional<std::uint64_t> late_records;  ///< of them, behind the cursor; absent: unknown

@@ -53,18 +53,22 @@ namespace {
 using Cursors = std::map<unsigned, std::optional<Position>>;
 
 /// A place at or before each cursor; absent: the table's beginning. Texts of the same moment are
-/// ordered by the server alone, so it is the moment before.
-std::optional<Position> place_before_all(const Cursors& cursors, OrderBy order) {
+/// ordered by the server alone, so it is the moment before if several cursors share that.
+std::optional<Position> place_before_all(const Cursors& cursors, const Table& table) {
+  const auto order = table.by_id ? OrderBy::id : OrderBy::created_at;
   std::optional<Position> least;
   for (const auto& [lane, cursor] : cursors) {
     if (!cursor) return std::nullopt;
     if (!least || core::comes_after(*least, *cursor, order)) least = cursor;
   }
-  if (order == OrderBy::created_at) --least->created_at_us;
+  const auto sharing = std::count_if(cursors.begin(), cursors.end(), [&](const auto& cursor) {
+    return cursor.second->created_at_us == least->created_at_us;
+  });
+  if (!table.integer_id() && sharing > 1) --least->created_at_us;
   return least;
 }
 
-Params pass_from(const Cursors& cursors, OrderBy order) {
+Params pass_from(const Cursors& cursors, const Table& table) {
   std::vector<std::string> lanes;
   std::vector<std::optional<std::string>> at, id;
   for (const auto& [lane, cursor] : cursors) {
@@ -72,7 +76,7 @@ Params pass_from(const Cursors& cursors, OrderBy order) {
     at.push_back(cursor ? std::optional(timestamp_text(cursor->created_at_us)) : std::nullopt);
     id.push_back(cursor ? std::optional(cursor->id) : std::nullopt);
   }
-  const auto start = place_before_all(cursors, order);
+  const auto start = place_before_all(cursors, table);
   return {start ? std::optional(timestamp_text(start->created_at_us)) : std::nullopt,
           start ? std::optional(start->id) : std::nullopt,
           std::to_string(pass_rows),
@@ -87,10 +91,9 @@ std::map<unsigned, LaneWaiting> count_lanes(Connection& connection, const Table&
                                             unsigned lanes, Cursors after) {
   const auto statement =
       statement_for(sql::table::count_lanes, table, {}, {{"lanes", std::to_string(lanes)}});
-  const auto order = table.by_id ? OrderBy::id : OrderBy::created_at;
   std::map<unsigned, LaneWaiting> waiting;
   for (int pass = 0; pass < passes_max && !after.empty(); ++pass) {
-    for (const auto& row : connection.run(statement, pass_from(after, order))) {
+    for (const auto& row : connection.run(statement, pass_from(after, table))) {
       const auto lane = row["lane"].as<unsigned>();
       auto& found = waiting[lane];
       found.rows = row["rows"].as<std::uint64_t>();

@@ -61,11 +61,10 @@ struct Due {
   bool old = false;    ///< some go out late because a person decided so
 };
 
-std::map<unsigned, Due> read_due(Connection& connection, const Target& target) {
+std::map<unsigned, Due> read_due(Connection& connection, const LaneId& any) {
   std::map<unsigned, Due> due;
   for (const auto& row :
-       connection.run(sql::reports::due_of_lanes,
-                      {target.process.name, std::to_string(target.process.lanes)})) {
+       connection.run(sql::reports::due_of_lanes, {any.process, std::to_string(any.lanes)})) {
     due[row["lane"].as<unsigned>()] = {row["row_id"].as<std::string>(), row["begun"].as<bool>(),
                                        row["old"].as<bool>()};
   }
@@ -75,16 +74,17 @@ std::map<unsigned, Due> read_due(Connection& connection, const Target& target) {
 /// What several lanes are asked at once.
 struct Shared {
   std::map<unsigned, Due> due;
-  /// Absent: one lane, or a row that cannot be judged; then each lane counts for itself.
+  /// Absent: one lane, or a row that cannot be judged. Then each lane counts for itself.
   std::optional<std::map<unsigned, LaneWaiting>> waiting;
 };
 
-Shared read_shared(Connection& connection, const Target& target, const Table& table,
-                   const std::vector<LaneRow>& lanes) {
-  Shared shared{read_due(connection, target), std::nullopt};
-  if (lanes.empty() || lanes.front().id.lanes <= 1) return shared;
+Shared read_shared(Connection& connection, const Table& table, const std::vector<LaneRow>& lanes) {
+  Shared shared{read_due(connection, lanes.front().id), std::nullopt};
+  if (lanes.size() <= 1) return shared;
   std::map<unsigned, std::optional<Position>> after;
-  for (const auto& lane : lanes) after[lane.id.lane] = lane.cursor.position;
+  for (const auto& lane : lanes) {
+    if (!lane.gone && !lane.renamed_to) after[lane.id.lane] = lane.cursor.position;
+  }
   try {
     shared.waiting = count_lanes(connection, table, lanes.front().id.lanes, std::move(after));
   } catch (const SourceBroken& broken) {
@@ -118,15 +118,30 @@ class Reporter {
       return std::nullopt;
     }
     if (report.called_for) return std::nullopt;  // so the row was settled
+    if (follows_at_once(*first, after, lane)) return std::nullopt;
     return RowInFront{first->id, first->created_at_us};
   }
 
  private:
   using Row = WaitingRows::Row;
 
+  /// In the order of ids: there is no id between the two, so no transaction can hold the row back.
+  bool follows_at_once(const Row& row, const std::optional<Position>& after,
+                       const LaneId& lane) const {
+    if (!after || !table_.by_id || !table_.is_whole_for(lane)) return false;
+    const auto last = order_key_of(*after, OrderBy::id);
+    return last < order_key_max &&
+           order_key_of({row.created_at_us.value_or(0), row.id}, OrderBy::id) == last + 1;
+  }
+
   /// Lag and the next row. One row that cannot be judged leaves the lag unknown, not the rest.
   std::optional<Row> count_waiting(LaneReport& report, const LaneId& lane) {
-    if (shared_.waiting) return take_count(report, shared_.waiting->at(lane.lane));
+    if (shared_.waiting) {
+      const auto& counted = shared_.waiting->at(lane.lane);
+      if (counted.rows > 0 || !counted.more || Clock::now() > search_until_) {
+        return take_count(report, counted);
+      }
+    }
     WaitingRows waiting(connection_, table_, lane);
     const auto& after = report.lane.position;
     std::optional<Row> first;
@@ -222,12 +237,20 @@ class Reporter {
   const Target& target_;
   const Table& table_;
   const Shared& shared_;
+  using Clock = std::chrono::steady_clock;
+  /// A lane of which the passes saw no row looks for its first one itself, which may take long
+  /// without an index of the lane. So only until then; then it is said to be unknown.
+  Clock::time_point search_until_ = Clock::now() + milliseconds{500};
 };
 
 /// Of `rows`, whose reports are `reports`.
 void add_sessions(Connection& connection, const Target& target, const std::vector<LaneRow>& rows,
                   std::vector<LaneReport>& reports) {
-  const auto sessions = read_sessions(connection, target.process.name);
+  std::map<unsigned, LaneSession> sessions;
+  try {
+    sessions = read_sessions(connection, target.process.name);
+  } catch (const SourceBroken&) {  // this role, or this server, does not show them
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto session = sessions.find(rows[i].id.lane);
     if (session == sessions.end()) continue;
@@ -296,7 +319,8 @@ namespace {
 void complete_reports(Connection& connection, const Target& target, const Table& table,
                       const std::vector<LaneRow>& rows, std::vector<LaneReport>& reports,
                       KnownWriters& known) {
-  const auto shared = read_shared(connection, target, table, rows);
+  if (rows.empty()) return;
+  const auto shared = read_shared(connection, table, rows);
   Reporter reporter(connection, target, table, shared);
   std::map<LaneReport*, RowInFront> behind_fence;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -309,7 +333,16 @@ void complete_reports(Connection& connection, const Target& target, const Table&
       tell_broken(reports[i], broken);
     }
   }
-  report_fence(connection, table, behind_fence, known);
+  if (target.source.guard == Guard::fence) report_fence(connection, table, behind_fence, known);
+}
+
+std::vector<LaneReport> cursors_of(Connection& connection, const Target& target,
+                                   const std::vector<LaneRow>& rows) {
+  std::vector<LaneReport> reports;
+  reports.reserve(rows.size());
+  for (const auto& row : rows) reports.push_back(report_from(row));
+  add_sessions(connection, target, rows, reports);
+  return reports;
 }
 
 }  // namespace
@@ -317,8 +350,7 @@ void complete_reports(Connection& connection, const Target& target, const Table&
 LaneReport report_lane(Connection& connection, const Target& target, const Table& table,
                        const LaneRow& row) {
   const std::vector<LaneRow> rows{row};
-  std::vector<LaneReport> reports{report_from(row)};
-  add_sessions(connection, target, rows, reports);
+  auto reports = cursors_of(connection, target, rows);
   KnownWriters known;
   try {
     complete_reports(connection, target, table, rows, reports, known);
@@ -377,20 +409,13 @@ std::string held_up_text(const SessionLost& lost) {
 
 std::vector<LaneReport> report_cursors(Connection& connection, const Target& target) {
   const auto rows = all_lanes(connection, target);
-  std::vector<LaneReport> reports;
-  reports.reserve(rows.size());
-  for (const auto& row : rows) reports.push_back(report_from(row));
-  add_sessions(connection, target, rows, reports);
-  return reports;
+  return cursors_of(connection, target, rows);
 }
 
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
                                      KnownWriters& known) {
   const auto rows = all_lanes(connection, target);
-  std::vector<LaneReport> reports;
-  reports.reserve(rows.size());
-  for (const auto& row : rows) reports.push_back(report_from(row));
-  add_sessions(connection, target, rows, reports);
+  auto reports = cursors_of(connection, target, rows);
   try {
     const auto table = resolve_table(connection, target.source);
     complete_reports(connection, target, table, rows, reports, known);

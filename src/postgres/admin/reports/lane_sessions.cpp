@@ -26,6 +26,7 @@ LaneSession session_from(const pqxx::row& row) {
   session.in_call = row["in_call"].as<bool>(false);
   session.called = time_in(row, "called_ms");
   session.heard = time_in(row, "heard_ms");
+  session.auditing = row["auditing"].as<bool>();
   return session;
 }
 
@@ -44,25 +45,34 @@ std::string names_of(const std::map<std::string, unsigned>& waiters) {
   return array_text(names);
 }
 
-void add_blockers(Connection& connection, const Waiters& waiters,
+/// Through a pooler the holder has no session that is known, but its name.
+bool is_own_session(const Blocker& blocker, const std::string& process, unsigned lane) {
+  return blocker.application == "seriatim/" + process + "/" + std::to_string(lane);
+}
+
+void add_blockers(Connection& connection, const std::string& process, const Waiters& waiters,
                   std::map<unsigned, LaneSession>& sessions) {
   if (waiters.none()) return;
   const auto rows = connection.run(sql::reports::lock_queue,
                                    {names_of(waiters.by_pid), names_of(waiters.by_transaction)});
   for (const auto& row : rows) {
     const auto waiter = row["waiter"].as<std::string>();
-    if (const auto pid = waiters.by_pid.find(waiter); pid != waiters.by_pid.end()) {
-      auto& session = sessions[pid->second];
+    const auto space = waiter.find(' ') + 1;
+    const auto name = waiter.substr(space);
+    if (waiter.starts_with("pid ")) {
+      auto& session = sessions[waiters.by_pid.at(name)];
       session.queue.push_back(blocker_from(row));
       session.relations = row["relations"].as<std::string>("");
-    } else if (const auto transaction = waiters.by_transaction.find(waiter);
-               transaction != waiters.by_transaction.end()) {
-      sessions[transaction->second].lockers.push_back(blocker_from(row));
+      continue;
     }
+    const auto lane = waiters.by_transaction.at(name);
+    auto blocker = blocker_from(row);
+    if (!is_own_session(blocker, process, lane)) sessions[lane].lockers.push_back(blocker);
   }
 }
 
 std::string seconds_text(milliseconds time) {
+  if (time < milliseconds{1'000}) return std::to_string(time.count()) + " ms";
   return std::to_string(time.count() / 1000) + " s";
 }
 
@@ -91,13 +101,6 @@ LaneWait cursor_locked(const LaneSession& session) {
 
 LaneWait waits_for_lock(const LaneSession& session) {
   const auto what = session.relations.empty() ? "a lock" : "a lock on " + session.relations;
-  if (session.queue.empty()) {
-    return {LaneWait::Cause::lock,
-            session.in_state,
-            "its statement waits for " + what + ", held by a session this role may not see",
-            "ask as a role with pg_read_all_stats",
-            {}};
-  }
   return {LaneWait::Cause::lock, session.in_state,
           "its statement waits for " + what + ", held by " + list_of(session.queue),
           how_to_end(session.queue.front()), session.queue};
@@ -107,7 +110,7 @@ LaneWait waits_for_standby(const LaneSession& session) {
   return {LaneWait::Cause::standby,
           session.in_state,
           "its COMMIT waits for a synchronous standby (synchronous_standby_names), and none "
-          "answers; a row it delivered is not settled yet",
+          "answers",
           "bring the standby back; or, if it is given up, take it out of "
           "synchronous_standby_names and reload the server",
           {}};
@@ -126,20 +129,19 @@ LaneWait works_long(const LaneSession& session) {
 
 LaneWait waits_for_handler(const LaneRow& lane, const LaneSession& session,
                            const ProcessConfig& config) {
-  const auto called = seconds_text(session.called);
+  const auto called = "its handler was called " + seconds_text(session.called) + " ago";
+  const auto deadline = seconds_text(config.handler_deadline);
   if (session.called <= config.handler_deadline + core::Lane::call_begin_max) {
-    return {
-        LaneWait::Cause::handler,
-        session.called,
-        "its handler was called " + called + " ago and has not answered yet",
-        "it has until " + seconds_text(config.handler_deadline) + " (handler_deadline) have passed",
-        {}};
+    return {LaneWait::Cause::handler,
+            session.called,
+            called + " and has not answered yet",
+            "its deadline (handler_deadline) is " + deadline + " after the call",
+            {}};
   }
   return {LaneWait::Cause::handler,
           session.called,
-          "its handler was called " + called + " ago, and its deadline of " +
-              seconds_text(config.handler_deadline) + " is over: it ignores it, or " + lane.holder +
-              " is frozen",
+          called + ", and its deadline of " + deadline + " is over: it ignores it, or " +
+              lane.holder + " is frozen",
           "see the log of " + lane.holder + "; end that program with kill -9, and another goes on",
           {}};
 }
@@ -155,27 +157,46 @@ LaneWait says_nothing(const LaneRow& lane, milliseconds since) {
           {}};
 }
 
+LaneWait is_hidden(const LaneRow& lane, milliseconds since) {
+  return {LaneWait::Cause::silent,
+          since,
+          lane.holder + " has not renewed its lease for " + seconds_text(since) +
+              "; this role may not see what its session does",
+          "ask as a role with pg_read_all_stats",
+          {}};
+}
+
 /// A lane at rest asks for rows, and renews its lease, at least this often.
-milliseconds silence_max(const ProcessConfig& config) {
-  return std::max(core::Lane::hinted_interval, config.lease / 3) + named_after;
+milliseconds silence_max(const LaneRow& lane) {
+  return std::max(core::Lane::hinted_interval, lane.lease.length / 3) + named_after;
+}
+
+/// What is seen of a session that is at a statement.
+std::optional<LaneWait> wait_of_statement(const LaneRow& lane, const LaneSession& session,
+                                          const ProcessConfig& config) {
+  if (session.in_state < named_after) return std::nullopt;
+  if (session.wait_type == "Lock") {
+    if (session.queue.empty()) return std::nullopt;  // it has the lock by now
+    return waits_for_lock(session);
+  }
+  if (session.wait_event == "SyncRep") return waits_for_standby(session);
+  if (session.in_call) return waits_for_handler(lane, session, config);  // that runs a statement
+  if (session.wait_type == "Client") return says_nothing(lane, session.in_state);
+  return works_long(session);
 }
 
 std::optional<LaneWait> wait_of_session(const LaneRow& lane, const LaneSession& session,
                                         const ProcessConfig& config) {
-  if (session.state == "active" && session.in_state >= named_after) {
-    if (session.wait_type == "Lock") return waits_for_lock(session);
-    if (session.wait_event == "SyncRep") return waits_for_standby(session);
-    return works_long(session);
-  }
+  if (session.state == "active") return wait_of_statement(lane, session, config);
   if (session.in_call) {
     if (session.called < named_after) return std::nullopt;
     return waits_for_handler(lane, session, config);
   }
-  const auto silent = session.state.empty() || session.state == "active"
-                          ? session.heard
-                          : std::min(session.in_state, session.heard);
-  if (silent > silence_max(config)) return says_nothing(lane, silent);
-  return std::nullopt;
+  if (session.auditing || !session.open) return std::nullopt;
+  const bool hidden = session.state.empty();
+  const auto silent = hidden ? session.heard : session.in_state;
+  if (silent <= silence_max(lane)) return std::nullopt;
+  return hidden ? is_hidden(lane, silent) : says_nothing(lane, silent);
 }
 
 }  // namespace
@@ -213,7 +234,7 @@ std::map<unsigned, LaneSession> read_sessions(Connection& connection, const std:
       waiters.by_transaction.emplace(row["locked_by"].as<std::string>(), lane);
     }
   }
-  add_blockers(connection, waiters, sessions);
+  add_blockers(connection, process, waiters, sessions);
   return sessions;
 }
 
@@ -225,7 +246,7 @@ std::optional<LaneWait> wait_of(const LaneRow& lane, const LaneSession& session,
   }
   const bool moves =
       lane.cursor.state == Cursor::State::running || lane.cursor.state == Cursor::State::retrying;
-  if (!moves || !session.open) return std::nullopt;
+  if (!moves || !(session.open || lane.holder_alive)) return std::nullopt;
   return wait_of_session(lane, session, config);
 }
 

@@ -20,12 +20,13 @@ struct LaneSession {
   bool in_call = false;            ///< a call is announced
   milliseconds called{0};          ///< … so long ago
   milliseconds heard{0};           ///< since it renewed its lease
-  std::vector<Blocker> lockers{};  ///< of the cursor row
+  bool auditing = false;           ///< the process's auditor is at work
+  std::vector<Blocker> lockers{};  ///< of the cursor row, other than its holder
   std::vector<Blocker> queue{};    ///< who blocks its statement, first in the queue first
   std::string relations{};         ///< … and the lock of which tables it waits for
 };
 
-/// By lane. Reads what the server shows of sessions, and waits for no lock of a table.
+/// By lane. Reads what the server shows of sessions, and waits for no lock of the outbox.
 [[nodiscard]] std::map<unsigned, LaneSession> read_sessions(Connection& connection,
                                                             const std::string& process);
 
