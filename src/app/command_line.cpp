@@ -119,6 +119,11 @@ class Parser {
         "check", "Is each process's table one on which no row can be lost? Says how to fix it",
         "  seriatim check\n  seriatim check booking_sms --json");
     add_processes(check, check_verb->processes);
+
+    auto [plan, plan_verb] = add_verb<PlanVerb>(
+        "plan", "What would this configuration do to the cursors? Changes nothing",
+        "  seriatim plan --config new.toml\n  seriatim plan booking_sms --json");
+    add_processes(plan, plan_verb->processes);
   }
 
   void add_run() {

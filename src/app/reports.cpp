@@ -249,6 +249,15 @@ std::string parked_text(const std::string& process, const std::vector<postgres::
   return text;
 }
 
+std::string plan_text(const std::vector<postgres::PlannedChange>& plan) {
+  std::string text;
+  for (const auto& change : plan) {
+    text += printable(change.process) + ": " + printable(change.what, 1'000) + '\n';
+    if (!change.command.empty()) text += "    " + printable(change.command, 1'000) + '\n';
+  }
+  return text;
+}
+
 std::string findings_text(const std::string& process, const Findings& findings) {
   std::string text = process + '\n';
   for (const auto& finding : findings) {

@@ -6,6 +6,7 @@
 
 #include "postgres/admin/admin.hpp"
 #include "postgres/admin/check/check.hpp"
+#include "postgres/admin/check/plan.hpp"
 #include "postgres/admin/prune/prune.hpp"
 #include "postgres/admin/reports/row_report.hpp"
 
@@ -45,6 +46,8 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string row_text(const postgres::RowReport& row);
 [[nodiscard]] std::string row_json(const postgres::RowReport& row);
 
+[[nodiscard]] std::string plan_text(const std::vector<postgres::PlannedChange>& plan);
+[[nodiscard]] std::string plan_json(const std::vector<postgres::PlannedChange>& plan);
 [[nodiscard]] std::string findings_text(const std::string& process, const Findings& findings);
 [[nodiscard]] std::string findings_json(const std::vector<std::pair<std::string, Findings>>& all);
 

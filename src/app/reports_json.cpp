@@ -148,6 +148,18 @@ array to_json(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+std::string plan_json(const std::vector<postgres::PlannedChange>& plan) {
+  array changes;
+  for (const auto& change : plan) {
+    changes.push_back(object{
+        {"process", valid_utf8(change.process)},
+        {"change", to_string(change.kind)},
+        {"what", valid_utf8(change.what)},
+        {"command", change.command.empty() ? value(nullptr) : value(valid_utf8(change.command))}});
+  }
+  return line({{"plan", std::move(changes)}});
+}
+
 std::string lanes_json(const LaneReports& lanes) {
   array list, instances;
   bool hidden = false;

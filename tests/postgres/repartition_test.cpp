@@ -56,6 +56,18 @@ struct Keyed : Desk {
         "BY lane) FROM seriatim.cursor");
   }
 
+  /// What to look at if it does not go on.
+  std::string told() {
+    std::string text;
+    for (const auto& report : admin.status(target)) {
+      text += "lane " + std::to_string(report.lane.lane) + ' ' + to_string(report.lane.state) +
+              ", " + std::to_string(report.lag_records.value_or(0)) + " rows wait, held by \"" +
+              report.holder + "\" " + report.lane.detail +
+              (report.wait ? " waits: " + report.wait->text : "") + '\n';
+    }
+    return text;
+  }
+
   bool all_delivered() {
     return database.becomes_true(
         "SELECT (SELECT coalesce(sum(rows), 0) FROM seriatim.ledger) + (SELECT "
@@ -160,6 +172,7 @@ TEST_CASE("lanes are cut anew under load: each key in order, each row once, no n
     }
     REQUIRE(log.wait_for_rows(log.size() + 50));
     producer.stop();
+    INFO("the lanes, in the end:\n", desk.told());
     REQUIRE(desk.all_delivered());
     for (auto& [lanes, relay] : relays) relay->stop();
     judge(log.records(), rows());

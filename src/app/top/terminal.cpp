@@ -39,6 +39,7 @@ Terminal::Terminal() {
   ::tcgetattr(STDIN_FILENO, &before_);
   auto raw = before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // Ctrl-Z would leave the shell with this screen
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);

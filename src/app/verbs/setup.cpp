@@ -7,6 +7,7 @@
 #include "app/verbs/verbs.hpp"
 #include "lab/demo/demo.hpp"
 #include "postgres/admin/check/check.hpp"
+#include "postgres/admin/check/plan.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/version.hpp"
 
@@ -57,6 +58,25 @@ Exit perform(const CheckVerb& verb, Context& context) {
     for (const auto& [name, findings] : all) print(findings_text(name, findings));
   }
   return refused ? Exit::failure : Exit::done;
+}
+
+Exit perform(const PlanVerb& verb, Context& context) {
+  const auto processes = context.processes(verb.processes);
+  const auto& url = context.database_url();
+  const auto configured = context.config().names();
+  std::vector<postgres::PlannedChange> plan;
+  for (const auto* process : processes) {
+    for (auto& change : postgres::plan_process(url, process->target, configured)) {
+      plan.push_back(std::move(change));
+    }
+  }
+  if (verb.processes.empty()) {
+    for (auto& change : postgres::plan_unconfigured(url, configured)) {
+      plan.push_back(std::move(change));
+    }
+  }
+  print(context.json() ? plan_json(plan) : plan_text(plan));
+  return Exit::done;
 }
 
 namespace {

@@ -24,6 +24,7 @@ using std::chrono::seconds;
 using Clock = Model::Clock;
 
 constexpr unsigned page_rows = 20;
+constexpr milliseconds signal_interval{200};  ///< Ctrl-C is noticed so soon
 
 class Top {
  public:
@@ -40,7 +41,9 @@ class Top {
       view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
       terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, terminal.looks()));
       const auto left = std::chrono::ceil<milliseconds>(next_read_ - Clock::now());
-      if (const auto key = terminal.key(std::max(milliseconds{0}, left))) take(*key);
+      if (const auto key = terminal.key(std::clamp(left, milliseconds{0}, signal_interval))) {
+        take(*key);
+      }
     }
   }
 

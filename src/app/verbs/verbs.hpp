@@ -23,6 +23,9 @@ struct InitVerb {
 struct CheckVerb {
   std::vector<std::string> processes;
 };
+struct PlanVerb {
+  std::vector<std::string> processes;
+};
 struct RunVerb {
   std::vector<std::string> processes;
   bool drain = false;
@@ -124,15 +127,16 @@ struct LabVerb {
 struct VersionVerb {};
 
 using Verb =
-    std::variant<InitVerb, CheckVerb, RunVerb, StatusVerb, TopVerb, PeekVerb, WhyVerb, AuditVerb,
-                 RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb,
-                 ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
+    std::variant<InitVerb, CheckVerb, PlanVerb, RunVerb, StatusVerb, TopVerb, PeekVerb, WhyVerb,
+                 AuditVerb, RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb,
+                 PauseVerb, ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
 
 /// A read of the lanes that takes longer is ended by the second signal.
 inline constexpr std::chrono::seconds status_read_max{30};
 
 Exit perform(const InitVerb& verb, Context& context);
 Exit perform(const CheckVerb& verb, Context& context);
+Exit perform(const PlanVerb& verb, Context& context);
 Exit perform(const RunVerb& verb, Context& context);
 Exit perform(const StatusVerb& verb, Context& context);
 Exit perform(const TopVerb& verb, Context& context);
