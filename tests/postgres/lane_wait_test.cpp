@@ -40,6 +40,19 @@ std::future<void> meanwhile(Work work) {
   });
 }
 
+/// An ALTER TABLE that waits for whoever uses the table, and behind which all others wait.
+struct QueuedChange {
+  explicit QueuedChange(Desk& desk) : owner(desk.database.connect("deployment")) {
+    done = meanwhile([this] { owner.run("ALTER TABLE bookings ADD note text"); });
+    REQUIRE(
+        desk.database.becomes_true("SELECT wait_event_type = 'Lock' FROM pg_stat_activity "
+                                   "WHERE application_name = 'deployment'"));
+  }
+  SqlSession owner;
+  int pid = owner.pid();
+  std::future<void> done;
+};
+
 }  // namespace
 
 TEST_CASE("a cursor row that another session has locked is named, with or without a holder") {
@@ -96,17 +109,12 @@ TEST_CASE("behind an ALTER TABLE that waits for a reader, both are named, the re
   REQUIRE(relay.claim());
   auto reader = desk.database.connect("long reader");
   reader.run("BEGIN; SELECT FROM bookings");
-  auto owner = desk.database.connect("deployment");
-  const auto owner_pid = owner.pid();
-  auto change = meanwhile([&] { owner.run("ALTER TABLE bookings ADD note text"); });
-  REQUIRE(
-      desk.database.becomes_true("SELECT wait_event_type = 'Lock' FROM pg_stat_activity "
-                                 "WHERE application_name = 'deployment'"));
+  QueuedChange change(desk);
   auto poll = meanwhile([&] { relay.poll(); });
   const auto report = report_of(desk, LaneWait::Cause::lock);
   REQUIRE(report.wait->blockers.size() == 2);
   CHECK(report.wait->blockers[0].pid == reader.pid());
-  CHECK(report.wait->blockers[1].pid == owner_pid);
+  CHECK(report.wait->blockers[1].pid == change.pid);
   CHECK(contains(report.not_read, "the table is locked"));
   CHECK_FALSE(report.lag_records);
   const auto row = desk.admin.why(desk.target, "1");
@@ -115,7 +123,7 @@ TEST_CASE("behind an ALTER TABLE that waits for a reader, both are named, the re
   REQUIRE(row.lanes.size() == 1);
   CHECK(row.lanes[0].wait.value().blockers.at(0).pid == reader.pid());
   reader.run("COMMIT");
-  change.get();
+  change.done.get();
   poll.get();
 }
 
@@ -125,21 +133,17 @@ TEST_CASE("a prepared transaction at the head of the queue is named by its gid")
   REQUIRE(relay.claim());
   desk.database.run(
       "BEGIN; INSERT INTO bookings (payload) VALUES ('{}'); PREPARE TRANSACTION 'forgotten'");
-  auto owner = desk.database.connect("deployment");
-  auto change = meanwhile([&] { owner.run("ALTER TABLE bookings ADD note text"); });
-  REQUIRE(
-      desk.database.becomes_true("SELECT wait_event_type = 'Lock' FROM pg_stat_activity "
-                                 "WHERE application_name = 'deployment'"));
+  QueuedChange change(desk);
   auto poll = meanwhile([&] { relay.poll(); });
   const auto report = report_of(desk, LaneWait::Cause::lock);
   REQUIRE(report.wait->blockers.size() == 2);
   CHECK(report.wait->blockers[0].gid == "forgotten");
   desk.database.run("ROLLBACK PREPARED 'forgotten'");
-  change.get();
+  change.done.get();
   poll.get();
 }
 
-TEST_CASE("a role that may not see the session is not told that it is frozen") {
+TEST_CASE("to a role that may not see the session, it is not reported as frozen") {
   Desk desk;
   desk.database.run(
       "CREATE ROLE watcher LOGIN; GRANT USAGE ON SCHEMA seriatim TO watcher;"
@@ -226,4 +230,17 @@ TEST_CASE("where no connection is left, a report says so, and what to do") {
     CHECK(contains(lost.what(), "max_connections"));
   }
   desk.database.run("DROP ROLE crowded");
+}
+
+TEST_CASE("if the cursors themselves are locked, a report says which table it could not read") {
+  Desk desk;
+  REQUIRE(desk.relay().claim());
+  auto other = desk.database.connect("maintenance");
+  other.run("BEGIN; LOCK TABLE seriatim.cursor");
+  try {
+    (void)desk.admin.status(desk.target);
+    FAIL("it read them");
+  } catch (const SessionLost& lost) {
+    CHECK(contains(lost.what(), "seriatim.cursor is locked"));
+  }
 }

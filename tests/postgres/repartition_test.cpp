@@ -57,7 +57,7 @@ struct Keyed : Desk {
   }
 
   /// What to look at if it does not go on.
-  std::string told() {
+  std::string lanes_text() {
     std::string text;
     for (const auto& report : admin.status(target)) {
       text += "lane " + std::to_string(report.lane.lane) + ' ' + to_string(report.lane.state) +
@@ -172,7 +172,7 @@ TEST_CASE("lanes are cut anew under load: each key in order, each row once, no n
     }
     REQUIRE(log.wait_for_rows(log.size() + 50));
     producer.stop();
-    INFO("the lanes, in the end:\n", desk.told());
+    INFO("the lanes, in the end:\n", desk.lanes_text());
     REQUIRE(desk.all_delivered());
     for (auto& [lanes, relay] : relays) relay->stop();
     judge(log.records(), rows());

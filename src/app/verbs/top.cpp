@@ -35,19 +35,34 @@ class Top {
 
   void run(const std::stop_token& stop) {
     Terminal terminal;
+    Looks drawn{0, 0};
+    bool changed = true;
     while (!stop.stop_requested() && !ended_) {
-      if (Clock::now() >= next_read_) read();
-      shown_ = model_.lanes(view_.sort, view_.filter);
-      view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
-      terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, terminal.looks()));
+      if (Clock::now() >= next_read_) {
+        read();
+        changed = true;
+      }
+      const auto looks = terminal.looks();
+      if (changed || looks.width != drawn.width || looks.height != drawn.height) {
+        draw(terminal, looks);
+        drawn = looks;
+        changed = false;
+      }
       const auto left = std::chrono::ceil<milliseconds>(next_read_ - Clock::now());
       if (const auto key = terminal.key(std::clamp(left, milliseconds{0}, signal_interval))) {
         take(*key);
+        changed = true;
       }
     }
   }
 
  private:
+  void draw(const Terminal& terminal, const Looks& looks) {
+    shown_ = model_.lanes(view_.sort, view_.filter);
+    view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
+    terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, looks));
+  }
+
   /// The screen may be older than a read: after a slow one, nothing is read for a while.
   [[nodiscard]] std::string age_text() const {
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - read_at_);

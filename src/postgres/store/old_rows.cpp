@@ -5,6 +5,7 @@
 
 #include "core/fence.hpp"
 #include "postgres/store/former_lanes.hpp"
+#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/recount.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "sql/store.hpp"
@@ -104,6 +105,16 @@ std::vector<Position> find_old_rows(Connection& connection, const Table& table, 
                                     std::size_t rows_max) {
   if (!cursor) return {};
   return OldRowSearch(connection, table, lane, former, rows_max).find(*cursor);
+}
+
+std::size_t count_old_rows(Connection& connection, const Table& table, const std::string& process,
+                           const std::vector<IdentityChange>& changes) {
+  const auto former = former_filter(connection, table, changes);
+  std::size_t rows = 0;
+  for (const auto& lane : read_lanes(connection, process)) {
+    rows += find_old_rows(connection, table, lane.id, lane.cursor.position, former, INT_MAX).size();
+  }
+  return rows;
 }
 
 std::string counted_rows(std::size_t rows) {

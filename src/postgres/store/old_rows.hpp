@@ -30,6 +30,11 @@ namespace seriatim::postgres {
                                                   const std::optional<std::string>& former,
                                                   std::size_t rows_max);
 
+/// How many there are behind all cursors of a process.
+[[nodiscard]] std::size_t count_old_rows(Connection& connection, const Table& table,
+                                         const std::string& process,
+                                         const std::vector<IdentityChange>& changes);
+
 /// "1 row", "98 rows"
 [[nodiscard]] std::string counted_rows(std::size_t rows);
 

@@ -1,8 +1,5 @@
 // Were the cursors kept for this database, this table, this process?
-#include <climits>
-
 #include "postgres/admin/check/check_table.hpp"
-#include "postgres/store/lane_rows.hpp"
 #include "postgres/store/old_rows.hpp"
 #include "postgres/table/identity.hpp"
 #include "postgres/table/table.hpp"
@@ -39,12 +36,7 @@ void check_old_rows(TableCheck& check, const std::vector<IdentityChange>& change
   if (filter == nullptr) return;
   const auto& process = check.target.process.name;
   const auto table = resolve_table(check.connection, check.target.source);
-  const auto former = former_filter(check.connection, table, changes);
-  std::size_t rows = 0;
-  for (const auto& lane : read_lanes(check.connection, process)) {
-    rows += find_old_rows(check.connection, table, lane.id, lane.cursor.position, former, INT_MAX)
-                .size();
-  }
+  const auto rows = count_old_rows(check.connection, table, process, changes);
   if (rows == 0) return;
   check.findings.refuse(
       to_string(HaltReason::config_changed) +

@@ -1,7 +1,6 @@
 #include "postgres/admin/check/plan.hpp"
 
 #include <algorithm>
-#include <climits>
 
 #include "postgres/admin/check/check.hpp"
 #include "postgres/store/lane_rows.hpp"
@@ -91,12 +90,7 @@ class Planner {
   }
 
   void add_old_rows(const IdentityChange& filter, const std::vector<IdentityChange>& changes) {
-    const auto former = former_filter(connection_, table_, changes);
-    std::size_t rows = 0;
-    for (const auto& lane : lanes_) {
-      rows +=
-          find_old_rows(connection_, table_, lane.id, lane.cursor.position, former, INT_MAX).size();
-    }
+    const auto rows = count_old_rows(connection_, table_, target_.process.name, changes);
     if (rows == 0) return;
     add(Kind::old_rows,
         old_rows_text(filter, target_.process.name, counted_rows(rows) + " behind the cursors"),

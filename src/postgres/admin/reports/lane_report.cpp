@@ -407,14 +407,30 @@ std::string held_up_text(const SessionLost& lost) {
                                           "(seriatim check)";
 }
 
+namespace {
+
+std::vector<LaneRow> lanes_in_time(Connection& connection, const Target& target) {
+  try {
+    return all_lanes(connection, target);
+  } catch (const SessionLost& lost) {
+    if (!is_held_up(lost)) throw;
+    throw SessionLost("the cursors of process \"" + target.process.name +
+                          "\" could not be read in time: seriatim.cursor is locked, or the server "
+                          "is slow; see pg_locks for who holds it, end that, and ask again",
+                      lost.sqlstate());
+  }
+}
+
+}  // namespace
+
 std::vector<LaneReport> report_cursors(Connection& connection, const Target& target) {
-  const auto rows = all_lanes(connection, target);
+  const auto rows = lanes_in_time(connection, target);
   return cursors_of(connection, target, rows);
 }
 
 std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
                                      KnownWriters& known) {
-  const auto rows = all_lanes(connection, target);
+  const auto rows = lanes_in_time(connection, target);
   auto reports = cursors_of(connection, target, rows);
   try {
     const auto table = resolve_table(connection, target.source);

@@ -241,7 +241,8 @@ std::map<unsigned, LaneSession> read_sessions(Connection& connection, const std:
 std::optional<LaneWait> wait_of(const LaneRow& lane, const LaneSession& session,
                                 const ProcessConfig& config) {
   const auto& lockers = session.lockers;
-  if (!lockers.empty() && (lockers[0].age == milliseconds{0} || lockers[0].age >= named_after)) {
+  // A role that may not see how old a transaction is does not see its state either.
+  if (!lockers.empty() && (lockers[0].state.empty() || lockers[0].age >= named_after)) {
     return cursor_locked(session);
   }
   const bool moves =

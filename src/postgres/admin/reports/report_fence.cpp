@@ -58,7 +58,7 @@ bool holds(const Writer& writer, milliseconds row_age) {
   return prepared || age == milliseconds{0} || age + milliseconds{1} >= row_age;
 }
 
-void tell_fenced(LaneReport& report, std::vector<Blocker> blockers) {
+void set_fenced(LaneReport& report, std::vector<Blocker> blockers) {
   report.lane.state = LaneState::fenced;
   report.lane.fenced_for = report.lag_age.value_or(milliseconds{0});
   report.lane.row_id = report.next_id;
@@ -70,7 +70,7 @@ void tell_fenced(LaneReport& report, std::vector<Blocker> blockers) {
 }
 
 /// Nobody writes, and still the row waits: its time is yet to come.
-void tell_future(LaneReport& report, const RowInFront& first, std::int64_t now_us) {
+void set_future(LaneReport& report, const RowInFront& first, std::int64_t now_us) {
   if (!first.created_at_us || *first.created_at_us <= now_us) return;
   report.lane.state = LaneState::fenced;
   report.lane.row_id = report.next_id;
@@ -99,9 +99,9 @@ void report_fence(Connection& connection, const Table& table,
       if (holds(writer, age)) blockers.push_back(writer.blocker);
     }
     if (!blockers.empty()) {
-      tell_fenced(*report, std::move(blockers));
+      set_fenced(*report, std::move(blockers));
     } else if (seen.writers.empty()) {
-      tell_future(*report, row, seen.now_us);
+      set_future(*report, row, seen.now_us);
     }
   }
 }
