@@ -33,8 +33,8 @@ file = "/dev/null"
 
 
 def inserts_a_second(server, table, clients, seconds):
-    told = server.pgbench(statement("insert_rows", table=table, rows=1), "-M", "prepared", "-c", clients, "-j", 2, "-T", seconds)
-    return float(re.search(r"tps = ([0-9.]+)", told)[1])
+    said = server.pgbench(statement("insert_rows", table=table, rows=1), "-M", "prepared", "-c", clients, "-j", 2, "-T", seconds)
+    return float(re.search(r"tps = ([0-9.]+)", said)[1])
 
 
 def show_inserts(server, seconds):

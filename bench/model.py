@@ -50,18 +50,18 @@ def measure_bare(load, points):
     return bare
 
 
-def measured(program, quick, tell):
+def measured(program, quick, say):
     chosen, repeats = (POINTS[:6], 1) if quick else (POINTS, 3)
     with Server() as server:
         server.init_schema(program)
         load = LaneLoad(server, program, built(program, "bench_stand"))
         bare = measure_bare(load, chosen)
-        tell(json.dumps(bare))
+        say(json.dumps(bare))
         points = {point: [] for point in chosen}
         for repeat in range(repeats):  # each point once, then all again: a busy minute hits few
             for point in points:
                 points[point].append(load.run(point))
-                tell(f"{repeat + 1}/{repeats} " + json.dumps(points[point][-1]))
+                say(f"{repeat + 1}/{repeats} " + json.dumps(points[point][-1]))
     return {"bare": bare, "cores": os.cpu_count(), "points": [summary(runs) for runs in points.values()]}
 
 
@@ -138,8 +138,8 @@ def show(report):
               f"{p['cores']['machine']:.1f} | {fits(load)} |")
 
 
-def measure(program, quick, tell):
-    report = measured(program, quick, tell)
+def measure(program, quick, say):
+    report = measured(program, quick, say)
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(report, indent=1) + "\n")
     show(report)

@@ -8,7 +8,7 @@ from targets import met, target_of
 RATES = ("null", "null-no-read-ahead", "kafka", "http", "sql")
 
 GROWTH = {
-    "growth-waiting": ("rows in the table", "rows_waiting_beside", "rows"),
+    "growth-waiting": ("rows in the table", "rows_waiting", "rows"),
     "growth-delivered": ("delivered rows behind the cursor", "rows_delivered_before", None),
     "growth-connections": ("idle connections", "idle_connections", None),
     "growth-partitions": ("partitions", "partitions", None),
@@ -40,7 +40,7 @@ def is_busy(about):
     return (about["load_before"] or 0) >= 1
 
 
-def run_told(report, newest):
+def run_recorded(report, newest):
     """Which run a report is of, or None where that is the newest one's."""
     about, last = report["about"], newest["about"]
     place = (about["machine"], report["server_version"])
@@ -81,7 +81,7 @@ class Page:
         runs = {}
         reports = {step: report for step in steps if (report := self.report(step))}
         for step, report in reports.items():
-            runs.setdefault(run_told(report, self.newest), []).append(step)
+            runs.setdefault(run_recorded(report, self.newest), []).append(step)
         others = {run: found for run, found in runs.items() if run}
         if len(runs) == 1 and others:
             run = next(iter(others))
@@ -191,7 +191,7 @@ class Page:
                  "`insert_latency` (5 ms; `0ms`: 0, the least allowed, with the fence on) before it goes out, and `long` waits for writers who began that much",
                  "after it, too. In turns with the relay, beside the same producers: *bare*, LISTEN and a SELECT of what lies after the last row, through libpq;",
                  "*durable*, a commit of one row before rows count as in hand. The first 0.3 s of a turn are left out. `poll`: without LISTEN, `poll_interval` 1 to 200 ms. `long`: beside four producers that hold",
-                 "transactions open for 50 to 500 ms; told is what is waited on top of the age of the oldest of them.")
+                 "transactions open for 50 to 500 ms; said is what is waited on top of the age of the oldest of them.")
         self.say("", "Who needs less than `insert_latency` takes `order_by = \"id\"` where id is a sequence; `insert_latency = \"0ms\"` asks more of the clock",
                  "([configuration](configuration.md)). What is left in each is told [below](#profiles).")
         self.table(["figure", "inserts/s", "p50 ms", "p99 ms", "bare, p50; p99 ms", "durable, p50; p99 ms", "over the oldest writer, p99 ms", "target"], rows)
@@ -222,13 +222,13 @@ class Page:
     @staticmethod
     def grown(figure, first):
         """Rows a second, their ratio and the fence, against the first of the table."""
-        told = []
+        said = []
         for said, what, of in (("", None, lambda one: one["rows_per_s"]), ("ratio ", "ratio_of_the_first", lambda one: one["ratio"]),
                                ("fence ", "least_fence_read_of_the_first", lambda one: one["measured"]["fence_read_us"]["min"])):
             grown = of(figure) / of(first)
             change = f"{said or 'rows/s '}{(grown - 1) * 100:+.0f} %"
-            told.append(verdict(change, met(target_of("growth", what), grown)) if what and figure is not first else change)
-        return "; ".join(told) if figure is not first else "–"
+            said.append(verdict(change, met(target_of("growth", what), grown)) if what and figure is not first else change)
+        return "; ".join(said) if figure is not first else "–"
 
     def growth(self):
         if any(self.report(name) for name in GROWTH):

@@ -30,8 +30,8 @@ def run_peer(script, url, rows):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or ["no reason told"])[-1]
-    told = [line for line in done.stdout.splitlines() if line.startswith('{"rows_per_s"')]  # some log to stdout
-    return json.loads(told[-1]), None
+    said = [line for line in done.stdout.splitlines() if line.startswith('{"rows_per_s"')]  # some log to stdout
+    return json.loads(said[-1]), None
 
 
 def run_ours(program, url, rows):
@@ -52,7 +52,7 @@ def summary(name, samples):
             "settings": ", ".join(f"{key} {value}" for key, value in samples[0]["settings"].items())}
 
 
-def measure(program, quick, tell):
+def measure(program, quick, say):
     repeats, share = (2, 10) if quick else (5, 1)
     samples = {name: [] for name in ["seriatim", *(peer[0] for peer in PEERS)]}
     left_out = {}
@@ -61,16 +61,16 @@ def measure(program, quick, tell):
         most = max(peer[2] for peer in PEERS) // share
         fill(server, program, most)
         for repeat in range(repeats):
-            tell(f"peers, repeat {repeat + 1} of {repeats}")
+            say(f"peers, repeat {repeat + 1} of {repeats}")
             samples["seriatim"].append(run_ours(program, server.url, most))
             for name, script, rows in PEERS:
                 if name in left_out:
                     continue
-                told, reason = run_peer(script, server.url, rows // share)
+                said, reason = run_peer(script, server.url, rows // share)
                 if told:
-                    samples[name].append(told)
+                    samples[name].append(said)
                 else:
                     left_out[name] = reason
-                    tell(f"{name} is left out: {reason}")
+                    say(f"{name} is left out: {reason}")
     return {"server_version": version, "left_out": [f"{name}: {reason}" for name, reason in left_out.items()],
             "peers": [summary(name, found) for name, found in samples.items() if found]}

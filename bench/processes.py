@@ -118,10 +118,10 @@ class Stand(Child):
 
     def __init__(self, program, *words):
         super().__init__([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        told = self.process.stdout.readline()
+        said = self.process.stdout.readline()
         if not told:
             fail(f"bench_stand {' '.join(map(str, words))} ended before it told its port")
-        self.port = int(told)
+        self.port = int(said)
 
 
 class Relay(Child):

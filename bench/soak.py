@@ -197,7 +197,7 @@ def write_samples(samples):
         table.writerows(samples)
 
 
-def tell(report):
+def say(report):
     print(f"{report['committed']} rows committed in {report['minutes']:g} minutes, {report['pruned']} pruned in {report['prunes']} runs: "
           + ("each delivered once, in order" if not report["wrong"] else f"{len(report['wrong'])} things wrong"))
     for line in report["wrong"][:20]:
@@ -213,6 +213,6 @@ def measure(program, quick, _tell):
     with Server() as server:
         report = {"server_version": server.sql((SQL / "server_version.sql").read_text()), **soak(server, program, 1 if quick else 30)}
     report["flat"] = all(report[column]["grown_in_second_half"] <= most for column, most in GROWN_MAX_KIB.items())
-    tell(report)
+    say(report)
     print("memory is flat" if report["flat"] else "memory GREW by more than allowed")
     return report

@@ -18,14 +18,14 @@ def takeover(program, _quick, _tell):
     subprocess.run([built(program, "takeover_bench")], check=True)
 
 
-def handlers(program, _quick, tell):
+def handlers(program, _quick, say):
     for kind in ("exec", "redis", "rabbitmq", "nats"):
         if not has_target(program, f"{kind}_bench"):
-            tell(f"{kind} is left out: its client library is not here")
+            say(f"{kind} is left out: its client library is not here")
             continue
         ended = subprocess.run([built(program, f"{kind}_bench")], check=False).returncode
         if ended == SKIPPED:
-            tell(f"{kind} is left out: it says above why")
+            say(f"{kind} is left out: it says above why")
         elif ended != 0:
             raise SystemExit(f"bench/run: the bench of {kind} ended with {ended}")
 

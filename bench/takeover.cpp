@@ -62,7 +62,7 @@ struct Pair {
   Clock::time_point lost_at;
 };
 
-void tell(const char* what, std::vector<double> seconds) {
+void report(const char* what, std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   std::printf("%-42s median %6.2f s, %6.2f – %6.2f s, n = %zu\n", what, seconds[seconds.size() / 2],
               seconds.front(), seconds.back(), seconds.size());
@@ -75,7 +75,7 @@ void measure(const char* what, bool busy, const std::function<void(Pair&)>& how)
   for (const auto& pair : pairs) pair->lose(how);
   std::vector<double> seconds;
   for (const auto& pair : pairs) seconds.push_back(pair->seconds_to_next_call());
-  tell(what, seconds);
+  report(what, seconds);
 }
 
 void die(Pair& pair) {
@@ -127,5 +127,5 @@ TEST_CASE("the database restarts: the same holder goes on") {
     REQUIRE(receiver.wait_for_requests(i + 2, patience));
     seconds.push_back(Seconds(receiver.last_request().at - up).count());
   }
-  tell("database restart, from its being up", seconds);
+  report("database restart, from its being up", seconds);
 }

@@ -20,5 +20,5 @@ consumer.reactor({
 });
 const running = consumer.start();
 await Promise.race([meter.done, running]);
-meter.tell({ batchSize, pullingFrequencyInMs, order: 'global position', commit: 'a checkpoint a message' });
+meter.report({ batchSize, pullingFrequencyInMs, order: 'global position', commit: 'a checkpoint a message' });
 process.exit(0);

@@ -24,5 +24,5 @@ await client.end();
 const meter = new Meter(rows);
 const runner = await run({ preset, taskList: { event: () => { meter.called(); } }, noHandleSignals: true, ...quiet });
 await meter.done;
-meter.tell({ concurrentJobs, localQueue: 500, order: 'none', commit: 'jobs completed in batches' });
+meter.report({ concurrentJobs, localQueue: 500, order: 'none', commit: 'jobs completed in batches' });
 await runner.stop();

@@ -20,7 +20,7 @@ export class Meter {
     }
   }
 
-  tell(settings) {
+  report(settings) {
     const seconds = Number(this.last - this.first) / 1e9;
     const cpu = process.cpuUsage(this.cpu);
     console.log(JSON.stringify({

@@ -34,7 +34,7 @@ const [shutdown] = initializePollingMessageListener(
   getDisabledLogger(),
 );
 await meter.done;
-meter.tell({ batch, pollingIntervalMs: 10, order: 'one segment', commit: 'a row' });
+meter.report({ batch, pollingIntervalMs: 10, order: 'one segment', commit: 'a row' });
 await shutdown();
 await client.end();
 process.exit(0);

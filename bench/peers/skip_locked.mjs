@@ -22,5 +22,5 @@ while (meter.count < rows) {
     [found.rows.map((row) => row.id)]);
   await client.query('COMMIT');
 }
-meter.tell({ batch, order: 'id', commit: 'a batch' });
+meter.report({ batch, order: 'id', commit: 'a batch' });
 await client.end();

@@ -17,5 +17,5 @@ while (meter.count < rows) {
   for (const row of found.rows) meter.called(row);
   await client.query("UPDATE textbook_cursor SET id = $1 WHERE name = 'p'", [found.rows.at(-1).id]);
 }
-meter.tell({ batch, order: 'id', commit: 'a batch' });
+meter.report({ batch, order: 'id', commit: 'a batch' });
 await client.end();

@@ -62,7 +62,7 @@ class Conversation {
   void step();
   /// That is, for what a child that has closed its input will never have.
   [[nodiscard]] bool waits_for_the_rest_of_a_line() const;
-  void look_at_the_clock();
+  void check_deadline();
 
   Child& child_;
   const ExecHandlerConfig& config_;

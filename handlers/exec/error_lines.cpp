@@ -18,7 +18,7 @@ void ErrorLines::feed(std::string_view bytes, Clock::time_point now) {
 
 void ErrorLines::finish(Clock::time_point now) {
   end_line(now);
-  tell_dropped();
+  report_dropped();
 }
 
 /// One byte over the limit is kept, so that the cut is seen.
@@ -31,24 +31,24 @@ void ErrorLines::end_line(Clock::time_point now) {
   const auto end = line.find_last_not_of(" \t\r");
   if (end == std::string::npos) return;
   last_ = excerpt(std::string_view(line).substr(0, end + 1), line_bytes_max);
-  tell(last_, now);
+  report(last_, now);
 }
 
-void ErrorLines::tell(const std::string& line, Clock::time_point now) {
+void ErrorLines::report(const std::string& line, Clock::time_point now) {
   if (now - second_began_ >= std::chrono::seconds(1)) {
-    tell_dropped();
+    report_dropped();
     second_began_ = now;
-    told_ = 0;
+    reported_ = 0;
   }
-  if (told_ < lines_a_second_max) {
-    told_ += 1;
+  if (reported_ < lines_a_second_max) {
+    reported_ += 1;
     write_(line);
   } else {
     dropped_ += 1;
   }
 }
 
-void ErrorLines::tell_dropped() {
+void ErrorLines::report_dropped() {
   if (dropped_ == 0) return;
   write_(std::to_string(std::exchange(dropped_, 0)) + " lines left out: more than " +
          std::to_string(lines_a_second_max) + " a second");

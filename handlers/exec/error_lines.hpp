@@ -30,14 +30,14 @@ class ErrorLines {
  private:
   void add(std::string_view piece);
   void end_line(Clock::time_point now);
-  void tell(const std::string& line, Clock::time_point now);
-  void tell_dropped();
+  void report(const std::string& line, Clock::time_point now);
+  void report_dropped();
 
   Writer write_;
   std::string line_;
   std::string last_;
   Clock::time_point second_began_{};
-  std::size_t told_ = 0;
+  std::size_t reported_ = 0;
   std::size_t dropped_ = 0;
 };
 

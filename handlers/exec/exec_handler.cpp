@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds farewell_max{200};  ///< from a closed pipe to the end of the process
 constexpr std::size_t secret_bytes_min = 8;
-constexpr std::size_t told_bytes_max = 400;
+constexpr std::size_t shown_bytes_max = 400;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ BatchOutcome ExecHandler::handle(std::span<const Record> batch, const CallContex
     start(batch.front());
     return converse(batch, context, true).value();
   } catch (const std::exception& e) {
-    return {0, Outcome::retry_later(told(e.what(), told_bytes_max))};
+    return {0, Outcome::retry_later(shown(e.what(), shown_bytes_max))};
   }
 }
 
@@ -90,7 +90,7 @@ std::optional<BatchOutcome> ExecHandler::converse(std::span<const Record> batch,
 BatchOutcome ExecHandler::refused(const Conversation& talk) {
   auto outcome = *talk.failure();
   outcome.reason = outcome.reason.empty() ? config_.command.front() + " gave no reason"
-                                          : told(outcome.reason, Outcome::reason_bytes_max);
+                                          : shown(outcome.reason, Outcome::reason_bytes_max);
   if (talk.has_more_begun() || !talk.is_fit_for_more()) kill_child();
   return {talk.done(), std::move(outcome)};
 }
@@ -129,7 +129,7 @@ std::optional<BatchOutcome> ExecHandler::broken(const Conversation& talk, bool i
 Outcome ExecHandler::in_doubt(const Conversation& talk, const std::string& why) const {
   auto text = config_.command.front() + ' ' + why;
   if (const auto line = child_->last_error_line(); !line.empty()) text += "; it said: " + line;
-  text = told(std::move(text), told_bytes_max);
+  text = shown(std::move(text), shown_bytes_max);
   return talk.may_know_next() ? Outcome::unknown(std::move(text))
                               : Outcome::retry_later(std::move(text));
 }
@@ -147,7 +147,7 @@ void ExecHandler::end_child_gently() {
   (void)child_->has_ended(half);
 }
 
-std::string ExecHandler::told(std::string text, std::size_t bytes_max) const {
+std::string ExecHandler::shown(std::string text, std::size_t bytes_max) const {
   return excerpt(redactor_.redact(std::move(text)), bytes_max);
 }
 

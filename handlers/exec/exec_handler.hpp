@@ -41,7 +41,7 @@ class ExecHandler final : public Handler {
   /// One that does not die is kept, and none is started next to it.
   void kill_child();
   void end_child_gently();
-  [[nodiscard]] std::string told(std::string text, std::size_t bytes_max) const;
+  [[nodiscard]] std::string shown(std::string text, std::size_t bytes_max) const;
 
   ExecHandlerConfig config_;
   NoteWriter note_;

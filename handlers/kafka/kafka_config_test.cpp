@@ -40,7 +40,7 @@ TEST_CASE("a plain table needs brokers and a topic") {
   CHECK(config.brokers == "kafka-1.example:9092,kafka-2.example:9092");
   CHECK(config.topic == "bookings");
   CHECK(config.form.body == MessageFormConfig::Body::payload);
-  CHECK_FALSE(config.form.tells_content_type);
+  CHECK_FALSE(config.form.sends_content_type);
   CHECK(config.partitioner == KafkaHandlerConfig::Partitioner::murmur2);
   CHECK_FALSE(config.partition_by_lane);
   CHECK_FALSE(config.unknown_topic_is_poison);
@@ -69,7 +69,7 @@ TEST_CASE("every key is read") {
   CHECK(config.topic == "{{event_type}}.{{process}}");
   CHECK(config.form.body == MessageFormConfig::Body::cloudevents);
   CHECK(config.form.content_type == "application/xml");
-  CHECK(config.form.tells_content_type);
+  CHECK(config.form.sends_content_type);
   CHECK(config.partitioner == KafkaHandlerConfig::Partitioner::crc32);
   CHECK(config.partition_by_lane);
   CHECK(config.unknown_topic_is_poison);

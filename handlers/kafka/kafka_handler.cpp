@@ -90,7 +90,7 @@ bool KafkaHandler::add(Rows rows, std::size_t row) {
   if (error == 0) {
     if (!fits(producer_->request_of(topic, record), message.bytes)) return false;
     const auto body = message.body.bytes();
-    error = producer_->produce(row, {topic, record, body, form_, config_.form.tells_content_type});
+    error = producer_->produce(row, {topic, record, body, form_, config_.form.sends_content_type});
   }
   if (error == 0) return true;
   complaint_ = producer_->last_complaint();
@@ -207,13 +207,13 @@ std::optional<Outcome> KafkaHandler::judge(Rows sent, std::size_t done, const Fa
   if (!for_good) return Outcome::retry_later(failure.reason);
   const bool names_it = failure.alone || failure.refusal == KafkaRefusal::topic;
   if (failure.row == done && names_it) return Outcome::poison(failure.reason);
-  look_closer(sent, done, failure);
+  examine(sent, done, failure);
   return std::nullopt;
 }
 
 /// A request is refused whole. Rows before it that were taken back go first; then its own, in
 /// smaller requests where it was too large, else one at a time.
-void KafkaHandler::look_closer(Rows sent, std::size_t done, const Failure& failure) {
+void KafkaHandler::examine(Rows sent, std::size_t done, const Failure& failure) {
   suspects_from_ = suspects_to_ = sent[failure.row].sequence;
   if (failure.refusal != KafkaRefusal::too_large) {
     for (auto row = failure.row; row < deliveries_.size(); ++row) {

@@ -60,7 +60,7 @@ class KafkaHandler final : public PipelinedHandler {
   [[nodiscard]] std::optional<Failure> find_failure() const;
   /// Empty: another round finds out.
   [[nodiscard]] std::optional<Outcome> judge(Rows sent, std::size_t done, const Failure& failure);
-  void look_closer(Rows sent, std::size_t done, const Failure& failure);
+  void examine(Rows sent, std::size_t done, const Failure& failure);
   void let_go();
   [[nodiscard]] std::string described(int error) const;
 

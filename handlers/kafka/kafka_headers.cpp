@@ -21,8 +21,8 @@ class Digits {
 
 }  // namespace
 
-void tell_headers(const Record& record, const MessageForm& form, bool with_content_type,
-                  const std::function<void(std::string_view, std::string_view)>& add) {
+void add_headers(const Record& record, const MessageForm& form, bool with_content_type,
+                 const std::function<void(std::string_view, std::string_view)>& add) {
   add("id", record.id());
   if (record.event_type) add("event-type", *record.event_type);
   add("seriatim-process", record.process);

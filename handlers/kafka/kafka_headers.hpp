@@ -9,7 +9,7 @@
 namespace seriatim::handlers {
 
 /// Tells the headers of a record's message one by one: ours, those of the form, the record's own.
-void tell_headers(const Record& record, const MessageForm& form, bool with_content_type,
-                  const std::function<void(std::string_view name, std::string_view value)>& add);
+void add_headers(const Record& record, const MessageForm& form, bool with_content_type,
+                 const std::function<void(std::string_view name, std::string_view value)>& add);
 
 }  // namespace seriatim::handlers

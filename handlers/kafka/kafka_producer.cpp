@@ -229,11 +229,11 @@ int KafkaProducer::Impl::produce(std::size_t index, const Message& message) {
   auto& delivery = deliveries.at(index);
   const auto& record = message.record;
   auto* headers = rd_kafka_headers_new(8 + record.headers.size());
-  tell_headers(record, message.form, message.with_content_type,
-               [&](std::string_view name, std::string_view value) {
-                 rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()),
-                                     value.data(), static_cast<ssize_t>(value.size()));
-               });
+  add_headers(record, message.form, message.with_content_type,
+              [&](std::string_view name, std::string_view value) {
+                rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()),
+                                    value.data(), static_cast<ssize_t>(value.size()));
+              });
   const auto body = message.body.value_or(std::string_view());
   const void* bytes = message.body ? body.data() : nullptr;
   const void* key = record.key ? record.key->data() : nullptr;

@@ -106,7 +106,7 @@ TEST_CASE("asked to yield, a call hands over no further row, but one") {
 TEST_CASE("CloudEvents: attributes as ce_ headers next to the payload, or one envelope") {
   const Cluster cluster;
   auto config = config_for(cluster);
-  config.form.tells_content_type = true;
+  config.form.sends_content_type = true;
   auto batch = rows(1, 1);
   batch[0].payload = R"({"n":1})";
   batch[0].event_type = "caf\xc3\xa9";

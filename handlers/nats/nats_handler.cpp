@@ -115,7 +115,7 @@ std::optional<Outcome> NatsHandler::judge_wrong_sequence(const PublishAck& ack) 
   const auto acknowledged = *last_sequence_;
   const auto end = ack.stream_ends_at();
   if (ack.stream != stream_ || !end || *end >= acknowledged) return std::nullopt;
-  // Told once: an operator's `seriatim retry` accepts the gap.
+  // Recorded once: an operator's `seriatim retry` accepts the gap.
   return Outcome::poison("the server lost messages it had acknowledged: stream " +
                          excerpt(stream_) + " ends at " + std::to_string(*end) + ", but " +
                          std::to_string(acknowledged) +

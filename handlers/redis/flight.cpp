@@ -40,7 +40,7 @@ class Appends {
     if (record.late) field("seriatim-late", "true");
     if (record.event_type) field("event-type", *record.event_type);
     if (record.key) field("key", *record.key);
-    if (form_.tells_content_type()) field("content-type", form_.content_type());
+    if (form_.sends_content_type()) field("content-type", form_.content_type());
     for (auto& [name, value] : form_.attributes_of(record)) {
       field(made("ce_" + name), made(std::move(value)));
     }
@@ -118,9 +118,9 @@ void Flights::add_append(RedisCommands& commands, const Flight& flight) const {
   commands.add({"EXEC"});
 }
 
-void Flights::add_look(RedisCommands& commands, const Flight& flight) const {
+void Flights::add_check(RedisCommands& commands, const Flight& flight) const {
   std::deque<std::string> numbers;
-  std::vector<std::string_view> words{"EVAL", look_script, "1", flight.stream,
+  std::vector<std::string_view> words{"EVAL", check_script, "1", flight.stream,
                                       flight.rows.front().process};
   for (const auto& record : flight.rows) {
     words.emplace_back(numbers.emplace_back(std::to_string(record.sequence)));

@@ -50,7 +50,7 @@ class Flights {
   [[nodiscard]] bool add(Flight& flight, const Record& record) const;
 
   void add_append(RedisCommands& commands, const Flight& flight) const;
-  void add_look(RedisCommands& commands, const Flight& flight) const;
+  void add_check(RedisCommands& commands, const Flight& flight) const;
   /// Of the answers to `add_append`, as many as came.
   [[nodiscard]] static Landing landing_of(const Flight& flight,
                                           std::span<const RedisReply> replies);

@@ -57,7 +57,7 @@ RedisHandler::RoundResult RedisHandler::settle(Rows sent, Clock::time_point dead
   rows_max_ = Flights::rows_max;
   Step step;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    step = knows_end(flight_) ? Step{} : look(flight_, deadline);
+    step = knows_end(flight_) ? Step{} : check(flight_, deadline);
     if (step.done == 0 && !step.failure) step = append(flight_, deadline);
     // The server closed it meanwhile. Again does no harm: what is there is found by looking.
     if (!step.hung_up || Clock::now() >= deadline) break;
@@ -72,17 +72,17 @@ bool RedisHandler::knows_end(const Flight& flight) const {
   return end_ < flight.rows.front().sequence;
 }
 
-RedisHandler::Step RedisHandler::look(const Flight& flight, Clock::time_point deadline) {
+RedisHandler::Step RedisHandler::check(const Flight& flight, Clock::time_point deadline) {
   const bool was_open = connection_.is_open();
   RedisCommands commands;
-  flights_.add_look(commands, flight);
+  flights_.add_check(commands, flight);
   const auto answer = connection_.ask(commands, deadline);
   if (answer.replies.empty()) return failed(answer, was_open);
-  return judge_look(flight, answer.replies.front(), !was_open, deadline);
+  return judge_check(flight, answer.replies.front(), !was_open, deadline);
 }
 
-RedisHandler::Step RedisHandler::judge_look(const Flight& flight, const RedisReply& reply,
-                                            bool reconnected, Clock::time_point deadline) {
+RedisHandler::Step RedisHandler::judge_check(const Flight& flight, const RedisReply& reply,
+                                             bool reconnected, Clock::time_point deadline) {
   using Kind = RedisReply::Kind;
   if (reply.kind == Kind::error) return refused(flight, {0, reply.text, 0, true});
   const bool known = reply.kind == Kind::list && reply.items.size() == 3 &&
@@ -121,7 +121,7 @@ std::optional<Outcome> RedisHandler::lost(const Flight& flight, const std::strin
   if (flight.stream != acknowledged_stream_) return std::nullopt;
   const auto missed = std::min(acknowledged_sequence_, flight.rows.front().sequence - 1);
   if (number_of(last) >= missed) return std::nullopt;
-  // Told once: an operator's `seriatim retry` accepts the gap.
+  // Recorded once: an operator's `seriatim retry` accepts the gap.
   const auto acknowledged = std::exchange(acknowledged_sequence_, 0);
   return Outcome::poison("the server lost entries it had acknowledged: stream " +
                          excerpt(flight.stream) + " ends at " + excerpt(last) + ", but " +

@@ -31,9 +31,9 @@ class RedisHandler final : public PipelinedHandler {
   [[nodiscard]] RoundResult settle(Rows sent, Clock::time_point deadline) override;
 
   [[nodiscard]] bool knows_end(const Flight& flight) const;
-  [[nodiscard]] Step look(const Flight& flight, Clock::time_point deadline);
-  [[nodiscard]] Step judge_look(const Flight& flight, const RedisReply& reply, bool reconnected,
-                                Clock::time_point deadline);
+  [[nodiscard]] Step check(const Flight& flight, Clock::time_point deadline);
+  [[nodiscard]] Step judge_check(const Flight& flight, const RedisReply& reply, bool reconnected,
+                                 Clock::time_point deadline);
   [[nodiscard]] std::optional<Outcome> lost(const Flight& flight, const std::string& last);
   [[nodiscard]] Step append(const Flight& flight, Clock::time_point deadline);
   [[nodiscard]] Step judge_append(const Flight& flight, const RedisConnection::Answer& answer);

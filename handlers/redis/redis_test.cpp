@@ -35,7 +35,7 @@ TEST_CASE("an entry's id is the sequence number, its fields are the record") {
 TEST_CASE("the payload takes the form that is asked for") {
   const RedisServer server;
   auto config = config_for(server);
-  config.form.tells_content_type = true;
+  config.form.sends_content_type = true;
   auto batch = rows(1, 1);
   batch[0].payload = "{ \"seats\": 2 }";
   const auto entry = [&](Body body) {

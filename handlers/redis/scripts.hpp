@@ -60,7 +60,7 @@ end
 /// Answers {how many are there, why no more of those the stream is past: "gone", "taken" or "", the
 /// stream's last id}. XTRIM and XSETID change nothing; but they tell at once whether the guard may
 /// use them, and from Redis 7.2 on WAIT looks at the last write of this connection.
-inline constexpr const char look_script[] = R"lua(
+inline constexpr const char check_script[] = R"lua(
 local stream, last = KEYS[1], '0-0'
 if redis.call('EXISTS', stream) == 1 then
   local info = redis.call('XINFO', 'STREAM', stream)

@@ -21,7 +21,7 @@ struct HttpClientConfig {
   /// (5 s), because one that closes just as we send leaves us not knowing.
   std::chrono::milliseconds idle_max{4'000};
   bool keep_alive = true;  ///< false: a connection for each request, which says so to the receiver
-  Lookup lookup = look_up_by_system;
+  Lookup lookup = resolve_by_system;
 };
 
 /// Looks into what it is made of.

@@ -44,7 +44,7 @@ MessageFormConfig read_message_form(Options& options) {
   MessageFormConfig config;
   config.content_type = options.text("content_type", config.content_type);
   read_body(options, config);
-  config.tells_content_type = options.has("content_type") || config.body == Body::cloudevents ||
+  config.sends_content_type = options.has("content_type") || config.body == Body::cloudevents ||
                               config.body == Body::cloudevents_structured;
   try {
     check_header("Content-Type", config.content_type);

@@ -23,7 +23,7 @@ struct MessageFormConfig {
   std::string body_template;
   std::string content_type = "application/json";  ///< of the payload, or of what is rendered
   /// Named by the table, or the form has one: to be told where others go without.
-  bool tells_content_type = false;
+  bool sends_content_type = false;
 };
 
 /// Reads `body`, `template` and `content_type`; problems are noted there.
@@ -58,7 +58,7 @@ class MessageForm {
   [[nodiscard]] MessageBody body_of(const Record& record, TemplateValues& values) const;
 
   [[nodiscard]] const std::string& content_type() const { return content_type_; }
-  [[nodiscard]] bool tells_content_type() const { return config_.tells_content_type; }
+  [[nodiscard]] bool sends_content_type() const { return config_.sends_content_type; }
 
   /// CloudEvents in binary mode: its attributes by their bare names (`id`, `source` …), for the
   /// protocol's binding to prefix and encode; empty in every other form. `datacontenttype` is not

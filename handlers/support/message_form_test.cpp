@@ -46,11 +46,11 @@ TEST_CASE("the form is chosen by name, or is a template") {
 }
 
 TEST_CASE("a content type is told where it was named, and of CloudEvents") {
-  CHECK_FALSE(read({}).config.tells_content_type);
-  CHECK_FALSE(read({{"body", text("{{id}}")}}).config.tells_content_type);
-  CHECK(read({{"content_type", text("text/html")}}).config.tells_content_type);
-  CHECK(read({{"body", text("cloudevents")}}).config.tells_content_type);
-  CHECK(read({{"body", text("cloudevents-structured")}}).config.tells_content_type);
+  CHECK_FALSE(read({}).config.sends_content_type);
+  CHECK_FALSE(read({{"body", text("{{id}}")}}).config.sends_content_type);
+  CHECK(read({{"content_type", text("text/html")}}).config.sends_content_type);
+  CHECK(read({{"body", text("cloudevents")}}).config.sends_content_type);
+  CHECK(read({{"body", text("cloudevents-structured")}}).config.sends_content_type);
 }
 
 TEST_CASE("a form that cannot be is told with its key") {

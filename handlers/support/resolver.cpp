@@ -37,7 +37,7 @@ std::string numeric(const addrinfo& info) {
 
 }  // namespace
 
-std::vector<std::string> look_up_by_system(const std::string& host, seconds limit) {
+std::vector<std::string> resolve_by_system(const std::string& host, seconds limit) {
   cut_system_timeouts(limit);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -14,7 +14,7 @@ using Lookup =
     std::function<std::vector<std::string>(const std::string& host, std::chrono::seconds limit)>;
 
 /// getaddrinfo, with the system resolver's own time-outs cut to `limit`.
-[[nodiscard]] std::vector<std::string> look_up_by_system(const std::string& host,
+[[nodiscard]] std::vector<std::string> resolve_by_system(const std::string& host,
                                                          std::chrono::seconds limit);
 
 /// Name resolution with a deadline, which getaddrinfo lacks.
@@ -24,7 +24,7 @@ using Lookup =
 /// than one, and it cannot keep the process from ending.
 class Resolver {
  public:
-  explicit Resolver(Lookup lookup = look_up_by_system);
+  explicit Resolver(Lookup lookup = resolve_by_system);
 
   struct Failure {
     std::string what;

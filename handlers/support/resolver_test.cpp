@@ -61,6 +61,6 @@ TEST_CASE("a slow lookup does not hold the caller past the deadline, nor start a
 }
 
 TEST_CASE("the system's resolver knows this host and not what does not exist") {
-  CHECK(!look_up_by_system("localhost", 5s).empty());
-  CHECK_THROWS_AS((void)look_up_by_system("no-such-name.invalid", 2s), seriatim::Error);
+  CHECK(!resolve_by_system("localhost", 5s).empty());
+  CHECK_THROWS_AS((void)resolve_by_system("no-such-name.invalid", 2s), seriatim::Error);
 }

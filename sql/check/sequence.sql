@@ -3,7 +3,7 @@ SELECT format('%I.%I', n.nspname, c.relname) AS name,
        s.seqcache AS cache,
        s.seqincrement AS increment,
        s.seqcycle AS cycles,
-       has_sequence_privilege(c.oid, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT') AS may_look,
+       has_sequence_privilege(c.oid, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT') AS may_read,
        CASE WHEN has_sequence_privilege(c.oid, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT')
             THEN coalesce(pg_sequence_last_value(c.oid), s.seqstart - 1) END AS last_value
 FROM pg_attribute AS a

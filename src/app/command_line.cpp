@@ -27,7 +27,7 @@ class Parser {
     app_.set_version_flag("--version", std::string(version()), "Print this program's version");
     add_setup_verbs();
     add_run();
-    add_looking_verbs();
+    add_reading_verbs();
     add_why();
     add_audit();
     add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
@@ -167,7 +167,7 @@ class Parser {
     sub->add_option_function<std::string>(name, read, description)->type_name("WORD");
   }
 
-  void add_looking_verbs() {
+  void add_reading_verbs() {
     auto [status, status_verb] = add_verb<StatusVerb>(
         "status", "Is it moving, if not at which row and why, what may I do?",
         "  seriatim status\n  seriatim status --watch\n  seriatim status --json | jq .lanes");

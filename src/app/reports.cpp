@@ -119,7 +119,7 @@ std::string short_holder(const LaneReport& report) {
   return report.holder_alive ? name : name + " (gone)";
 }
 
-std::string call_in_hand(const LaneReport& report) {
+std::string call_in_flight(const LaneReport& report) {
   return "its handler was called with row " +
          printable(report.next_id.value_or("?"), id_bytes_max) + ' ' +
          human_duration(report.called_for.value_or(milliseconds{0})) + " ago, attempt " +
@@ -188,7 +188,7 @@ std::vector<std::string> notes_of(const LaneReport& report) {
   if (!report.not_read.empty()) notes.push_back(printable(report.not_read));
   if (report.wait && report.wait->cause == postgres::LaneWait::Cause::handler &&
       report.called_for) {
-    notes.push_back(call_in_hand(report) + "; " + printable(report.wait->remedy));
+    notes.push_back(call_in_flight(report) + "; " + printable(report.wait->remedy));
   } else if (report.wait) {
     notes.push_back(wait_text(*report.wait));
   } else if (lane.state == LaneState::standby && !report.without_cursor) {

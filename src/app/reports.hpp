@@ -35,7 +35,7 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::vector<std::string> explanations(const LaneStatus& lane);
 
 /// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
-[[nodiscard]] std::string call_in_hand(const postgres::LaneReport& report);
+[[nodiscard]] std::string call_in_flight(const postgres::LaneReport& report);
 /// "the barrier at row 4711, set by alice@desk at …", and what takes it away.
 [[nodiscard]] std::string barrier_in_force(const postgres::LaneReport::Barrier& barrier);
 [[nodiscard]] std::string barrier_remedy(const postgres::LaneReport& report);

@@ -211,7 +211,7 @@ std::string rows_json(const postgres::Peeked& peeked, bool payload) {
 }
 
 std::string row_json(const RowReport& row) {
-  const auto story = tell(row);
+  const auto story = story_of(row);
   object result{{"process", row.process},
                 {"id", valid_utf8(row.id)},
                 {"state", to_string(row.state)},

@@ -50,7 +50,7 @@ std::string standstill(const RowReport& row) {
   if (report.wait && report.wait->cause != postgres::LaneWait::Cause::handler) {
     return printable(report.wait->text);
   }
-  if (report.called_for) return call_in_hand(report);
+  if (report.called_for) return call_in_flight(report);
   if (report.barrier && report.barrier->reached)
     return "behind " + barrier_in_force(*report.barrier);
   if (row.ripens_in > milliseconds{0}) {
@@ -79,13 +79,13 @@ std::vector<std::string> ways_out(const LaneReport& report) {
   return {};
 }
 
-RowStory tell_next(const RowReport& row) {
+RowStory next_story(const RowReport& row) {
   return {id_of(row) + " is the one " + lane_of(row) + " stands at: " + standstill(row),
           ways_out(*row.lane),
           {}};
 }
 
-RowStory tell_waiting(const RowReport& row) {
+RowStory waiting_story(const RowReport& row) {
   if (!row.lane) return {id_of(row) + " cannot be read, so its lane is not known", {}, {}};
   const auto before = row.rows_before.value_or(0);
   const auto more = before >= LaneReport::lag_records_max ? " or more" : "";
@@ -99,7 +99,7 @@ RowStory tell_waiting(const RowReport& row) {
 
 // --- rows behind, or outside --------------------------------------------------------------------
 
-RowStory tell_filtered(const RowReport& row) {
+RowStory filtered_story(const RowReport& row) {
   if (row.ignored) {
     return {id_of(row) + " is left out: its event type \"" + printable(*row.ignored, id_bytes_max) +
                 "\" is in source.ignore",
@@ -117,7 +117,7 @@ RowStory tell_filtered(const RowReport& row) {
       {{"where", printable(row.where)}}};
 }
 
-RowStory tell_unplaced(const RowReport& row) {
+RowStory unplaced_story(const RowReport& row) {
   const auto process = shell_word(row.process);
   return {id_of(row) +
               " has no place in the order, its created_at is NULL or infinite: its lane halts as "
@@ -126,7 +126,7 @@ RowStory tell_unplaced(const RowReport& row) {
           {}};
 }
 
-RowStory tell_passed(const RowReport& row) {
+RowStory passed_story(const RowReport& row) {
   return {id_of(row) +
               " is behind the cursor, where the ledger keeps no ids: it was delivered, unless it "
               "came there later (stamped back, or changed to match `where`)",
@@ -134,7 +134,7 @@ RowStory tell_passed(const RowReport& row) {
           {}};
 }
 
-RowStory tell_late(const RowReport& row) {
+RowStory late_story(const RowReport& row) {
   RowStory story{
       id_of(row) + " came late: it is behind the cursor, neither delivered nor set aside", {}, {}};
   if (row.lane->lane.state == LaneState::halted) {
@@ -149,7 +149,7 @@ RowStory tell_late(const RowReport& row) {
   return story;
 }
 
-RowStory tell_parked(const RowReport& row) {
+RowStory parked_story(const RowReport& row) {
   const auto& parked = *row.parked;
   const auto process = shell_word(row.process);
   const auto id = shell_word(row.id);
@@ -180,7 +180,7 @@ std::string deleted(const RowReport& row) {
 
 // --- a row that cannot be seen ------------------------------------------------------------------
 
-RowStory tell_absent(const RowReport& row) {
+RowStory absent_story(const RowReport& row) {
   if (row.lane && row.lane->lane.row_id == row.id) {
     return {id_of(row) + ", at which " + lane_of(row) + " " + to_string(row.lane->lane.state) +
                 ", is no longer in the table: it was deleted",
@@ -208,7 +208,7 @@ RowStory tell_absent(const RowReport& row) {
           {}};
 }
 
-RowStory tell_passed_over(const RowReport& row) {
+RowStory passed_over_story(const RowReport& row) {
   const auto act = row.act ? "`" + row.act->kind + "`, " + by_whom(*row.act)
                            : std::string("an act that is in the journal");
   return {id_of(row) + " was not delivered" + deleted(row) + ": it was passed over by " + act,
@@ -217,7 +217,7 @@ RowStory tell_passed_over(const RowReport& row) {
           {}};
 }
 
-RowStory tell_unknown(const RowReport& row) {
+RowStory unknown_story(const RowReport& row) {
   RowStory story{
       id_of(row) + " is somewhere that cannot be read now: " + printable(row.not_read), {}, {}};
   for (const auto& report : row.lanes) {
@@ -229,26 +229,26 @@ RowStory tell_unknown(const RowReport& row) {
   return story;
 }
 
-RowStory story_of(const RowReport& row) {
+RowStory state_story(const RowReport& row) {
   switch (row.state) {
-    case State::absent: return tell_absent(row);
-    case State::filtered: return tell_filtered(row);
-    case State::unplaced: return tell_unplaced(row);
+    case State::absent: return absent_story(row);
+    case State::filtered: return filtered_story(row);
+    case State::unplaced: return unplaced_story(row);
     case State::delivered:
       return {id_of(row) + " was delivered" +
                   (row.journal_hidden ? ", or set aside by an operator (the journal knows)" : "") +
                   deleted(row),
               {},
               {}};
-    case State::parked: return tell_parked(row);
+    case State::parked: return parked_story(row);
     case State::set_aside:
-      if (row.passed_over) return tell_passed_over(row);
+      if (row.passed_over) return passed_over_story(row);
       return {id_of(row) + " was set aside" + deleted(row) + ", " + by_whom(*row.act), {}, {}};
-    case State::passed: return tell_passed(row);
-    case State::late: return tell_late(row);
-    case State::next: return tell_next(row);
-    case State::waiting: return tell_waiting(row);
-    case State::unknown: return tell_unknown(row);
+    case State::passed: return passed_story(row);
+    case State::late: return late_story(row);
+    case State::next: return next_story(row);
+    case State::waiting: return waiting_story(row);
+    case State::unknown: return unknown_story(row);
   }
   return {};
 }
@@ -317,8 +317,8 @@ const char* to_string(State state) {
   return "?";
 }
 
-RowStory tell(const RowReport& row) {
-  auto story = story_of(row);
+RowStory story_of(const RowReport& row) {
+  auto story = state_story(row);
   add_row(story, row);
   if (row.lane) add_lane(story, *row.lane);
   if (row.act)
@@ -332,7 +332,7 @@ RowStory tell(const RowReport& row) {
 }
 
 std::string row_text(const RowReport& row) {
-  const auto story = tell(row);
+  const auto story = story_of(row);
   std::string text = printable(row.process) + ": " + story.answer + '\n';
   for (const auto& step : story.next_steps) text += "    " + step + '\n';
   for (const auto& [name, fact] : story.evidence) {

@@ -19,6 +19,6 @@ struct RowStory {
   std::vector<std::string> next_steps;
   std::vector<std::pair<std::string, std::string>> evidence;  ///< fact by name
 };
-[[nodiscard]] RowStory tell(const RowReport& row);
+[[nodiscard]] RowStory story_of(const RowReport& row);
 
 }  // namespace seriatim::app

@@ -50,14 +50,15 @@ bool is_readable(int fd) {
 
 }  // namespace
 
-Signals::Signals(std::chrono::milliseconds grace, std::function<void(int)> told, Second second) {
+Signals::Signals(std::chrono::milliseconds grace, std::function<void(int)> notified,
+                 Second second) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
   signal_fd_ = ::signalfd(-1, &set, SFD_CLOEXEC);
   end_fd_ = ::eventfd(0, EFD_CLOEXEC);
   if (signal_fd_ < 0 || end_fd_ < 0) throw Error("no file descriptors left to watch signals with");
-  thread_ =
-      std::thread([this, grace, told = std::move(told), second] { watch(grace, told, second); });
+  thread_ = std::thread(
+      [this, grace, notified = std::move(notified), second] { watch(grace, notified, second); });
 }
 
 Signals::~Signals() {
@@ -80,11 +81,11 @@ int Signals::wait_for_second(int first, std::chrono::milliseconds grace, Second 
   }
 }
 
-void Signals::watch(std::chrono::milliseconds grace, const std::function<void(int)>& told,
+void Signals::watch(std::chrono::milliseconds grace, const std::function<void(int)>& notified,
                     Second second) {
   const int first = next_signal(signal_fd_, end_fd_, -1);
   if (first == 0) return;
-  if (told) told(first);
+  if (notified) notified(first);
   stop_.request_stop();
   const int another = wait_for_second(first, grace, second);
   if (another == 0 && is_readable(end_fd_)) return;

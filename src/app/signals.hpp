@@ -24,7 +24,7 @@ class Signals {
   enum class Second { ends_at_once, is_ignored };
 
   /// `told` is called on the first signal, on this object's thread.
-  explicit Signals(std::chrono::milliseconds grace, std::function<void(int)> told = {},
+  explicit Signals(std::chrono::milliseconds grace, std::function<void(int)> notified = {},
                    Second second = Second::ends_at_once);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -33,7 +33,8 @@ class Signals {
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
 
  private:
-  void watch(std::chrono::milliseconds grace, const std::function<void(int)>& told, Second second);
+  void watch(std::chrono::milliseconds grace, const std::function<void(int)>& notified,
+             Second second);
   [[nodiscard]] int wait_for_second(int first, std::chrono::milliseconds grace,
                                     Second second) const;
 

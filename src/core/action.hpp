@@ -12,10 +12,10 @@ namespace seriatim::core {
 
 // What a lane wants done next. Each is answered by one event: the one named, or SessionEnded or
 // SourceFailed.
-struct OpenSession {};   ///< → Opened
-struct ClaimLane {};     ///< → Claimed
-struct LookAtCursor {};  ///< → Looked
-struct PollSource {      ///< → Polled
+struct OpenSession {};  ///< → Opened
+struct ClaimLane {};    ///< → Claimed
+struct ReadCursor {};   ///< → Looked
+struct PollSource {     ///< → Polled
   std::optional<Position> after;
   unsigned rows_max = 1;
   bool may_redrive = true;
@@ -47,8 +47,8 @@ struct WaitUntil {       ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action = std::variant<OpenSession, ClaimLane, LookAtCursor, PollSource, StartBatch,
-                            CallHandler, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
+using Action = std::variant<OpenSession, ClaimLane, ReadCursor, PollSource, StartBatch, CallHandler,
+                            Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{

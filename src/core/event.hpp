@@ -25,7 +25,7 @@ struct Opened {};
 struct Claimed {
   Claim claim;
 };
-struct Looked {
+struct CursorRead {
   Cursor cursor;
 };
 struct Polled {
@@ -56,7 +56,7 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
   std::string detail;
 };
 
-using Event = std::variant<Begin, Opened, Claimed, Looked, Polled, Started, Called, CallExpired,
+using Event = std::variant<Begin, Opened, Claimed, CursorRead, Polled, Started, Called, CallExpired,
                            Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

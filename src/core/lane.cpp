@@ -109,7 +109,7 @@ Action Lane::stand_by(bool holder_lives, const Moment& moment) {
   return rest(moment);
 }
 
-Action Lane::handle(Looked& event, const Moment& moment) {
+Action Lane::handle(CursorRead& event, const Moment& moment) {
   const bool replaced = event.cursor.epoch != cursor_.epoch;
   if (replaced && !mutant(Mutant::no_epoch)) return refused(moment);
   read_cursor(event.cursor);
@@ -354,7 +354,7 @@ Action Lane::go_on(const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (uncalled()) return more_rows() ? call(moment) : poll();
   if (renewal_due(moment)) return ClaimLane{};
-  if (round_.redriven) return LookAtCursor{};  // how many rows are parked now
+  if (round_.redriven) return ReadCursor{};  // how many rows are parked now
   return poll();
 }
 

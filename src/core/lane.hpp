@@ -53,7 +53,7 @@ class Lane {
   Action handle(Begin&, const Moment&);
   Action handle(Opened&, const Moment&);
   Action handle(Claimed&, const Moment&);
-  Action handle(Looked&, const Moment&);
+  Action handle(CursorRead&, const Moment&);
   Action handle(Polled&, const Moment&);
   Action handle(Started&, const Moment&);
   Action handle(Called&, const Moment&);

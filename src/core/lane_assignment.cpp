@@ -14,7 +14,7 @@ namespace {
 
 /// Between two looks of any two instances. A look costs the server 3 ms where it has a thousand
 /// connections (docs/scaling.md): a third of a core.
-constexpr milliseconds look_spacing{10};
+constexpr milliseconds read_spacing{10};
 
 }  // namespace
 
@@ -84,9 +84,9 @@ const std::vector<bool>& LaneAssignment::decide(const Membership& membership, Ti
   return wanted_;
 }
 
-milliseconds LaneAssignment::until_next_look(milliseconds standby) const {
-  if (holds_all_) return tell_interval;
-  return std::max(standby, std::min(tell_interval, look_spacing * instances_));
+milliseconds LaneAssignment::until_next_read(milliseconds standby) const {
+  if (holds_all_) return report_interval;
+  return std::max(standby, std::min(report_interval, read_spacing * instances_));
 }
 
 LaneAssignment::Count LaneAssignment::count(const Membership& membership) const {

@@ -42,12 +42,12 @@ class LaneAssignment {
   const std::vector<bool>& decide_blindly();
 
   /// An instance says so often that it runs.
-  static constexpr std::chrono::milliseconds tell_interval{1'000};
+  static constexpr std::chrono::milliseconds report_interval{1'000};
 
   /// How long until the next look: `standby`, or until it is time to tell where nothing is left to
   /// take. All instances together look no more than some hundred times a second: many look
   /// seldomer.
-  [[nodiscard]] std::chrono::milliseconds until_next_look(std::chrono::milliseconds standby) const;
+  [[nodiscard]] std::chrono::milliseconds until_next_read(std::chrono::milliseconds standby) const;
 
  private:
   struct Count;

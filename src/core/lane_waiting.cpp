@@ -36,7 +36,7 @@ Action Lane::handle(Woken& event, const Moment& moment) {
     return ClaimLane{};
   }
   if (state_ == LaneState::idle || state_ == LaneState::fenced) return poll();
-  return LookAtCursor{};
+  return ReadCursor{};
 }
 
 /// The row said no: another holder, an operator, or a lock held by one. Look again soon; or let go,

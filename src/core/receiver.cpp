@@ -41,8 +41,8 @@ Judgement seen_before(const Delivery& delivery, const ReceivedLane& lane) {
 
 /// The last number that may come next: those between were set aside by the sender.
 std::uint64_t next_at_most(const Delivery& delivery, const ReceivedLane& lane) {
-  const auto told = std::max(delivery.set_aside, lane.set_aside);
-  return lane.sequence + 1 + (told - lane.set_aside);
+  const auto known = std::max(delivery.set_aside, lane.set_aside);
+  return lane.sequence + 1 + (known - lane.set_aside);
 }
 
 bool read_number(std::string_view& text, std::uint64_t& into, char end) {

@@ -31,10 +31,10 @@ Connection::Options connection_options(const LaneId& lane, const ProcessConfig& 
 }
 
 /// Polls on a connection of its own, to the same server as `other`.
-class ReaderBeside final : public ReadAhead::Reader {
+class PrefetchReader final : public ReadAhead::Reader {
  public:
-  ReaderBeside(const std::string& url, const LaneId& lane, const ProcessConfig& config,
-               const SourceConfig& source, int other, const std::string& other_began)
+  PrefetchReader(const std::string& url, const LaneId& lane, const ProcessConfig& config,
+                 const SourceConfig& source, int other, const std::string& other_began)
       : connection_(url, connection_options(lane, config)),
         poll_(connection_, resolve_table(connection_, source), source, lane) {
     const auto same =
@@ -92,7 +92,7 @@ class PostgresSource final : public Source {
     if (!config.read_ahead || late_rows_first || !connection.direct()) return {};
     const auto began = connection.run(sql::source::own_backend)[0][0].as<std::string>();
     return [=, url = url_, source = table_, pid = connection.backend_pid()] {
-      return std::make_unique<ReaderBeside>(url, lane, config, source, pid, began);
+      return std::make_unique<PrefetchReader>(url, lane, config, source, pid, began);
     };
   }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// Puts late rows first, and as many of the others behind them as fit. A group that is sorted is
 /// not cut.
-void go_before(PollResult& round, LateLook::Late late, unsigned rows_max) {
+void go_before(PollResult& round, LateCheck::Late late, unsigned rows_max) {
   if (late.records.empty() && !late.unreadable) return;
   const bool others_wait = !late.all || late.unreadable;
   // A row that was moved in between may be among both.
@@ -46,7 +46,7 @@ TableReader::TableReader(std::shared_ptr<LaneConnection> shared, Parts parts,
       wake_up_(connection_, shared_->table, parts.lane.process, waker, source_.listen) {
   if (source_.late_rows == OnLateRow::deliver) {
     written_order_.emplace(connection_, shared_->table, source_, parts.lane);
-    late_look_.emplace(connection_, shared_->table, source_, parts.lane, *written_order_);
+    late_check_.emplace(connection_, shared_->table, source_, parts.lane, *written_order_);
   }
   if (!parts.prefetch) return;
   read_ahead_ = std::make_unique<ReadAhead>(std::move(parts.prefetch), source_.batch_bytes);
@@ -75,7 +75,7 @@ PollResult TableReader::poll(const Wanted& wanted) {
 /// Before rows go out, new ones or due ones.
 void TableReader::refuse_changes() {
   connection_.rollback();
-  if (late_look_) late_look_->begin();
+  if (late_check_) late_check_->begin();
   identity_.refuse_mismatch();
   setup_.refuse_unsound();
 }
@@ -84,23 +84,23 @@ PollResult TableReader::settled_rows(const Wanted& wanted, bool news) {
   auto behind = std::exchange(shared_->behind, std::nullopt);
   const bool expected = news || !wake_up_.hints() || !quiet_;
   if (expected) poll_.prompt();
-  if (late_look_) late_look_->see_transactions();
+  if (late_check_) late_check_->see_transactions();
   if (read_ahead_) {
     if (auto round = read_ahead_->take(wanted.after, wanted.rows_max)) {
       round->prefetched = true;
       return *std::move(round);
     }
   }
-  if (shared_->says_flushed.value_or(false)) poll_.tell_written();
+  if (shared_->says_flushed.value_or(false)) poll_.ask_written();
   return poll_.poll(wanted.after, wanted.rows_max, expected, std::move(behind));
 }
 
 PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
-  if (!late_look_) return round;
+  if (!late_check_) return round;
   const auto& after = wanted.after;
   const bool idle = round.empty();
   if (!wanted.up_to) written_order_->sort(round, after, poll_.cut());
-  go_before(round, late_look_->look(after, wanted.rows_max, idle), wanted.rows_max);
+  go_before(round, late_check_->run(after, wanted.rows_max, idle), wanted.rows_max);
   round.planned = true;
   round.looked_at = looked_at(round, after);
   return round;
@@ -110,7 +110,7 @@ PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
 OrderKey TableReader::looked_at(const PollResult& round,
                                 const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
-  return late_look_->looked_at().value_or(order_key_min);
+  return late_check_->looked_at().value_or(order_key_min);
 }
 
 PollResult TableReader::reread(const std::vector<std::string>& ids,
@@ -120,7 +120,7 @@ PollResult TableReader::reread(const std::vector<std::string>& ids,
   PollResult round;
   round.records = std::move(batch.records);
   round.unreadable = std::move(batch.unreadable);
-  if (late_look_) round.looked_at = looked_at(round, after);
+  if (late_check_) round.looked_at = looked_at(round, after);
   return round;
 }
 
@@ -133,8 +133,8 @@ void TableReader::expect(const Position& after, unsigned rows_max, Expected when
   }
   shared_->behind.reset();
   const bool prefetches = read_ahead_ && read_ahead_->is_asked_for(after);
-  if (prefetches || late_look_) return;
-  if (shared_->says_flushed.value_or(false)) poll_.tell_written();
+  if (prefetches || late_check_) return;
+  if (shared_->says_flushed.value_or(false)) poll_.ask_written();
   auto statement = poll_.begins_with(after, rows_max);
   if (!statement) return;
   shared_->behind = {
@@ -147,12 +147,12 @@ std::size_t TableReader::ready(const Position& after) {
 
 void TableReader::claimed(std::uint64_t epoch, bool anew) {
   if (anew) poll_.forget_ids();
-  if (anew && late_look_) late_look_->forget();
+  if (anew && late_check_) late_check_->forget();
   identity_.compare(epoch);
 }
 
 void TableReader::started() {
-  if (late_look_) late_look_->started();
+  if (late_check_) late_check_->started();
 }
 
 void TableReader::forget() {

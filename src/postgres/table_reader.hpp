@@ -10,7 +10,7 @@
 #include "postgres/reader/read_ahead.hpp"
 #include "postgres/reader/written_order.hpp"
 #include "postgres/store/identity_guard.hpp"
-#include "postgres/store/late_look.hpp"
+#include "postgres/store/late_check.hpp"
 #include "seriatim/source.hpp"
 
 namespace seriatim::postgres {
@@ -57,7 +57,7 @@ class TableReader final : public Reader {
   SetupRecheck setup_;
   NotificationListener wake_up_;
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
-  std::optional<LateLook> late_look_;          ///< … too
+  std::optional<LateCheck> late_check_;        ///< … too
   std::unique_ptr<ReadAhead> read_ahead_;      ///< if asked for, and no pooler in between
   bool quiet_ = false;                         ///< the last poll found nothing
   /// Rows that came while the lane is fenced are safe from newcomers once a poll found them older

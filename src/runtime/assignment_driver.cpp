@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// An instance is not counted after three seconds of silence (MembershipSession).
-constexpr auto tell_interval = core::LaneAssignment::tell_interval;
+constexpr auto report_interval = core::LaneAssignment::report_interval;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void AssignmentDriver::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Time next;
     try {
-      const auto asked = look_once(Clock::now());
+      const auto asked = read_once(Clock::now());
       if (!asked) return;
       next = *asked;
     } catch (const SourceBroken&) {
@@ -44,31 +44,31 @@ void AssignmentDriver::run(const std::stop_token& stop) {
 }
 
 /// When to look again; nothing where there is nobody to share with.
-std::optional<AssignmentDriver::Time> AssignmentDriver::look_once(Time now) {
+std::optional<AssignmentDriver::Time> AssignmentDriver::read_once(Time now) {
   if (!session_) session_ = parts_.source->open_membership(parts_.config, parts_.holder);
   if (!session_) {
-    tell(share_.decide_blindly());
+    notify(share_.decide_blindly());
     return std::nullopt;
   }
-  const bool due = now >= tell_at_;
+  const bool due = now >= report_at_;
   const auto membership = session_->read(due);
   seen_ = Clock::now();
-  if (due) tell_at_ = now + tell_interval;
+  if (due) report_at_ = now + report_interval;
   failures_ = 0;
-  tell(share_.decide(membership, seen_));
-  return seen_ + share_.until_next_look(parts_.config.standby_interval);
+  notify(share_.decide(membership, seen_));
+  return seen_ + share_.until_next_read(parts_.config.standby_interval);
 }
 
 /// What was decided last holds for a while; then no lane shall wait for us to see again.
 AssignmentDriver::Time AssignmentDriver::blind(Time now, bool at_once) {
   session_.reset();
-  if (at_once || now - seen_ > parts_.config.lease) tell(share_.decide_blindly());
+  if (at_once || now - seen_ > parts_.config.lease) notify(share_.decide_blindly());
   constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   return now + core::backoff(pauses, ++failures_, chance(random_));
 }
 
-void AssignmentDriver::tell(const std::vector<bool>& wanted) {
+void AssignmentDriver::notify(const std::vector<bool>& wanted) {
   for (std::size_t lane = 0; lane < parts_.lanes.size(); ++lane) {
     parts_.lanes[lane]->want(wanted[lane]);
   }

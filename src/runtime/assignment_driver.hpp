@@ -34,9 +34,9 @@ class AssignmentDriver {
  private:
   using Time = core::Time;
 
-  std::optional<Time> look_once(Time now);
+  std::optional<Time> read_once(Time now);
   Time blind(Time now, bool at_once);
-  void tell(const std::vector<bool>& wanted);
+  void notify(const std::vector<bool>& wanted);
   void leave() noexcept;
 
   Parts parts_;
@@ -46,7 +46,7 @@ class AssignmentDriver {
   std::mt19937_64 random_;
   unsigned failures_ = 0;
   Time seen_;  ///< the last look that was answered, or the start
-  Time tell_at_{};
+  Time report_at_{};
 };
 
 }  // namespace seriatim::runtime

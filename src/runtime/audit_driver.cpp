@@ -22,7 +22,7 @@ void AuditDriver::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (!lanes_are_served()) {
       session_.reset();
-      tell_if_unserved_for_long();
+      report_if_unserved_for_long();
       if (waker_.wait_until(Clock::now() + lanes_interval)) waker_.clear();
       continue;
     }
@@ -30,7 +30,7 @@ void AuditDriver::run(const std::stop_token& stop) {
     try {
       if (!open()) return;
       const std::stop_callback interrupt(stop, [this] { session_->interrupt(); });
-      const auto due = session_->look();
+      const auto due = session_->check();
       failures_ = 0;
       if (!stop.stop_requested()) session_->wait_until(due);
     } catch (const std::exception& e) {  // SessionLost, SourceBroken, or something as unclear
@@ -53,14 +53,14 @@ bool AuditDriver::open() {
 }
 
 /// A start, and a short loss of the database, are no news.
-void AuditDriver::tell_if_unserved_for_long() {
+void AuditDriver::report_if_unserved_for_long() {
   if (!unserved_since_) unserved_since_ = Clock::now();
   if (failures_ > 0 || Clock::now() < *unserved_since_ + unserved_max) return;
   failures_ += 1;
-  tell("a lane has no connection: until it has one, none is opened for the audit");
+  report("a lane has no connection: until it has one, none is opened for the audit");
 }
 
-void AuditDriver::tell(const std::string& why) noexcept {
+void AuditDriver::report(const std::string& why) noexcept {
   if (!parts_.observer) return;
   try {
     parts_.observer->audit_failed(parts_.config.name, why);
@@ -71,7 +71,7 @@ void AuditDriver::tell(const std::string& why) noexcept {
 /// When to try again.
 Clock::time_point AuditDriver::failed(const std::string& why) {
   session_.reset();
-  if (failures_++ == 0) tell(why);
+  if (failures_++ == 0) report(why);
   constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{10'000}, milliseconds{0}};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   return Clock::now() + core::backoff(pauses, failures_, chance(random_));

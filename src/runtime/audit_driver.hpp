@@ -36,8 +36,8 @@ class AuditDriver {
   bool open();
   [[nodiscard]] bool lanes_are_served() const;
   std::chrono::steady_clock::time_point failed(const std::string& why);
-  void tell_if_unserved_for_long();
-  void tell(const std::string& why) noexcept;
+  void report_if_unserved_for_long();
+  void report(const std::string& why) noexcept;
 
   Parts parts_;
   Waker waker_;

@@ -10,7 +10,7 @@ namespace seriatim::runtime {
 
 using std::chrono::milliseconds;
 
-bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
+bool DrainAudit::check_all(unsigned lane, const std::stop_token& stop) {
   const std::lock_guard only_one(one_at_a_time_);
   Waker waker;
   const std::stop_callback wake(stop, [&] { waker.wake(); });
@@ -22,11 +22,11 @@ bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
       const auto session = parts_.source->open_auditor(parts_.config, parts_.holder, waker);
       if (!session) return true;
       const std::stop_callback interrupt(stop, [&] { session->interrupt(); });
-      session->look_through([&] { return stop.stop_requested(); }, lane);
+      session->check_all([&] { return stop.stop_requested(); }, lane);
       return !stop.stop_requested();
     } catch (const std::exception& e) {  // SessionLost, SourceBroken, or something as unclear
       if (stop.stop_requested()) return false;
-      if (failures++ == 0) tell(e.what());
+      if (failures++ == 0) report(e.what());
       const auto pause = core::backoff(pauses, failures, chance(random));
       waker.wait_until(std::chrono::steady_clock::now() + pause);
     }
@@ -34,7 +34,7 @@ bool DrainAudit::look_through(unsigned lane, const std::stop_token& stop) {
   return false;
 }
 
-void DrainAudit::tell(const std::string& why) noexcept {
+void DrainAudit::report(const std::string& why) noexcept {
   if (!parts_.observer) return;
   try {
     parts_.observer->audit_failed(parts_.config.name, why);

@@ -26,10 +26,10 @@ class DrainAudit {
   explicit DrainAudit(Parts parts) : parts_(std::move(parts)) {}
 
   /// False: a stop was asked before all was looked at. `lane` is held by our instance.
-  bool look_through(unsigned lane, const std::stop_token& stop);
+  bool check_all(unsigned lane, const std::stop_token& stop);
 
  private:
-  void tell(const std::string& why) noexcept;
+  void report(const std::string& why) noexcept;
 
   Parts parts_;
   std::mutex one_at_a_time_;

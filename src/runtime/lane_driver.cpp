@@ -50,7 +50,7 @@ bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
 LaneDriver::LaneDriver(Parts parts)
     : parts_(std::move(parts)),
       lane_(parts_.config, parts_.lane, {.drain = parts_.drain_audit != nullptr, .hints = false}),
-      told_(lane_.status()) {
+      reported_(lane_.status()) {
   if (!parts_.outside) parts_.outside = real_time_and_chance();
 }
 
@@ -61,7 +61,7 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
     auto& outside = *parts_.outside;
     const core::Moment moment{outside.now(), outside.chance(), stop.stop_requested(), wanted_};
     const core::Action action = lane_.on(std::move(event), moment);
-    tell_changes();
+    notify_changes();
     if (std::holds_alternative<core::Finish>(action)) {
       wanted_ = false;
       return lane_.status();
@@ -101,12 +101,12 @@ core::Event LaneDriver::carry_out(const core::OpenSession&) {
 
 core::Event LaneDriver::carry_out(const core::ClaimLane&) {
   auto claim = session_->claim();
-  const bool anew = claim.granted && parts_.drain_audit && looked_behind_at_ != claim.cursor.epoch;
+  const bool anew = claim.granted && parts_.drain_audit && checked_behind_at_ != claim.cursor.epoch;
   if (!anew) return core::Claimed{std::move(claim)};
-  const auto cursor = looked_behind();
+  const auto cursor = check_behind();
   if (cursor && cursor->epoch != claim.cursor.epoch) throw SessionLost("the lane was taken over");
   if (cursor) {
-    looked_behind_at_ = cursor->epoch;
+    checked_behind_at_ = cursor->epoch;
     claim.cursor = *cursor;
   }
   return core::Claimed{std::move(claim)};
@@ -114,23 +114,23 @@ core::Event LaneDriver::carry_out(const core::ClaimLane&) {
 
 /// How the lane stands after an audit of all that is behind its cursor; nothing if a stop was asked
 /// meanwhile, and then nothing is delivered either.
-std::optional<Cursor> LaneDriver::looked_behind() {
-  if (!parts_.drain_audit->look_through(parts_.lane, stop_)) return std::nullopt;
+std::optional<Cursor> LaneDriver::check_behind() {
+  if (!parts_.drain_audit->check_all(parts_.lane, stop_)) return std::nullopt;
   return session_->read_cursor();
 }
 
-core::Event LaneDriver::carry_out(const core::LookAtCursor&) {
-  return core::Looked{session_->read_cursor()};
+core::Event LaneDriver::carry_out(const core::ReadCursor&) {
+  return core::CursorRead{session_->read_cursor()};
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
   auto round = session_->poll(action.after, action.rows_max, action.may_redrive);
   const bool drained = parts_.drain_audit && round.empty() && round.queued.empty() && !round.fenced;
   if (drained) {  // but for rows that came behind the cursor meanwhile
-    const auto cursor = looked_behind();
+    const auto cursor = check_behind();
     const bool stands = cursor && (cursor->state == Cursor::State::halted ||
                                    cursor->state == Cursor::State::paused);
-    if (stands || (cursor && cursor->epoch != looked_behind_at_)) return core::Looked{*cursor};
+    if (stands || (cursor && cursor->epoch != checked_behind_at_)) return core::CursorRead{*cursor};
   }
   return core::Polled{std::move(round)};
 }
@@ -148,7 +148,7 @@ core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   if (session_->is_lost()) throw SessionLost("the connection ended before the call began");
   auto called = call(action);
   const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
-  tell([&](Observer& o) { o.called(lane_.status(), kind, parts_.outside->now() - began); });
+  notify([&](Observer& o) { o.called(lane_.status(), kind, parts_.outside->now() - began); });
   called.rows_ahead = action.then ? session_->rows_ahead(*action.then->after) : 0;
   return called;
 }
@@ -184,10 +184,10 @@ core::Event LaneDriver::carry_out(const core::Settle& action) {
   const auto grant = session_->settle(action.epoch, settlement);
   const bool ours = grant != Grant::lost;
   const auto rows = settlement.done.size();
-  if (ours && rows > 0) tell([&](Observer& o) { o.delivered(lane_.status(), rows); });
+  if (ours && rows > 0) notify([&](Observer& o) { o.delivered(lane_.status(), rows); });
   const auto* park = std::get_if<Park>(&settlement.fate);
   if (ours && park)
-    tell([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
+    notify([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
   return core::Settled{grant};
 }
 
@@ -212,7 +212,7 @@ core::Event LaneDriver::carry_out(const core::Finish&) {
   return core::Begin{};  // not reached: run() returns at Finish
 }
 
-void LaneDriver::tell(const std::function<void(Observer&)>& what) noexcept {
+void LaneDriver::notify(const std::function<void(Observer&)>& what) noexcept {
   if (!parts_.observer) return;
   try {
     what(*parts_.observer);
@@ -220,11 +220,11 @@ void LaneDriver::tell(const std::function<void(Observer&)>& what) noexcept {
   }
 }
 
-void LaneDriver::tell_changes() {
+void LaneDriver::notify_changes() {
   auto now = lane_.status();
-  if (same_to_a_person(now, told_)) return;
-  told_ = std::move(now);
-  tell([&](Observer& o) { o.lane_changed(told_); });
+  if (same_to_a_person(now, reported_)) return;
+  reported_ = std::move(now);
+  notify([&](Observer& o) { o.lane_changed(reported_); });
 }
 
 }  // namespace seriatim::runtime

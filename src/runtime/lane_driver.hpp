@@ -56,7 +56,7 @@ class LaneDriver {
 
   core::Event carry_out(const core::OpenSession&);
   core::Event carry_out(const core::ClaimLane&);
-  core::Event carry_out(const core::LookAtCursor&);
+  core::Event carry_out(const core::ReadCursor&);
   core::Event carry_out(const core::PollSource&);
   core::Event carry_out(const core::StartBatch&);
   core::Event carry_out(const core::CallHandler&);
@@ -66,11 +66,11 @@ class LaneDriver {
   core::Event carry_out(const core::WaitUntil&);
   core::Event carry_out(const core::Finish&);
 
-  std::optional<Cursor> looked_behind();
+  std::optional<Cursor> check_behind();
   core::Called call(const core::CallHandler& action);
   void read_ahead(const std::optional<core::PollSource>& then);
-  void tell(const std::function<void(Observer&)>& what) noexcept;
-  void tell_changes();
+  void notify(const std::function<void(Observer&)>& what) noexcept;
+  void notify_changes();
 
   Parts parts_;
   Waker waker_;
@@ -79,8 +79,8 @@ class LaneDriver {
   core::Lane lane_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;
-  LaneStatus told_;
-  std::optional<std::uint64_t> looked_behind_at_;  ///< draining: the epoch
+  LaneStatus reported_;
+  std::optional<std::uint64_t> checked_behind_at_;  ///< draining: the epoch
 };
 
 }  // namespace seriatim::runtime

@@ -180,7 +180,7 @@ TEST_SUITE("lane share") {
       for (unsigned i = 0; i < instances; ++i) seen.instances.push_back(std::to_string(i));
       LaneAssignment share("0", 100);
       (void)share.decide(seen, start);
-      return share.until_next_look(standby);
+      return share.until_next_read(standby);
     };
     CHECK(pause(2, 300ms) == 300ms);
     CHECK(pause(30, 300ms) == 300ms);

@@ -61,7 +61,7 @@ class Fenced final : public Source {
   testing::MemorySource memory_;
 };
 
-struct Told final : Observer {
+struct Recorded final : Observer {
   void lane_changed(const LaneStatus& status) override {
     if (status.state == LaneState::fenced) ages.push_back(status.blockers.at(0).age);
   }
@@ -74,7 +74,7 @@ TEST_SUITE("lane driver") {
   TEST_CASE("a long wait at the fence is told again as it becomes another kind of wait") {
     const auto source = std::make_shared<Fenced>(
         std::vector<milliseconds>{20ms, 400ms, 1200ms, 5s, 12s, 80s, 200s});
-    const auto told = std::make_shared<Told>();
+    const auto told = std::make_shared<Recorded>();
     ProcessConfig config;
     config.name = "p";
     config.poll_interval_max = 1ms;

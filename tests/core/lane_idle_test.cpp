@@ -12,9 +12,9 @@ TEST_SUITE("lane: idle") {
     story.claimed({});
     const auto renew = ProcessConfig{}.lease / 3;
     story.pass(renew);
-    story.tell(Polled{});
+    story.feed(Polled{});
     story.expect<WaitUntil>();
-    story.tell(Woken{});
+    story.feed(Woken{});
     story.expect<ClaimLane>();
   }
 
@@ -24,16 +24,16 @@ TEST_SUITE("lane: idle") {
       story.claimed({});
       const auto renewal = story.now() + ProcessConfig{}.lease / 3;
       for (;;) {
-        story.tell(Polled{});
+        story.feed(Polled{});
         if (story.now() + story.wait() >= renewal) break;
         story.pass(story.wait());
-        story.tell(Woken{});
+        story.feed(Woken{});
         story.expect<PollSource>();
       }
       story.pass(story.wait());
-      story.tell(Woken{hinted});
+      story.feed(Woken{hinted});
       story.expect<ClaimLane>();
-      story.tell(Claimed{{true, {.epoch = 1}, "us"}});
+      story.feed(Claimed{{true, {.epoch = 1}, "us"}});
       CAPTURE(hinted);
       CHECK(std::holds_alternative<PollSource>(story.action()) == hinted);
       if (!hinted) CHECK(story.wait() < ProcessConfig{}.lease / 3);
@@ -46,11 +46,11 @@ TEST_SUITE("lane: idle") {
       Story story;
       story.claimed({});
       story.pass(ProcessConfig{}.lease / 3 - 1ms);
-      story.tell(Polled{});
+      story.feed(Polled{});
       story.pass(story.wait());
-      story.tell(Woken{});
+      story.feed(Woken{});
       story.expect<ClaimLane>();
-      story.tell(Claimed{{true, changed, "us"}});
+      story.feed(Claimed{{true, changed, "us"}});
       CHECK(std::holds_alternative<PollSource>(story.action()) ==
             (changed.state == Cursor::State::running));
       CHECK(story.status().state == (changed.epoch == 2 ? LaneState::idle : LaneState::paused));

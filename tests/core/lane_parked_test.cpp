@@ -51,9 +51,9 @@ using Ids = std::vector<std::string>;
 
 void calling(Story& story, PollResult round) {
   story.claimed({});
-  story.tell(Polled{std::move(round)});
+  story.feed(Polled{std::move(round)});
   story.expect<StartBatch>();
-  story.tell(Started{});
+  story.feed(Started{});
   story.expect<CallHandler>();
 }
 
@@ -63,7 +63,7 @@ TEST_SUITE("lane, parked rows") {
   TEST_CASE("a poison row is parked with its key, and the batch is read anew") {
     Story story(parking());
     calling(story, keyed({"7 a", "8 b"}));
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(failed(Outcome::poison("HTTP 422")));
     const auto& parking = story.settled<Park>();
     CHECK_FALSE(story.expect<Settle>().settlement.from);
     CHECK(parking.row.id == "7");
@@ -72,7 +72,7 @@ TEST_SUITE("lane, parked rows") {
     CHECK(parking.attempts == 1);
     CHECK(parking.detail == "HTTP 422");
 
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().sequence == 1);
@@ -82,7 +82,7 @@ TEST_SUITE("lane, parked rows") {
   TEST_CASE("a dead letter does not hold its key") {
     Story story(parking(OnPoison::dead_letter));
     calling(story, keyed({"7 a"}));
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(failed(Outcome::poison("HTTP 422")));
     CHECK_FALSE(story.settled<Park>().holds_key);
   }
 
@@ -91,7 +91,7 @@ TEST_SUITE("lane, parked rows") {
     config.max_attempts = 1;
     Story story(config);
     calling(story, keyed({"7 a"}));
-    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    story.feed(failed(Outcome::retry_later("HTTP 503")));
     CHECK(story.settled<Park>().detail == "given up after 1 attempts: HTTP 503");
   }
 
@@ -100,7 +100,7 @@ TEST_SUITE("lane, parked rows") {
     config.on_unknown = OnUnknown::halt;
     Story story(config);
     calling(story, keyed({"7 a"}));
-    story.tell(failed(Outcome::unknown("reset")));
+    story.feed(failed(Outcome::unknown("reset")));
     CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
   }
 
@@ -109,9 +109,9 @@ TEST_SUITE("lane, parked rows") {
     config.max_parked = 2;
     Story story(config);
     story.claimed({.parked = 2});
-    story.tell(Polled{keyed({"7 a"})});
-    story.tell(Started{});
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(Polled{keyed({"7 a"})});
+    story.feed(Started{});
+    story.feed(failed(Outcome::poison("HTTP 422")));
     const auto& halt = story.settled<Halt>();
     CHECK(halt.reason == HaltReason::poison);
     CHECK(halt.failure.detail == "HTTP 422; not parked: 2 failed rows are already (max_parked)");
@@ -124,13 +124,13 @@ TEST_SUITE("lane, parked rows") {
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
     auto round = keyed({"7 a"});
     round.records[0].late = round.redriven = true;
-    story.tell(Polled{std::move(round)});
-    story.tell(Started{});
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(Polled{std::move(round)});
+    story.feed(Started{});
+    story.feed(failed(Outcome::poison("HTTP 422")));
     story.settled<Park>();
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.status().parked == 2);
-    story.expect<LookAtCursor>();
+    story.expect<ReadCursor>();
   }
 
   TEST_CASE("once a parked row was handed over, how many are left is read anew") {
@@ -138,13 +138,13 @@ TEST_SUITE("lane, parked rows") {
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
     auto round = keyed({"7 a"});
     round.records[0].late = round.redriven = true;
-    story.tell(Polled{std::move(round)});
-    story.tell(Started{});
-    story.tell(done(1));
-    story.tell(Settled{});
-    story.expect<LookAtCursor>();
-    story.tell(
-        Looked{{.position = Position{2'000, "20"}, .sequence = 21, .epoch = 1, .parked = 1}});
+    story.feed(Polled{std::move(round)});
+    story.feed(Started{});
+    story.feed(done(1));
+    story.feed(Settled{});
+    story.expect<ReadCursor>();
+    story.feed(
+        CursorRead{{.position = Position{2'000, "20"}, .sequence = 21, .epoch = 1, .parked = 1}});
     CHECK(story.status().parked == 1);
     story.expect<PollSource>();
   }
@@ -159,7 +159,7 @@ TEST_SUITE("lane, parked rows") {
       CHECK(call.records[0].sequence == 2);
       CHECK(call.records[0].previous_id == "7");
     }
-    story.tell(done(1));
+    story.feed(done(1));
     {
       const auto& advance = story.expect<Settle>().settlement;
       CHECK(ids(advance.done) == Ids{"8"});
@@ -168,11 +168,11 @@ TEST_SUITE("lane, parked rows") {
       CHECK(advance.queued[1].before == 1);
       CHECK(advance.announces());
     }
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.status().sequence == 4);
     CHECK(story.status().position->id == "10");
     CHECK(story.expect<CallHandler>().records[0].sequence == 5);
-    story.tell(done(1));
+    story.feed(done(1));
     {
       const auto& advance = story.expect<Settle>().settlement;
       CHECK(advance.from->id == "10");
@@ -180,7 +180,7 @@ TEST_SUITE("lane, parked rows") {
       CHECK(advance.queued[0].before == 1);
       CHECK_FALSE(advance.announces());
     }
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after->id == "12");
     CHECK(story.status().sequence == 6);
   }
@@ -188,12 +188,12 @@ TEST_SUITE("lane, parked rows") {
   TEST_CASE("where all rows queue they are set aside without a call, and no attempt is counted") {
     Story story(parking());
     story.claimed({});
-    story.tell(Polled{queued({"a"}, {"7 a", "8 a"})});
+    story.feed(Polled{queued({"a"}, {"7 a", "8 a"})});
     const auto& advance = story.expect<Settle>().settlement;
     CHECK(advance.done.empty());
     CHECK(ids(advance.queued) == Ids{"7", "8"});
     CHECK_FALSE(advance.announces());
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().position->id == "8");
   }
@@ -201,10 +201,10 @@ TEST_SUITE("lane, parked rows") {
   TEST_CASE("a failure behind rows that queue is settled with these") {
     Story story(parking());
     calling(story, queued({"a"}, {"7 a", "8 b"}));
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(failed(Outcome::poison("HTTP 422")));
     CHECK(ids(story.expect<Settle>().settlement.queued) == Ids{"7"});
     CHECK(story.settled<Park>().row.id == "8");
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.status().sequence == 2);
     CHECK(story.expect<PollSource>().after->id == "8");
   }
@@ -220,11 +220,11 @@ TEST_SUITE("lane, parked rows") {
     auto round = keyed({"7 a"});
     round.records[0].late = true;
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20});
-    story.tell(Polled{std::move(round)});
-    story.tell(Started{});
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(Polled{std::move(round)});
+    story.feed(Started{});
+    story.feed(failed(Outcome::poison("HTTP 422")));
     CHECK(story.settled<Park>().late);
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.status().position->id == "20");
     CHECK(story.status().sequence == 21);
   }
@@ -232,20 +232,20 @@ TEST_SUITE("lane, parked rows") {
   TEST_CASE("while an attempt is open no parked row is begun") {
     Story story(parking());
     calling(story, keyed({"7 a"}));
-    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    story.feed(failed(Outcome::retry_later("HTTP 503")));
     story.settled<Retry>();
-    story.tell(Settled{});
+    story.feed(Settled{});
     story.pass(story.wait());
-    story.tell(Woken{});
-    story.tell(Looked{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
+    story.feed(Woken{});
+    story.feed(CursorRead{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
     CHECK_FALSE(story.expect<PollSource>().may_redrive);
   }
 
   TEST_CASE("a lane that lost its row to another sets nothing aside") {
     Story story(parking());
     calling(story, keyed({"7 a"}));
-    story.tell(failed(Outcome::poison("HTTP 422")));
-    story.tell(Settled{Grant::lost});
+    story.feed(failed(Outcome::poison("HTTP 422")));
+    story.feed(Settled{Grant::lost});
     CHECK(story.status().sequence == 0);
     CHECK(story.status().state == LaneState::claiming);
   }
@@ -275,33 +275,33 @@ TEST_SUITE("lane, reading ahead") {
     Story story(config);
     calling(story, keyed({"7", "8"}));
     CHECK_FALSE(story.expect<CallHandler>().then);
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     const auto then = story.expect<CallHandler>().then;
     REQUIRE(then);
     CHECK(then->after->id == "8");
     CHECK(then->rows_max == 2);
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after == then->after);
 
-    story.tell(Polled{keyed({"9"})});
-    story.tell(Started{});
+    story.feed(Polled{keyed({"9"})});
+    story.feed(Started{});
     CHECK_FALSE(story.expect<CallHandler>().then);  // nothing else was waiting
   }
 
   TEST_CASE("a round that is read by then starts with the commit of the one before") {
     Story story(reading_ahead());
     calling(story, keyed({"7", "8"}));
-    story.tell(done_and_read(2));
+    story.feed(done_and_read(2));
     const auto& advance = story.expect<Settle>().settlement;
     CHECK(std::get<Next>(advance.fate) == Next{2, true});
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after->id == "8");
     CHECK_FALSE(story.expect<PollSource>().may_redrive);
     auto next = keyed({"9", "10"});
     next.announced = true;
-    story.tell(Polled{std::move(next)});
+    story.feed(Polled{std::move(next)});
     const auto& first = story.expect<CallHandler>().records.front();
     CHECK(first.sequence == 3);
     CHECK(first.attempt == 1);
@@ -311,38 +311,38 @@ TEST_SUITE("lane, reading ahead") {
   TEST_CASE("what comes instead of the round that was read is started itself") {
     Story story(reading_ahead());
     calling(story, keyed({"7", "8"}));
-    story.tell(done_and_read(2));
-    story.tell(Settled{});
-    story.tell(Polled{keyed({"9", "10"})});
+    story.feed(done_and_read(2));
+    story.feed(Settled{});
+    story.feed(Polled{keyed({"9", "10"})});
     CHECK(story.expect<StartBatch>().again);  // counted with the advance
-    story.tell(Started{});
+    story.feed(Started{});
     CHECK(story.expect<CallHandler>().records.front().attempt == 1);
   }
 
   TEST_CASE("a failure, a rest of the batch, a stop: nothing starts with the commit") {
     Story failing(reading_ahead());
     calling(failing, keyed({"7", "8"}));
-    failing.tell(Called{{1, Outcome::retry_later("HTTP 503")}, 2});
+    failing.feed(Called{{1, Outcome::retry_later("HTTP 503")}, 2});
     CHECK_FALSE(failing.expect<Settle>().settlement.announces());
 
     Story yielding(reading_ahead());
     calling(yielding, keyed({"7", "8"}));
-    yielding.tell(done_and_read(1));
+    yielding.feed(done_and_read(1));
     CHECK_FALSE(yielding.settled<Next>().read_ahead);
 
     Story stopping(reading_ahead());
     calling(stopping, keyed({"7", "8"}));
     stopping.ask_to_stop();
-    stopping.tell(done_and_read(2));
+    stopping.feed(done_and_read(2));
     CHECK_FALSE(stopping.expect<Settle>().settlement.announces());
   }
 
   TEST_CASE("asked to stop before the round it started, a lane takes the attempt off the count") {
     Story story(reading_ahead());
     calling(story, keyed({"7", "8"}));
-    story.tell(done_and_read(2));
+    story.feed(done_and_read(2));
     story.ask_to_stop();
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<ReleaseLane>().untouched);
   }
 }

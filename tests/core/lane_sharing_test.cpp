@@ -12,13 +12,13 @@ namespace {
 /// Given up, and neither a session nor a statement until it is wanted again.
 void given_up(Story& story, bool untouched) {
   CHECK(story.expect<ReleaseLane>().untouched == untouched);
-  story.tell(Released{});
+  story.feed(Released{});
   story.expect<CloseSession>();
-  story.tell(Closed{});
+  story.feed(Closed{});
   CHECK(story.wait() == ProcessConfig{}.lease);
   CHECK(story.status().state == LaneState::standby);
   story.pass(1h);
-  story.tell(Woken{});
+  story.feed(Woken{});
   story.expect<WaitUntil>();
 }
 
@@ -28,14 +28,14 @@ TEST_SUITE("lane: left to other instances") {
   TEST_CASE("a lane that is not wanted opens no session until it is") {
     Story story;
     story.want(false);
-    story.tell(Begin{});
+    story.feed(Begin{});
     story.expect<WaitUntil>();
-    story.tell(Woken{});
+    story.feed(Woken{});
     story.expect<WaitUntil>();
     story.want(true);
-    story.tell(Woken{});
+    story.feed(Woken{});
     story.expect<OpenSession>();
-    story.tell(Opened{});
+    story.feed(Opened{});
     story.expect<ClaimLane>();
   }
 
@@ -43,18 +43,18 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1", "2", "3"});
     story.want(false);
-    story.tell(done(1));
+    story.feed(done(1));
     CHECK_FALSE(story.expect<Settle>().settlement.announces());
-    story.tell(Settled{});
+    story.feed(Settled{});
     given_up(story, false);
   }
 
   TEST_CASE("a row counted and not called is taken off the count") {
     Story story;
     story.claimed({});
-    story.tell(Polled{Story::round({"1"})});
+    story.feed(Polled{Story::round({"1"})});
     story.want(false);
-    story.tell(Started{});
+    story.feed(Started{});
     given_up(story, true);
   }
 
@@ -62,9 +62,9 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1", "2"});
     story.want(false);
-    story.tell(failed(Outcome::retry_later("HTTP 503")));
+    story.feed(failed(Outcome::retry_later("HTTP 503")));
     story.settled<Retry>();
-    story.tell(Settled{});
+    story.feed(Settled{});
     given_up(story, false);
   }
 
@@ -72,9 +72,9 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1"});
     story.want(false);
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(failed(Outcome::poison("HTTP 422")));
     story.settled<Halt>();
-    story.tell(Settled{});
+    story.feed(Settled{});
     given_up(story, false);
   }
 
@@ -82,7 +82,7 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     SUBCASE("idle") {
       story.claimed({});
-      story.tell(Polled{});
+      story.feed(Polled{});
     }
     SUBCASE("halted") {
       story.claimed({.state = Cursor::State::halted});
@@ -94,17 +94,17 @@ TEST_SUITE("lane: left to other instances") {
       story.claimed({.state = Cursor::State::retrying, .retry_in = 1h});
     }
     story.want(false);
-    story.tell(Woken{});
+    story.feed(Woken{});
     given_up(story, false);
   }
 
   TEST_CASE("one that was standing by leaves without a release") {
     Story story;
-    story.tell(Begin{});
-    story.tell(Opened{});
-    story.tell(Claimed{{false, {}, "other"}});
+    story.feed(Begin{});
+    story.feed(Opened{});
+    story.feed(Claimed{{false, {}, "other"}});
     story.want(false);
-    story.tell(Woken{});
+    story.feed(Woken{});
     story.expect<CloseSession>();
   }
 
@@ -112,7 +112,7 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1"});
     story.want(false);
-    story.tell(SessionEnded{"gone"});
+    story.feed(SessionEnded{"gone"});
     story.expect<WaitUntil>();
     CHECK(story.status().state == LaneState::standby);
   }
@@ -121,17 +121,17 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1"});
     story.want(false);
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     story.expect<ReleaseLane>();
     story.want(true);
-    story.tell(Released{});
+    story.feed(Released{});
     story.expect<CloseSession>();
-    story.tell(Closed{});
+    story.feed(Closed{});
     story.expect<OpenSession>();
-    story.tell(Opened{});
+    story.feed(Opened{});
     story.expect<ClaimLane>();
-    story.tell(
+    story.feed(
         Claimed{{true, {.position = Position{1'000, "1"}, .sequence = 1, .epoch = 3}, "us"}});
     CHECK(story.expect<PollSource>().after->id == "1");
   }
@@ -139,9 +139,9 @@ TEST_SUITE("lane: left to other instances") {
   TEST_CASE("asked to stop while it stands aside, it ends") {
     Story story;
     story.want(false);
-    story.tell(Begin{});
+    story.feed(Begin{});
     story.ask_to_stop();
-    story.tell(Woken{});
+    story.feed(Woken{});
     story.expect<Finish>();
     CHECK(story.status().state == LaneState::stopped);
   }
@@ -150,11 +150,11 @@ TEST_SUITE("lane: left to other instances") {
     Story story;
     story.calling({"1"});
     story.want(false);
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     story.expect<ReleaseLane>();
     story.ask_to_stop();
-    story.tell(Released{});
+    story.feed(Released{});
     story.expect<Finish>();
   }
 }

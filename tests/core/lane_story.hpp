@@ -22,7 +22,7 @@ class Story {
     return config;
   }
 
-  void tell(Event event) { action_ = lane_.on(std::move(event), {now_, 0.5, stopping_, wanted_}); }
+  void feed(Event event) { action_ = lane_.on(std::move(event), {now_, 0.5, stopping_, wanted_}); }
   template <class A>
   const A& expect() const {
     REQUIRE_MESSAGE(std::holds_alternative<A>(action_), "action #", action_.index());
@@ -46,32 +46,32 @@ class Story {
   Time now() const { return now_; }
 
   void claimed(Cursor cursor) {
-    tell(Begin{});
+    feed(Begin{});
     expect<OpenSession>();
-    tell(Opened{});
+    feed(Opened{});
     expect<ClaimLane>();
     if (cursor.epoch == 0) cursor.epoch = 1;
-    tell(Claimed{{true, cursor, "us"}});
+    feed(Claimed{{true, cursor, "us"}});
   }
   /// The wait is over, and the lane reads this in its row; opened anew, it has the next epoch.
   void claimed_again(Cursor cursor) {
     pass(wait());
-    tell(Woken{});
+    feed(Woken{});
     const bool anew = std::holds_alternative<OpenSession>(action_);
     if (anew) {
-      tell(Opened{});
+      feed(Opened{});
       cursor.epoch += 1;
     }
     expect<ClaimLane>();
-    tell(Claimed{{true, std::move(cursor), "us", false, {}, anew}});
+    feed(Claimed{{true, std::move(cursor), "us", false, {}, anew}});
   }
   /// Claimed, polled and started: the first call of `rows` is the action in hand.
   void calling(const std::vector<std::string>& rows, Cursor cursor = {}) {
     claimed(std::move(cursor));
     expect<PollSource>();
-    tell(Polled{round(rows)});
+    feed(Polled{round(rows)});
     expect<StartBatch>();
-    tell(Started{});
+    feed(Started{});
     expect<CallHandler>();
   }
 

@@ -19,13 +19,13 @@ TEST_SUITE("lane: the way of a row") {
     CHECK(call.records[0].attempt == 1);
     CHECK_FALSE(call.records[0].previous_id);
 
-    story.tell(done(1));
+    story.feed(done(1));
     const auto& advance = story.expect<Settle>().settlement;
     CHECK_FALSE(advance.from);
     CHECK(advance.done.back().id == "7");
     CHECK_FALSE(advance.announces());
 
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.status().sequence == 1);
   }
@@ -33,9 +33,9 @@ TEST_SUITE("lane: the way of a row") {
   TEST_CASE("with commit_every = 1 every row has its own commit, which announces the next call") {
     Story story;
     story.calling({"7", "8"});
-    story.tell(done(1));
+    story.feed(done(1));
     CHECK(story.expect<Settle>().settlement.announces());
-    story.tell(Settled{});
+    story.feed(Settled{});
     const auto& second = story.expect<CallHandler>().records;
     CHECK(second[0].sequence == 2);
     CHECK(second[0].previous_id == "7");
@@ -47,9 +47,9 @@ TEST_SUITE("lane: the way of a row") {
     Story story(config);
     story.calling({"1", "2", "3", "4"});
     CHECK(story.expect<CallHandler>().records.size() == 3);
-    story.tell(done(2));  // the handler yielded after two
+    story.feed(done(2));  // the handler yielded after two
     CHECK(story.expect<Settle>().settlement.done.size() == 2);
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.expect<CallHandler>().records.size() == 2);
     CHECK(story.expect<CallHandler>().records[0].id() == "3");
   }
@@ -64,20 +64,20 @@ TEST_SUITE("lane: the way of a row") {
     story.claimed(cursor);
     auto round = Story::round({"3", "4", "8"});
     round.records[0].late = round.records[1].late = true;
-    story.tell(Polled{round});
-    story.tell(Started{});
+    story.feed(Polled{round});
+    story.feed(Started{});
     const auto& late = story.expect<CallHandler>().records;
     CHECK(late[0].previous_id == "7");
     CHECK(late[1].previous_id == "7");
     CHECK(late[1].sequence == 9);
-    story.tell(done(2));
-    story.tell(Settled{});
+    story.feed(done(2));
+    story.feed(Settled{});
     CHECK(story.status().position->id == "7");
     CHECK(story.status().sequence == 9);
     CHECK(story.expect<CallHandler>().records[0].previous_id == "7");
     CHECK(story.expect<CallHandler>().records[0].sequence == 10);
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().after->id == "8");
   }
 
@@ -93,22 +93,22 @@ TEST_SUITE("lane: failures") {
   TEST_CASE("a row is retried before any later row, with the same sequence and one attempt more") {
     Story story;
     story.calling({"7", "8"});
-    story.tell(failed(Outcome::retry_later("HTTP 500")));
+    story.feed(failed(Outcome::retry_later("HTTP 500")));
     const auto& note = story.settled<Retry>();
     CHECK(note.failure.row_id == "7");
     CHECK(note.delay == 250ms);  // half of the first ceiling of 500 ms
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.wait() == 250ms);
     CHECK(story.status().state == LaneState::retrying);
     CHECK(story.status().detail == "HTTP 500");
 
     story.pass(250ms);
-    story.tell(Woken{});
-    story.expect<LookAtCursor>();
-    story.tell(Looked{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
+    story.feed(Woken{});
+    story.expect<ReadCursor>();
+    story.feed(CursorRead{{.epoch = 1, .state = Cursor::State::retrying, .attempts = 1}});
     story.expect<PollSource>();
-    story.tell(Polled{Story::round({"7", "8"})});
-    story.tell(Started{});
+    story.feed(Polled{Story::round({"7", "8"})});
+    story.feed(Started{});
     CHECK(story.expect<CallHandler>().records[0].id() == "7");
     CHECK(story.expect<CallHandler>().records[0].sequence == 1);
     CHECK(story.expect<CallHandler>().records[0].attempt == 2);
@@ -119,11 +119,11 @@ TEST_SUITE("lane: failures") {
     config.commit_every = 10;
     Story story(config);
     story.calling({"1", "2", "3"});
-    story.tell(failed(Outcome::poison("HTTP 422"), 1));
+    story.feed(failed(Outcome::poison("HTTP 422"), 1));
     CHECK(story.expect<Settle>().settlement.done.back().id == "1");
     CHECK(story.settled<Halt>().reason == HaltReason::poison);
     CHECK(story.settled<Halt>().failure.row_id == "2");
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.status().sequence == 1);
     CHECK(story.status().attempts == 1);
     CHECK(story.status().state == LaneState::halted);
@@ -132,17 +132,17 @@ TEST_SUITE("lane: failures") {
   TEST_CASE("poison halts, and the lane then only looks for an operator") {
     Story story;
     story.calling({"7"});
-    story.tell(failed(Outcome::poison("HTTP 422")));
+    story.feed(failed(Outcome::poison("HTTP 422")));
     story.settled<Halt>();
-    story.tell(Settled{});
+    story.feed(Settled{});
     CHECK(story.wait() == Lane::operator_interval);
     CHECK(story.status().state == LaneState::halted);
     CHECK(story.status().reason == HaltReason::poison);
     CHECK(story.status().row_id == "7");
     story.pass(1s);
-    story.tell(Woken{});
-    story.expect<LookAtCursor>();
-    story.tell(Looked{{.epoch = 1, .state = Cursor::State::running, .attempts = 1}});
+    story.feed(Woken{});
+    story.expect<ReadCursor>();
+    story.feed(CursorRead{{.epoch = 1, .state = Cursor::State::running, .attempts = 1}});
     story.expect<PollSource>();
   }
 
@@ -150,7 +150,7 @@ TEST_SUITE("lane: failures") {
     SUBCASE("retry") {
       Story story;
       story.calling({"7"});
-      story.tell(failed(Outcome::unknown("reset")));
+      story.feed(failed(Outcome::unknown("reset")));
       story.settled<Retry>();
     }
     SUBCASE("halt") {
@@ -158,7 +158,7 @@ TEST_SUITE("lane: failures") {
       config.on_unknown = OnUnknown::halt;
       Story story(config);
       story.calling({"7"});
-      story.tell(failed(Outcome::unknown("reset")));
+      story.feed(failed(Outcome::unknown("reset")));
       CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
     }
     SUBCASE("halt, because the handler says so") {
@@ -167,7 +167,7 @@ TEST_SUITE("lane: failures") {
       config.on_poison = OnPoison::park_key;
       Story story(config);
       story.calling({"7"});
-      story.tell(failed(Outcome::unknown_and_halt("garbage")));
+      story.feed(failed(Outcome::unknown_and_halt("garbage")));
       CHECK(story.settled<Halt>().reason == HaltReason::unknown_outcome);
       CHECK(story.settled<Halt>().failure.detail == "garbage");
     }
@@ -179,7 +179,7 @@ TEST_SUITE("lane: failures") {
     Story story(config);
     story.calling({"7"}, Cursor{.attempts = 2});
     CHECK(story.expect<CallHandler>().records[0].attempt == 3);
-    story.tell(failed(Outcome::retry_later("HTTP 500")));
+    story.feed(failed(Outcome::retry_later("HTTP 500")));
     CHECK(story.settled<Halt>().reason == HaltReason::poison);
     CHECK(story.settled<Halt>().failure.detail == "given up after 3 attempts: HTTP 500");
   }
@@ -188,7 +188,7 @@ TEST_SUITE("lane: failures") {
     Story story;
     story.claimed({.attempts = 3, .crashes = 3});
     CHECK(story.expect<PollSource>().rows_max == 1);
-    story.tell(Polled{Story::round({"7"})});
+    story.feed(Polled{Story::round({"7"})});
     CHECK(story.settled<Halt>().reason == HaltReason::crashes);
     CHECK(story.settled<Halt>().failure.row_id == "7");
   }
@@ -198,13 +198,13 @@ TEST_SUITE("lane: failures") {
     config.commit_every = config.batch_rows = 2;
     Story story(config);
     story.calling({"7"}, Cursor{.attempts = 1, .crashes = 1});
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(done(1));
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().rows_max == 1);
-    story.tell(Polled{Story::round({"8"})});
-    story.tell(Started{});
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(Polled{Story::round({"8"})});
+    story.feed(Started{});
+    story.feed(done(1));
+    story.feed(Settled{});
     CHECK(story.expect<PollSource>().rows_max == 2);
   }
 
@@ -213,14 +213,14 @@ TEST_SUITE("lane: failures") {
     story.claimed({});
     auto round = Story::round({"7"});
     round.unreadable = PollResult::Unreadable{"8", HaltReason::bad_payload, "too large"};
-    story.tell(Polled{round});
-    story.tell(Started{});
-    story.tell(done(1));
-    story.tell(Settled{});
+    story.feed(Polled{round});
+    story.feed(Started{});
+    story.feed(done(1));
+    story.feed(Settled{});
     story.expect<PollSource>();
     PollResult rest;
     rest.unreadable = round.unreadable;
-    story.tell(Polled{rest});
+    story.feed(Polled{rest});
     CHECK(story.settled<Halt>().reason == HaltReason::bad_payload);
     CHECK(story.settled<Halt>().failure.row_id == "8");
   }

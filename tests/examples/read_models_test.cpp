@@ -36,7 +36,7 @@ class Walk {
         block += line + '\n';
       }
     }
-    return told_;
+    return reported_;
   }
 
   KafkaMock cluster;
@@ -58,11 +58,11 @@ class Walk {
         {"KAFKA_BROKERS", cluster.brokers()},
         {"PATH", fs::path(SERIATIM_PROGRAM).parent_path().string() + ':' + std::getenv("PATH")}};
     const auto ended = run({"sh", "-c", commands}, options);
-    told_ += ended.out + ended.err;
+    reported_ += ended.out + ended.err;
   }
 
   TemporaryFolder folder_;
-  std::string told_;
+  std::string reported_;
 };
 
 /// Sequence numbers come in order in each partition, and none is missing.

@@ -168,7 +168,7 @@ struct Vanishing {
   explicit Vanishing(const std::string& deadline, const std::string& bounds) : stage(1) {
     stage.start_through(deadline, bounds);
     REQUIRE(stage.cursor_reaches(1));
-    beside = stage.start_beside(deadline);
+    beside = stage.start_another(deadline);
     REQUIRE(stage.database.becomes_true(
         "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
         " AND datname = current_database()"));

@@ -27,7 +27,7 @@ struct NetworkStage : CrashStage {
                          "handler_deadline = \"" + deadline + "\"\n" + settings));
   }
   /// Another one, its ways clear.
-  std::unique_ptr<RelayProgram> start_beside(const std::string& deadline) {
+  std::unique_ptr<RelayProgram> start_another(const std::string& deadline) {
     return std::make_unique<RelayProgram>(
         folder, "beside",
         database_section(database.url()) +

@@ -91,7 +91,7 @@ bool Relay::deliver_more() {
 /// As an instance does next to its lanes. The lane goes on, for the next permutation.
 bool Relay::finds_late_row() {
   auto auditor = lane_.source->open_auditor(lane_.config, lane_.holder, lane_.waker);
-  auditor->look_through([] { return false; });
+  auditor->check_all([] { return false; });
   const auto reason = aside_.value("SELECT coalesce(reason, '') FROM seriatim.cursor");
   aside_.run("UPDATE seriatim.cursor SET state = 'running', reason = NULL, failed_id = NULL");
   return reason == "LATE_ROW";

@@ -28,20 +28,20 @@ class Actor {
   [[nodiscard]] virtual int pid() const = 0;
 
   void begin(const std::string& work) {
-    in_hand_ = std::async(std::launch::async, [this, work] { return perform(work); });
+    in_flight_ = std::async(std::launch::async, [this, work] { return perform(work); });
   }
-  [[nodiscard]] bool busy() const { return in_hand_.valid(); }
+  [[nodiscard]] bool busy() const { return in_flight_.valid(); }
   [[nodiscard]] bool done_within(std::chrono::microseconds time) const {
-    return in_hand_.wait_for(time) == std::future_status::ready;
+    return in_flight_.wait_for(time) == std::future_status::ready;
   }
   /// What there is to say about the work; "" when it simply went well.
-  std::string answer() { return in_hand_.get(); }
+  std::string answer() { return in_flight_.get(); }
 
  private:
   virtual std::string perform(const std::string& work) = 0;
 
   std::string name_;
-  std::future<std::string> in_hand_;
+  std::future<std::string> in_flight_;
 };
 
 /// A client that writes.

@@ -15,8 +15,8 @@ std::optional<Halted> audited(Desk& desk, std::chrono::milliseconds patience = 2
 }
 
 /// One look at everything: nothing is found then, or the halt is at once.
-std::optional<Halted> first_look(Desk& desk) {
-  return looked_through(desk.database, desk.target.source);
+std::optional<Halted> first_pass(Desk& desk) {
+  return audit_fully(desk.database, desk.target.source);
 }
 
 void deliver_all(TestLane& lane, unsigned rows_max = 100) {
@@ -57,7 +57,7 @@ TEST_CASE("while rows are delivered all the time, too") {
                     "SELECT 500, created_at, '{}' FROM bookings WHERE id = 2");
   TestAuditor auditor(desk.database, desk.target.source);
   const auto end = std::chrono::steady_clock::now() + 20s;
-  const auto found = auditor.look_until(desk.database, [&] {
+  const auto found = auditor.audit_until(desk.database, [&] {
     desk.insert(1);
     deliver_all(relay);
     return std::chrono::steady_clock::now() > end;
@@ -106,7 +106,7 @@ TEST_CASE("rows deleted, before delivery or since, are no late rows") {
   REQUIRE(relay.claim());
   deliver_all(relay);
   desk.database.run("DELETE FROM bookings WHERE id % 5 = 0");
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
 }
 
 TEST_CASE("a row whose key or time was changed after delivery is not late") {
@@ -121,7 +121,7 @@ TEST_CASE("a row whose key or time was changed after delivery is not late") {
   }
   desk.database.run("UPDATE bookings SET customer = 'moved' WHERE id < 3");
   desk.database.run("UPDATE bookings SET created_at = '2020-01-01Z' WHERE id = 1");
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
 }
 
 TEST_CASE("a row made to match `where` behind the cursor is found") {
@@ -164,7 +164,7 @@ TEST_CASE("retry looks again: a row stamped anew goes out in its place, an unmen
   CHECK(halts_in_journal(desk.database) == "the auditor of relay|50");
 
   desk.admin.retry(desk.target, alice);
-  REQUIRE(first_look(desk));
+  REQUIRE(first_pass(desk));
 
   desk.insert(1);
   desk.database.run("UPDATE bookings SET created_at = DEFAULT WHERE id = 50");
@@ -226,7 +226,7 @@ TEST_CASE("skip sets aside exactly the late row, and the cursor stays") {
   REQUIRE(next);
   CHECK(next->row_id == "6");
   desk.admin.skip(desk.target, "6", alice);
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
   CHECK(desk.database.value(
             "SELECT (SELECT coalesce(sum(rows), 0) FROM seriatim.ledger) + "
             "seriatim.ledger_rows(bucket_ids, bucket_ranges) = sequence FROM seriatim.cursor") ==
@@ -249,11 +249,11 @@ TEST_CASE("ids that began again and passed the old cursor halt with CURSOR_AHEAD
   REQUIRE(relay.claim());
   deliver_all(relay);
   REQUIRE(relay.cursor.position->id == "200");
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
   desk.database.run("TRUNCATE bookings RESTART IDENTITY");
   desk.database.run("INSERT INTO bookings (payload) SELECT '{}' FROM generate_series(1, 250)");
   if (hole) desk.database.run("DELETE FROM bookings WHERE id = 200");
-  const auto found = first_look(desk);
+  const auto found = first_pass(desk);
   REQUIRE(found);
   CHECK(found->reason == "CURSOR_AHEAD");
   CHECK(contains(found->detail, "began again"));
@@ -271,11 +271,11 @@ TEST_CASE("times that were changed in bulk halt in id order, until a person goes
   deliver_all(relay);
   desk.database.run("UPDATE bookings SET created_at = created_at + interval '1 hour'");
   desk.insert(1);
-  const auto found = first_look(desk);
+  const auto found = first_pass(desk);
   REQUIRE(found);
   CHECK(contains(found->detail, "--to id:NEXT, or --to end if there is no row after it"));
   desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::row, "201"}, alice);
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
   CHECK(desk.admin.audit(desk.target, false, [](std::uint64_t) {}).front().sound());
   REQUIRE(relay.claim());
   CHECK(relay.deliver() == Ids{"201"});
@@ -292,12 +292,12 @@ TEST_CASE("old buckets are sealed: merged within the hour, with count and hash, 
       "SELECT concat_ws('|', sum(rows), bit_xor(coalesce(hash, seriatim.ledger_hash(ids, "
       "ranges)))) FROM seriatim.ledger";
   const auto before = desk.database.value(sums);
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NULL") == "0");
   desk.database.run(
       "UPDATE seriatim.ledger SET closed_at = date_trunc('hour', closed_at) - CASE WHEN number < "
       "300 THEN interval '5 hours' ELSE interval '3 hours' END WHERE number <= 600");
-  for (int turn = 0; turn < 4; ++turn) CHECK_FALSE(first_look(desk));
+  for (int turn = 0; turn < 4; ++turn) CHECK_FALSE(first_pass(desk));
   CHECK(desk.database.value(sums) == before);
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NULL") == "2");
   CHECK(desk.database.value("SELECT bool_and(number > 600) FROM seriatim.ledger WHERE ids IS NOT "
@@ -316,7 +316,7 @@ TEST_CASE("no more ids are kept than the limit, however young they are") {
   // However young rows cut the batches, the second bucket ends before row 150.
   deliver_all(relay, 10);
   desk.database.run("UPDATE seriatim.cursor SET sequence = sequence + 1000000 - 150");
-  CHECK_FALSE(first_look(desk));
+  CHECK_FALSE(first_pass(desk));
   CHECK(desk.database.value("SELECT max(number) < 200 FROM seriatim.ledger WHERE ids IS NULL") ==
         "t");
   CHECK(desk.database.value("SELECT min(number) >= 150 FROM seriatim.ledger WHERE ids IS NOT "
@@ -345,7 +345,7 @@ TEST_CASE("old buckets are sealed turn by turn, behind the walk and not only at 
         desk.database.value("SELECT count(*) FROM seriatim.ledger WHERE ids IS NOT NULL"));
   };
   for (auto before = unsealed(), turn = 0UL; turn < 3; ++turn) {
-    auditor.session->look();
+    auditor.session->check();
     const auto left = unsealed();
     CHECK(left < before);
     CHECK(left > 0);

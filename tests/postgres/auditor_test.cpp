@@ -30,9 +30,9 @@ struct InCall : Desk {
   }
   /// Has the auditor look once. `meanwhile` commits when the auditor waits for the row.
   template <class Meanwhile>
-  void look(Meanwhile&& meanwhile) {
+  void audit_while(Meanwhile&& meanwhile) {
     TestAuditor auditor(database, target.source);
-    std::jthread looking([&] { auditor.session->look(); });
+    std::jthread looking([&] { auditor.session->check(); });
     const bool waits = database.becomes_true(waits_for_row);
     meanwhile();
     call.run("COMMIT");
@@ -69,7 +69,7 @@ struct GatedDesk : Desk {
   bool compares_under_lock() {
     auto call = database.connect("call");
     call.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
-    looking = std::jthread([&] { auditor->session->look(); });
+    looking = std::jthread([&] { auditor->session->check(); });
     const bool waits = database.becomes_true(waits_for_row);
     database.run("SELECT pg_advisory_lock(7)");
     call.run("COMMIT");
@@ -108,7 +108,7 @@ const std::string auditors =
 
 TEST_CASE("the act waits for the call in flight, and then halts the lane") {
   InCall desk;
-  desk.look([] {});
+  desk.audit_while([] {});
   const auto found = halted(desk.database);
   REQUIRE(found);
   CHECK(found->row_id == "50");
@@ -119,20 +119,20 @@ TEST_CASE("the act waits for the call in flight, and then halts the lane") {
 TEST_CASE("what is found and gone, or delivered, before the row is locked halts nothing") {
   InCall desk;
   SUBCASE("deleted") {
-    desk.look([&] { desk.database.run("DELETE FROM bookings WHERE id = 50"); });
+    desk.audit_while([&] { desk.database.run("DELETE FROM bookings WHERE id = 50"); });
   }
   SUBCASE("delivered by this lane") {
-    desk.look([&] {
+    desk.audit_while([&] {
       desk.call.run(
           "UPDATE seriatim.cursor SET bucket_ids = bucket_ids || '{50}'::text[], sequence = "
           "sequence + 1");
     });
   }
   SUBCASE("the lane was paused") {
-    desk.look([&] { desk.call.run("UPDATE seriatim.cursor SET state = 'paused'"); });
+    desk.audit_while([&] { desk.call.run("UPDATE seriatim.cursor SET state = 'paused'"); });
   }
   SUBCASE("the lane has another holder") {
-    desk.look(
+    desk.audit_while(
         [&] { desk.call.run("UPDATE seriatim.cursor SET epoch = epoch + 1, holder = 'another'"); });
   }
   CHECK_FALSE(halted(desk.database));
@@ -140,7 +140,7 @@ TEST_CASE("what is found and gone, or delivered, before the row is locked halts 
 
 TEST_CASE("a late row waits in seriatim.aside for a person") {
   InCall desk;
-  desk.look([] {});
+  desk.audit_while([] {});
   const Actor alice{"alice@desk", "seen"};
   const auto late = [&] {
     return desk.database.value(
@@ -154,7 +154,7 @@ TEST_CASE("a late row waits in seriatim.aside for a person") {
   SUBCASE("skip discards it") {
     CHECK(desk.admin.skip(desk.target, "50", alice).at(0) ==
           "lane 0: skipped late row 50 (sequence 4)");
-    CHECK_FALSE(looked_through(desk.database, desk.target.source));
+    CHECK_FALSE(audit_fully(desk.database, desk.target.source));
   }
   SUBCASE("a rewind to before it hands it over in its order") {
     desk.admin.rewind(desk.target, {}, alice);
@@ -184,7 +184,7 @@ TEST_CASE("a compare that takes long lets the lane go, and is made again") {
   desk.looking.join();
   CHECK_FALSE(halted(desk.database));
   desk.database.run("SELECT pg_advisory_unlock(7)");
-  desk.auditor->session->look();
+  desk.auditor->session->check();
   CHECK(compares);
   CHECK(moves);
   CHECK(halted(desk.database));
@@ -197,7 +197,7 @@ TEST_CASE("a look that is interrupted ends at once") {
   std::string said;
   desk.looking = std::jthread([&] {
     try {
-      desk.auditor->session->look();
+      desk.auditor->session->check();
     } catch (const SessionLost& lost) {
       said = lost.what();
     }
@@ -208,19 +208,19 @@ TEST_CASE("a look that is interrupted ends at once") {
   desk.auditor->session->interrupt();
   desk.looking.join();
   CHECK(contains(said, "57014"));
-  CHECK_THROWS_AS(desk.auditor->session->look(), SessionLost);
+  CHECK_THROWS_AS(desk.auditor->session->check(), SessionLost);
 }
 
 TEST_CASE("a call longer than the lock is waited for is looked at again") {
   InCall desk;
   TestAuditor auditor(desk.database, desk.target.source);
-  const auto due = auditor.session->look();  // gives up after lock_timeout
+  const auto due = auditor.session->check();  // gives up after lock_timeout
   CHECK(due < std::chrono::steady_clock::now() + 2s);
   CHECK_FALSE(halted(desk.database));
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.audited") == "0");
   desk.call.run("COMMIT");
   const auto end = std::chrono::steady_clock::now() + 20s;
-  CHECK(auditor.look_until(desk.database, [&] { return std::chrono::steady_clock::now() > end; }));
+  CHECK(auditor.audit_until(desk.database, [&] { return std::chrono::steady_clock::now() > end; }));
 }
 
 TEST_CASE("lanes of another instance, and lanes that are paused, are left alone") {
@@ -230,14 +230,14 @@ TEST_CASE("lanes of another instance, and lanes that are paused, are left alone"
   REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
   desk.database.run(late_row);
   TestAuditor ours(desk.database, desk.target.source, "relay");
-  for (int i = 0; i < 3; ++i) ours.session->look();
+  for (int i = 0; i < 3; ++i) ours.session->check();
   CHECK_FALSE(halted(desk.database));
   desk.admin.pause(desk.target, alice);
   TestAuditor theirs(desk.database, desk.target.source, "another");
-  for (int i = 0; i < 3; ++i) theirs.session->look();
+  for (int i = 0; i < 3; ++i) theirs.session->check();
   CHECK_FALSE(halted(desk.database));
   desk.admin.resume(desk.target, alice);
-  theirs.session->look();
+  theirs.session->check();
   CHECK(halted(desk.database));
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("another table under the name halts nothing: that is the lane's own ch
   desk.database.run(bookings);
   desk.database.run(
       "INSERT INTO bookings (id, created_at) OVERRIDING SYSTEM VALUE VALUES (77, '2020-01-01Z')");
-  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+  CHECK_FALSE(audit_fully(desk.database, desk.target.source));
 }
 
 TEST_CASE("a turn is limited: slow steps are one or two a turn") {
@@ -264,7 +264,7 @@ TEST_CASE("a turn is limited: slow steps are one or two a turn") {
   TestAuditor auditor(desk.database, desk.target.source);
   unsigned turns = 0;
   while (desk.database.value("SELECT count(*) FROM seriatim.audited") == "0") {
-    auditor.session->look();
+    auditor.session->check();
     REQUIRE(++turns < 100);
   }
   CHECK(turns >= 4);
@@ -277,7 +277,7 @@ TEST_CASE("a complete pass is noted, and one that is too old is reported by stat
   REQUIRE(lane.deliver() == Ids{"1", "2", "3"});
   TestAuditor auditor(desk.database, desk.target.source);
   const auto end = std::chrono::steady_clock::now() + 20s;
-  CHECK_FALSE(auditor.look_until(desk.database, [&] {
+  CHECK_FALSE(auditor.audit_until(desk.database, [&] {
     return std::chrono::steady_clock::now() > end ||
            desk.database.value("SELECT count(*) FROM seriatim.audited") == "1";
   }));

@@ -100,7 +100,7 @@ TEST_CASE("a drain that finds an act in hand keeps what it found until the lane 
   auto act = desk.database.connect("act");
   act.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
   TestAuditor auditor(desk.database, desk.target.source, "older");
-  std::jthread looking([&] { auditor.session->look_through([] { return false; }, 0); });
+  std::jthread looking([&] { auditor.session->check_all([] { return false; }, 0); });
   // Its second wait: the first has ended after the lock timeout.
   const std::string begun =
       "SELECT coalesce(max(xact_start)::text, '') FROM pg_stat_activity WHERE application_name = "

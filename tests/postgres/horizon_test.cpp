@@ -70,7 +70,7 @@ TEST_CASE("a row below the horizon is late: audit, the auditor, why and prune sa
   CHECK(report.rows == 0);
   CHECK(report.late == 1);
   CHECK(desk.database.value("SELECT count(*) FROM bookings WHERE id = 7") == "1");
-  const auto found = looked_through(desk.database, desk.target.source);
+  const auto found = audit_fully(desk.database, desk.target.source);
   REQUIRE(found);
   CHECK(found->reason == "LATE_ROW");
   CHECK(found->row_id == "7");
@@ -80,7 +80,7 @@ TEST_CASE("a row below the horizon that is skipped is accounted for, and pruned 
   BOTH_ORDERS
   Pruned desk(order);
   desk.insert_below();
-  REQUIRE(looked_through(desk.database, desk.target.source));
+  REQUIRE(audit_fully(desk.database, desk.target.source));
   CHECK(desk.admin.skip(desk.target, "7", alice).size() == 1);
   CHECK(desk.audit().sound());
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.horizon WHERE id IS NOT NULL") == "0");
@@ -89,7 +89,7 @@ TEST_CASE("a row below the horizon that is skipped is accounted for, and pruned 
     desk.seal();
     CHECK(desk.audit().sound());
   }
-  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+  CHECK_FALSE(audit_fully(desk.database, desk.target.source));
   SUBCASE("another one there is late all the same") {
     desk.database.run(
         "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE "

@@ -62,10 +62,10 @@ TEST_CASE("a row that goes out late, and is tried again, is not late for the aud
   REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
   REQUIRE(relay.start());  // the last look is at the cursor now
   REQUIRE(relay.settle({relay.cursor.position, {}, {}, Retry{{"50", "receiver said 503"}, 0s}}));
-  CHECK_FALSE(looked_through(desk.database, desk.target.source));
+  CHECK_FALSE(audit_fully(desk.database, desk.target.source));
 
   desk.insert_at(51, "10 min 30 s");  // one that nobody knows is still found
-  const auto found = looked_through(desk.database, desk.target.source);
+  const auto found = audit_fully(desk.database, desk.target.source);
   REQUIRE(found);
   CHECK(found->row_id == "51");
   CHECK(contains(found->detail, "1 row appeared"));
@@ -372,7 +372,7 @@ TEST_CASE("a rewind by more than the lookback delivers again, with the holder ru
   desk.admin.rewind(desk.target, {postgres::RewindPlace::Kind::start, {}}, alice);
   REQUIRE(relay.claim());
   REQUIRE(relay.deliver(1) == Ids{"50"});
-  TestAuditor(desk.database, desk.target.source).session->look_through([] { return false; });
+  TestAuditor(desk.database, desk.target.source).session->check_all([] { return false; });
   REQUIRE_FALSE(halted(desk.database));
   REQUIRE(ids_and_late(relay.poll()).at(0) == Seen::value_type{"40", false});
   CHECK(relay.deliver() == Ids{"40", "1", "2", "3"});

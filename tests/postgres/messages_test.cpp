@@ -99,8 +99,8 @@ class Logged {
 std::vector<std::string> seldom() {
   std::vector<std::string> lines;
   for (const char* file :
-       {"store/look_at_cursor", "store/tells_what_is_flushed", "store/parked_keys",
-        "reader/sequence_value", "reader/newest_by_id", "reader/unstamped_row"}) {
+       {"store/read_cursor", "store/flushed_is_known", "store/parked_keys", "reader/sequence_value",
+        "reader/newest_by_id", "reader/unstamped_row"}) {
     const auto line = first_line(text_of(root / "sql" / (std::string(file) + ".sql")));
     lines.push_back(line.substr(0, line.find('{')));
   }

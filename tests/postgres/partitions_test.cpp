@@ -58,7 +58,7 @@ TEST_CASE("a partition that is detached or dropped takes its rows away, and noth
   CHECK(opened.lane.deliver(3) == Ids{"10", "11", "12"});
   database.run("DROP TABLE t0");
   CHECK(opened.lane.deliver() == Ids{"13", "14", "15"});
-  CHECK_FALSE(looked_through(database, table("t", order)));
+  CHECK_FALSE(audit_fully(database, table("t", order)));
 }
 
 TEST_CASE("rows that lie further apart than those before them fill a batch all the same") {
@@ -94,7 +94,7 @@ TEST_CASE("a filled partition attached behind the cursor halts with LATE_ROW") {
       "(-5, '2020-01-01Z', "
       "'a'), (-4, '2020-01-02Z', 'b'); ALTER TABLE t ATTACH PARTITION filled FOR VALUES FROM (-9) "
       "TO (1)");
-  const auto found = looked_through(database, table("t", order));
+  const auto found = audit_fully(database, table("t", order));
   REQUIRE(found);
   CHECK(found->reason == "LATE_ROW");
   CHECK(found->row_id == "-5");
@@ -112,5 +112,5 @@ TEST_CASE("rows deleted before delivery are holes: not waited for, not late") { 
   CHECK(opened.lane.cursor.sequence == 5);
   database.insert(1);
   CHECK(opened.lane.deliver() == Ids{"10"});
-  CHECK_FALSE(looked_through(database, table("t", order)));
+  CHECK_FALSE(audit_fully(database, table("t", order)));
 }

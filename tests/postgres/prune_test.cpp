@@ -201,7 +201,7 @@ TEST_CASE("buckets that are merged while rows are pruned keep their sums") {
   desk.prune(choice, [&](std::uint64_t, microseconds) {
     if (!std::exchange(merged, true)) {
       desk.target.source.audit_window = milliseconds{0};
-      CHECK_FALSE(looked_through(desk.database, desk.target.source));  // at its end it seals
+      CHECK_FALSE(audit_fully(desk.database, desk.target.source));  // at its end it seals
     }
     return true;
   });

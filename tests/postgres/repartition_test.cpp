@@ -359,7 +359,7 @@ TEST_CASE(
     CHECK(late == 1);
     desk.admin.skip(desk.target, "34", alice);
     for (const auto& lane : desk.audit()) CHECK(lane.sound());
-    CHECK_FALSE(looked_through(desk.database, desk.target.source));
+    CHECK_FALSE(audit_fully(desk.database, desk.target.source));
   }
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("a process begins at its start place, and what lies before it is not l
           "SELECT clock_timestamp() > max(created_at) + interval '20ms' FROM bookings"));
       CHECK(lane.deliver() == first);
       CHECK(desk.cursor("sequence") == std::to_string(first.size()));
-      CHECK_FALSE(looked_through(desk.database, desk.target.source));
+      CHECK_FALSE(audit_fully(desk.database, desk.target.source));
       REQUIRE(lane.claim());
       const auto audits = desk.admin.audit(desk.target, true, [](std::uint64_t) {});
       CHECK(audits.at(0).sound());

@@ -74,13 +74,13 @@ struct OwnServer {
 };
 
 /// What a receiver is told of the next row, once its attempt is counted.
-struct Told {
+struct Recorded {
   std::string id;
   std::uint64_t sequence;
   unsigned attempts_before;
 };
 
-Told begin_next(TestLane& lane) {
+Recorded begin_next(TestLane& lane) {
   const auto round = lane.poll(1);
   REQUIRE(round.records.size() == 1);
   REQUIRE(lane.start());

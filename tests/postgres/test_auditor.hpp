@@ -55,9 +55,9 @@ struct TestAuditor {
 
   /// Looks in turns until a lane is halted, or `enough`.
   template <class Enough>
-  std::optional<Halted> look_until(TestDatabase& database, Enough&& enough) {
+  std::optional<Halted> audit_until(TestDatabase& database, Enough&& enough) {
     for (;;) {
-      const auto due = session->look();
+      const auto due = session->check();
       if (auto found = halted(database)) return found;
       if (enough()) return std::nullopt;
       session->wait_until(
@@ -72,13 +72,13 @@ inline std::optional<Halted> audited(TestDatabase& database, const SourceConfig&
                                          20}) {
   TestAuditor auditor(database, source);
   const auto end = std::chrono::steady_clock::now() + patience;
-  return auditor.look_until(database, [&] { return std::chrono::steady_clock::now() > end; });
+  return auditor.audit_until(database, [&] { return std::chrono::steady_clock::now() > end; });
 }
 
 /// What a whole pass finds that looks at everything, whoever holds the lanes.
-inline std::optional<Halted> looked_through(TestDatabase& database, const SourceConfig& source) {
+inline std::optional<Halted> audit_fully(TestDatabase& database, const SourceConfig& source) {
   database.run("UPDATE seriatim.cursor SET holder = NULL");
-  TestAuditor(database, source).session->look_through([] { return false; });
+  TestAuditor(database, source).session->check_all([] { return false; });
   return halted(database);
 }
 

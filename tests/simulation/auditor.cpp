@@ -37,7 +37,7 @@ void Auditor::turn() {
   if (!seen_.position || !is_active(seen_)) return;
   stage_.evidence.audits.push_back(stage_.now());
   if (stage_.sabotaged(Sabotage::no_audit)) return;
-  look_behind(server_.cursors().ledger().newest(audited_up_to()));
+  check_behind(server_.cursors().ledger().newest(audited_up_to()));
   walk();
 }
 
@@ -47,11 +47,11 @@ void Auditor::walk() {
     buckets_walked_ = 0;
     return;
   }
-  look_behind(*older);
+  check_behind(*older);
   buckets_walked_ += 1;
 }
 
-void Auditor::look_behind(const NotedRange& range) {
+void Auditor::check_behind(const NotedRange& range) {
   at_server();
   const auto late = late_rows(range);
   if (!late.empty()) halt(range, late.front().id);

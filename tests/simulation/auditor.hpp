@@ -27,7 +27,7 @@ class Auditor {
   void live();
   void turn();
   void walk();
-  void look_behind(const NotedRange& range);
+  void check_behind(const NotedRange& range);
   [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range) const;
   void halt(const NotedRange& range, std::int64_t found);
   void pass(Micros delay);

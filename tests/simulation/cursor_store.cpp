@@ -116,15 +116,15 @@ void CursorStore::watch(LeaseWatch& seen) const {
   if (!same) seen = {cursor_.epoch, lease_until_, stage_.now()};
 }
 
-bool CursorStore::looks_free() const {
+bool CursorStore::seems_free() const {
   const auto backend = holder_backend_.lock();
   const bool alive = backend && backend->alive && table_.clock() <= lease_until_;
   return holder_.empty() || !alive;
 }
 
 void CursorStore::take_over(const BackendPtr& by) {
-  const bool in_hand = cursor_.state == Cursor::State::running && cursor_.attempts > 0;
-  if (in_hand && !holder_.empty()) {
+  const bool in_flight = cursor_.state == Cursor::State::running && cursor_.attempts > 0;
+  if (in_flight && !holder_.empty()) {
     cursor_.crashes += 1;
     cursor_.state = Cursor::State::retrying;
     retry_at_ = stage_.now();
@@ -164,13 +164,13 @@ Grant CursorStore::start(const Backend& by, std::uint64_t epoch, const Start& st
   if (!start.again) cursor_.attempts += 1;
   cursor_.state = Cursor::State::running;
   if (batch.planned) aside_.begin(batch);
-  if (batch.looked_at) look_up_to(*batch.looked_at);
+  if (batch.looked_at) check_up_to(*batch.looked_at);
   announce(by, epoch, start.rows);
   return Grant::ours;
 }
 
 /// As start_attempt.sql: never past the cursor, which may have been taken back.
-void CursorStore::look_up_to(OrderKey given) {
+void CursorStore::check_up_to(OrderKey given) {
   const auto here =
       cursor_.position ? std::optional(cursor_.position->created_at_us) : std::nullopt;
   const auto known = given != order_key_min ? std::optional(given) : looked_at_ ? looked_at_ : here;

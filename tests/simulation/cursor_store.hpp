@@ -69,7 +69,7 @@ class CursorStore {
 
   // What other instances see.
   [[nodiscard]] const std::string& holder() const { return holder_; }
-  [[nodiscard]] bool looks_free() const;
+  [[nodiscard]] bool seems_free() const;
   void watch(LeaseWatch& watch) const;
 
   // What operators see and do. An act waits, elsewhere, until no call is in flight.
@@ -125,7 +125,7 @@ class CursorStore {
   [[nodiscard]] bool is_ours(std::uint64_t epoch) const;
   void take_over(const BackendPtr& by);
   void commit_start(const Start& start, const Batch& batch);
-  void look_up_to(OrderKey given);
+  void check_up_to(OrderKey given);
   void suffer(const Failure& failure);
   void suffer(const Retry& retry);
   void suffer(const Halt& halt);

@@ -174,7 +174,7 @@ std::optional<unsigned> walk_all(const Space& space, Mutant mutant = Mutant::non
 
 const Space two_writers{.writers = 2, .polls = 2};
 const Space two_writers_in_one_tick{.writers = 2, .polls = 2, .clock_divisor = 8};
-const Space prepared_beside_quick{.writers = 1, .prepares = true, .quick = 1, .polls = 3};
+const Space prepared_and_quick{.writers = 1, .prepares = true, .quick = 1, .polls = 3};
 
 }  // namespace
 
@@ -186,13 +186,13 @@ TEST_SUITE("every interleaving of writers and polls") {
     CHECK(walk_all(two_writers_in_one_tick) == 900'900);
   }
   TEST_CASE("nor does one that is prepared anywhere between the steps of three polls") {
-    CHECK(walk_all(prepared_beside_quick) == 352'716);  // 19! / (6! 1! 12!)
+    CHECK(walk_all(prepared_and_quick) == 352'716);  // 19! / (6! 1! 12!)
   }
   TEST_CASE("each part of the fence is needed") {
     CHECK_FALSE(walk_all(two_writers, Mutant::no_fence));
     CHECK_FALSE(walk_all(two_writers_in_one_tick, Mutant::settled_inclusive));
     CHECK_FALSE(walk_all(two_writers_in_one_tick, Mutant::ties_dropped));
-    CHECK_FALSE(walk_all(prepared_beside_quick, Mutant::no_inheritance));
-    CHECK_FALSE(walk_all(prepared_beside_quick, Mutant::no_late_inheritance));
+    CHECK_FALSE(walk_all(prepared_and_quick, Mutant::no_inheritance));
+    CHECK_FALSE(walk_all(prepared_and_quick, Mutant::no_late_inheritance));
   }
 }

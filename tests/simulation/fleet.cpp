@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr Micros tick = 10 * millisecond;
-constexpr Micros tell_interval = second;
+constexpr Micros report_interval = second;
 constexpr Micros silence_max = 3 * second;
 constexpr Micros safety_phase = 20 * second;
 constexpr Micros liveness_bound = 60 * second;
@@ -151,21 +151,21 @@ void Fleet::act(Instance& instance, std::size_t number) {
     }
     instance.decided.reset();
   }
-  if (now_ >= instance.look_at) look(instance);
+  if (now_ >= instance.read_at) look(instance);
 }
 
 void Fleet::look(Instance& instance) {
-  ++looks_;
+  ++reads_;
   const auto number = static_cast<std::size_t>(&instance - instances_.data());
   for (auto& lane : lanes_) lane->relay(number).see_lease();
   instance.decided = instance.share->decide(membership_for(instance), time_of(now_));
   if (now_ >= instance.tell_at) {
-    instance.told_at = now_;
-    instance.tell_at = now_ + tell_interval;
+    instance.reported_at = now_;
+    instance.tell_at = now_ + report_interval;
   }
   const auto& config = lanes_[0]->stage().setup.config;
-  const auto pause = instance.share->until_next_look(config.standby_interval);
-  instance.look_at = now_ + std::chrono::microseconds(pause).count();
+  const auto pause = instance.share->until_next_read(config.standby_interval);
+  instance.read_at = now_ + std::chrono::microseconds(pause).count();
 }
 
 /// A lane's holder is told by the name of the instance, where it is this life's relay.
@@ -181,7 +181,7 @@ Membership Fleet::membership_for(const Instance& instance) const {
   }
   membership.instances.push_back(instance.name);
   for (const auto& lane : lanes_) {
-    Membership::Lane seen{lane->cursors().holder(), lane->cursors().looks_free()};
+    Membership::Lane seen{lane->cursors().holder(), lane->cursors().seems_free()};
     if (const auto holder = holder_of(*lane)) seen.holder = instances_[*holder].name;
     membership.lanes.push_back(std::move(seen));
   }
@@ -190,7 +190,7 @@ Membership Fleet::membership_for(const Instance& instance) const {
 
 bool Fleet::counts(const Instance& instance) const {
   const bool noticed = instance.gone_at && now_ >= *instance.gone_at;
-  return instance.told_at && now_ < *instance.told_at + silence_max && !noticed;
+  return instance.reported_at && now_ < *instance.reported_at + silence_max && !noticed;
 }
 
 void Fleet::die(std::size_t number, bool noticed) {
@@ -203,7 +203,7 @@ void Fleet::die(std::size_t number, bool noticed) {
 void Fleet::stop(std::size_t number) {
   auto& instance = instances_[number];
   instance.share.reset();
-  instance.told_at.reset();
+  instance.reported_at.reset();
   for (auto& lane : lanes_) lane->relay(number).stop();
 }
 

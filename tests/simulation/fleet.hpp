@@ -58,9 +58,9 @@ class Fleet {
     bool cut_off = false;
     Micros frozen_until = 0;
     Micros silent_until = 0;  ///< its looks are late
-    Micros look_at = 0;
+    Micros read_at = 0;
     Micros tell_at = 0;
-    std::optional<Micros> told_at;             ///< as its row says
+    std::optional<Micros> reported_at;         ///< as its row says
     std::optional<Micros> gone_at;             ///< killed: its row counts no longer from then on
     std::optional<std::vector<bool>> decided;  ///< told to its lanes a moment later
   };
@@ -104,7 +104,7 @@ class Fleet {
   bool faults_over_ = false;
   Micros now_ = 0;
   Micros slowest_ = 0;
-  std::uint64_t looks_ = 0;
+  std::uint64_t reads_ = 0;
   std::vector<std::unique_ptr<World>> lanes_;
   std::vector<Instance> instances_;
 };

@@ -20,7 +20,7 @@ void check_fleets(std::uint64_t count, bool calm) {
   Fleet::Outcome all;
   for (auto seed = one != 0 ? one : 1; seed <= seeds; ++seed) {
     CAPTURE(seed);
-    const SeedInHand in_hand(seed);
+    const SeedInUse in_flight(seed);
     const auto outcome = Fleet(seed, calm, Sabotage::none).live();
     if (const auto& broken = outcome.violation) FAIL(broken->rule, ": ", broken->text);
     all.rows += outcome.rows;

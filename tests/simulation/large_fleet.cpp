@@ -125,11 +125,11 @@ std::optional<Fleet::Turn> Fleet::turn(const std::string& what, Micros within,
   result.even_after = now_ - since;
   pass(second);
   const auto moved = hand_overs();
-  const auto looks = looks_;
+  const auto looks = reads_;
   pass(calm_time);
   if (hand_overs() != moved || !even()) return std::nullopt;
   result.moved = moved - before;
-  result.looks_per_s = static_cast<double>(looks_ - looks) * static_cast<double>(second) /
+  result.looks_per_s = static_cast<double>(reads_ - looks) * static_cast<double>(second) /
                        static_cast<double>(calm_time);
   for (std::size_t i = 0; i < instances_.size(); ++i) result.instances += runs(i);
   return result;

@@ -27,7 +27,7 @@ enum class Broken {
   no_margin,                ///< stamps are taken to be drawn after the transaction can be seen
   transactions_then_clock,  ///< the clock is read after them
   rows_then_transactions,   ///< … and both after the rows after the cursor
-  look_then_rows,           ///< those rows are read after the look
+  late_then_rows,           ///< those rows are read after the look
   late_after_settled        ///< late rows go out after those
 };
 
@@ -89,7 +89,7 @@ class Interleaving {
     switch (space_.broken) {
       case Broken::transactions_then_clock: return clock_second;
       case Broken::rows_then_transactions: return rows_first;
-      case Broken::look_then_rows: return rows_last;
+      case Broken::late_then_rows: return rows_last;
       default: return looks;
     }
   }
@@ -161,7 +161,7 @@ class Interleaving {
     std::sort(settled_.begin(), settled_.end(), [this](std::size_t a, std::size_t b) {
       return rows_[a].position.created_at_us < rows_[b].position.created_at_us;
     });
-    if (space_.broken == Broken::look_then_rows) deliver();
+    if (space_.broken == Broken::late_then_rows) deliver();
   }
   /// From the bound of the poll before on; all of them if there was none, or if nothing else waits.
   void read_late() {
@@ -176,7 +176,7 @@ class Interleaving {
       if (rows_[i].delivered || !behind_cursor(rows_[i])) continue;
       if (rows_[i].position.created_at_us >= from) late_.push_back(i);
     }
-    if (space_.broken != Broken::look_then_rows) deliver();
+    if (space_.broken != Broken::late_then_rows) deliver();
   }
 
   void deliver() {
@@ -246,7 +246,7 @@ TEST_SUITE("every interleaving of a late row, its effect and polls") {
   TEST_CASE("each part of the look is needed") {
     for (const auto broken :
          {Broken::bound_of_this_poll, Broken::virtual_forgotten, Broken::no_margin,
-          Broken::transactions_then_clock, Broken::rows_then_transactions, Broken::look_then_rows,
+          Broken::transactions_then_clock, Broken::rows_then_transactions, Broken::late_then_rows,
           Broken::late_after_settled}) {
       CAPTURE(static_cast<int>(broken));
       CHECK_FALSE(walk_all({.polls = 3, .broken = broken}));

@@ -25,10 +25,10 @@ void Ledger::close(const Position& to) {
 }
 
 void Ledger::note_late(const Position& row) {
-  const auto stands_in = std::find_if(closed_.begin(), closed_.end(), [&](const Bucket& bucket) {
+  const auto bucket_of = std::find_if(closed_.begin(), closed_.end(), [&](const Bucket& bucket) {
     return is_after(row, bucket.from) && !is_after(row, bucket.to);
   });
-  (stands_in == closed_.end() ? open_ : *stands_in).ids.emplace(row.id, row);
+  (bucket_of == closed_.end() ? open_ : *bucket_of).ids.emplace(row.id, row);
 }
 
 void Ledger::jump(const std::vector<Position>& rows, const std::optional<Position>& from) {

@@ -72,7 +72,7 @@ void Operators::act() {
   stage_.one_of(2) == 0 ? pause_or_resume(row) : retry_or_skip(row);
 }
 
-void Operators::look_after() {
+void Operators::watch_act() {
   stage_.scheduler.after(stage_.random.between(100, 500) * millisecond, [this] {
     const auto after = [this] {
       const auto row = server_.cursors().row();
@@ -84,7 +84,7 @@ void Operators::look_after() {
       if (!all_decided) decide_on_parked();
     };
     in_turn(after, stage_.now() + turn_max);
-    look_after();
+    watch_act();
   });
 }
 

@@ -22,7 +22,7 @@ class Operators {
   /// One act, as soon as no call is in flight.
   void act_once();
   /// From now on somebody looks after a lane that stands still.
-  void look_after();
+  void watch_act();
 
  private:
   struct Jump;

@@ -7,7 +7,8 @@ namespace seriatim::simulation {
 
 namespace {
 
-constexpr Micros look_duty_cycle = 10;  ///< a look is followed by none for so many times its length
+constexpr Micros check_duty_cycle =
+    10;  ///< a look is followed by none for so many times its length
 
 /// Late rows, and as many of the others as there is room for behind the last of them.
 void go_before(PollResult& round, PollResult late, bool all, unsigned rows_max) {
@@ -252,7 +253,7 @@ void Relay::TableReader::claimed(std::uint64_t, bool anew) {
   if (!anew || kept) return;
   looked_at_ = soon_ = std::nullopt;
   found_ = false;
-  next_look_ = 0;
+  next_check_ = 0;
 }
 
 void Relay::TableReader::started() {
@@ -275,7 +276,7 @@ PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wa
   if (!wanted.after) return round;
   const auto& cursor = *wanted.after;
   const bool idle = round.empty();
-  if (!idle && !found_ && stage.now() < next_look_) return round;
+  if (!idle && !found_ && stage.now() < next_check_) return round;
   const auto window = cursors.looked_at(cursor);
   // The cursor may have been taken back since this session looked.
   const bool clamped = !stage.sabotaged(Sabotage::window_past_cursor);
@@ -289,7 +290,7 @@ PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wa
     ids.push_back(std::to_string(row.id));
   }
   const bool complete = ids.size() < wanted.rows_max;
-  next_look_ = stage.now() + (complete ? look_duty_cycle * took : 0);
+  next_check_ = stage.now() + (complete ? check_duty_cycle * took : 0);
   found_ = !ids.empty();
   if (ids.empty()) looked_at_ = cursor.created_at_us;
   if (!ids.empty() && (complete || stage.sabotaged(Sabotage::late_row_forgotten))) {

@@ -16,21 +16,21 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t fal
 }
 
 /// A broken invariant aborts the program: its last words then name the seed.
-class SeedInHand {
+class SeedInUse {
  public:
-  explicit SeedInHand(std::uint64_t seed) {
-    in_hand_ = seed;
+  explicit SeedInUse(std::uint64_t seed) {
+    in_flight_ = seed;
     if (previous_ == nullptr) previous_ = std::signal(SIGABRT, last_words);
   }
 
  private:
   static void last_words(int signal) {
     std::fprintf(stderr, "the seed in hand: SERIATIM_SIM_SEED=%llu\n",
-                 static_cast<unsigned long long>(in_hand_));
+                 static_cast<unsigned long long>(in_flight_));
     std::signal(signal, previous_);
     std::raise(signal);
   }
-  inline static std::uint64_t in_hand_ = 0;
+  inline static std::uint64_t in_flight_ = 0;
   inline static void (*previous_)(int) = nullptr;
 };
 

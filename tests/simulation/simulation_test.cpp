@@ -10,7 +10,7 @@ namespace {
 Result check_seed(std::uint64_t seed, Profile profile) {
   const auto setup = draw_setup(seed, profile);
   CAPTURE(seed);
-  const SeedInHand in_hand(seed);
+  const SeedInUse in_flight(seed);
   auto result = run(setup);
   if (result.violation) FAIL(story(setup, *result.violation));
   CHECK(result.rows > 0);

@@ -66,7 +66,7 @@ std::optional<Violation> World::live(Micros end) {
 void World::end_faults() {
   stage_.faults_over = true;
   stage_.trace(stage_.now(), "world", [] { return std::string("the faults are over"); });
-  operators_.look_after();
+  operators_.watch_act();
 }
 
 std::optional<Violation> World::verdict(bool at_rest) const {

@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::minutes grace{1};
 constexpr unsigned connections_of_ours = 150;
 
-void tell(const std::string& line) {
+void progress(const std::string& line) {
   complain("seriatim bench: " + line + '\n');
 }
 
@@ -67,16 +67,16 @@ bench::Settings settings_from(const BenchVerb& verb) {
 Exit perform(const BenchVerb& verb, Context& context) {
   auto settings = settings_from(verb);
   // Before the database is asked anything: its connections have threads.
-  const Signals signals(grace, [](int) { tell("ending early"); });
+  const Signals signals(grace, [](int) { progress("ending early"); });
   std::unique_ptr<PrivateServer> server;
   if (verb.database.empty()) {
-    tell("starting a private server");
+    progress("starting a private server");
     server = std::make_unique<PrivateServer>(
         std::max(verb.max_connections, verb.connections + connections_of_ours), signals.token());
     settings.url = server->get().url();
     settings.server_log = server->get().log_file();
   }
-  const auto report = bench::measure(settings, tell, signals.token());
+  const auto report = bench::measure(settings, progress, signals.token());
   print(context.json() ? bench::report_json(report) : bench::report_text(report));
   return report.interrupted ? Exit::failure : Exit::done;
 }

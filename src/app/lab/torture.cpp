@@ -25,7 +25,7 @@ namespace {
 /// After Ctrl-C the run is still judged: rows are delivered to the end first.
 constexpr std::chrono::minutes judgement_max{15};
 
-void tell(const std::string& line) {
+void progress(const std::string& line) {
   complain("seriatim torture: " + line + '\n');
 }
 
@@ -97,15 +97,15 @@ void find_server(const TortureVerb& verb, const lab::TemporaryFolder& folder, Co
 
 void install_where_missing(const std::string& url) {
   if (postgres::schema_version(url) > 0) return;
-  tell("schema seriatim is not there: installing it");
+  progress("schema seriatim is not there: installing it");
   postgres::migrate(url);
 }
 
 torture::Report hold(const torture::Settings& settings, const std::stop_token& stop) {
   try {
-    return torture::torture(settings, tell, stop);
+    return torture::torture(settings, progress, stop);
   } catch (...) {
-    tell("the run could not be held to its end; logs in " + settings.folder.string());
+    progress("the run could not be held to its end; logs in " + settings.folder.string());
     throw;
   }
 }
@@ -124,9 +124,10 @@ void demand_possible(const TortureVerb& verb) {
 Exit perform(const TortureVerb& verb, Context& context) {
   demand_possible(verb);
   auto settings = settings_from(verb);
-  tell("seed " + std::to_string(settings.seed) + ", trying " + settings.relay_program.string());
+  progress("seed " + std::to_string(settings.seed) + ", trying " + settings.relay_program.string());
   // Before the database is asked anything: its connections have threads.
-  const Signals signals(judgement_max, [](int) { tell("ending early; judging what happened"); });
+  const Signals signals(judgement_max,
+                        [](int) { progress("ending early; judging what happened"); });
   // Logs and the data of a private server: evidence that is kept until the verdict is clean.
   lab::TemporaryFolder folder("torture-" + std::to_string(settings.seed));
   settings.folder = folder.path();
@@ -144,8 +145,8 @@ Exit perform(const TortureVerb& verb, Context& context) {
                        : torture::report_text(settings, report));
   folder.keep(kept);
   if (kept) {
-    tell("kept: schema seriatim_torture_" + std::to_string(settings.seed) + ", logs in " +
-         folder.path().string());
+    progress("kept: schema seriatim_torture_" + std::to_string(settings.seed) + ", logs in " +
+             folder.path().string());
   }
   return report.clean() ? Exit::done : Exit::failure;
 }

@@ -17,8 +17,8 @@ constexpr const char* red = "\x1b[31m";
 constexpr const char* yellow = "\x1b[33m";
 constexpr const char* plain = "\x1b[0m";
 
-std::string styled(const std::string& text, const char* style, const Looks& looks) {
-  return looks.color ? style + text + plain : text;
+std::string styled(const std::string& text, const char* style, const Appearance& appearance) {
+  return appearance.color ? style + text + plain : text;
 }
 
 std::string rate_text(const Lane& lane) {
@@ -34,7 +34,7 @@ std::string state_text(const postgres::LaneReport& report) {
   return to_string(report.lane.state);
 }
 
-std::vector<std::string> row_of(const Lane& lane, const Looks& looks) {
+std::vector<std::string> row_of(const Lane& lane, const Appearance& appearance) {
   const auto& report = lane.report;
   const auto called = report.called_for ? human_duration(*report.called_for) : std::string();
   const auto attempts = report.lane.attempts > 1 ? std::to_string(report.lane.attempts) : "";
@@ -43,7 +43,7 @@ std::vector<std::string> row_of(const Lane& lane, const Looks& looks) {
           state_text(report),
           lag_text(report),
           rate_text(lane),
-          sparkline(lane.rates, looks.unicode),
+          sparkline(lane.rates, appearance.unicode),
           called,
           attempts,
           printable(report.next_id.value_or(report.lane.row_id.value_or("")), id_bytes_max),
@@ -51,9 +51,9 @@ std::vector<std::string> row_of(const Lane& lane, const Looks& looks) {
 }
 
 /// The heading and a line a lane, aligned.
-std::vector<std::string> lines_of(const std::vector<Lane>& lanes, const Looks& looks) {
+std::vector<std::string> lines_of(const std::vector<Lane>& lanes, const Appearance& appearance) {
   Table table({"PROCESS", "LANE", "STATE", "LAG", "RATE", "", "CALL", "TRY", "NEXT ROW", "HOLDER"});
-  for (const auto& lane : lanes) table.row(row_of(lane, looks));
+  for (const auto& lane : lanes) table.row(row_of(lane, appearance));
   const auto text = table.text(false);
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -66,7 +66,7 @@ std::vector<std::string> lines_of(const std::vector<Lane>& lanes, const Looks& l
 
 const char* style_of(const postgres::LaneReport& report) {
   if (report.lane.state == LaneState::halted) return red;
-  if (stands_still(report) || report.lane.state == LaneState::retrying) return yellow;
+  if (is_stopped(report) || report.lane.state == LaneState::retrying) return yellow;
   return "";
 }
 
@@ -139,34 +139,34 @@ std::string sparkline(const std::deque<std::optional<double>>& rates, bool unico
 }
 
 std::vector<std::string> frame(const std::vector<Lane>& lanes, const std::string& verdict,
-                               const View& view, const Looks& looks) {
+                               const View& view, const Appearance& appearance) {
   std::vector<std::string> screen;
-  screen.push_back(styled(cut(verdict, looks.width), bold, looks));
-  screen.push_back(cut(view.note, looks.width));
-  const auto table = lines_of(lanes, looks);
-  screen.push_back(styled(cut(table.front(), looks.width), bold, looks));
+  screen.push_back(styled(cut(verdict, appearance.width), bold, appearance));
+  screen.push_back(cut(view.note, appearance.width));
+  const auto table = lines_of(lanes, appearance);
+  screen.push_back(styled(cut(table.front(), appearance.width), bold, appearance));
   // A third of the screen, and no less than five lines, is for the lane that is selected.
-  const auto room = looks.height > 14  ? looks.height * 2 / 3 - 3
-                    : looks.height > 9 ? looks.height - 9
-                                       : 1;
+  const auto room = appearance.height > 14  ? appearance.height * 2 / 3 - 3
+                    : appearance.height > 9 ? appearance.height - 9
+                                            : 1;
   const auto selected = lanes.empty() ? 0 : std::min(view.selected, lanes.size() - 1);
   const auto first = selected >= room ? selected - room + 1 : 0;
   for (std::size_t i = first; i < lanes.size() && i < first + room; ++i) {
-    const auto line = cut(table[i + 1], looks.width);
+    const auto line = cut(table[i + 1], appearance.width);
     const auto* style = i == selected ? reversed : style_of(lanes[i].report);
-    const auto mark = i == selected && !looks.color
+    const auto mark = i == selected && !appearance.color
                           ? ">" + line.substr(std::min<std::size_t>(1, line.size()))
                           : line;
-    screen.push_back(*style == '\0' ? mark : styled(mark, style, looks));
+    screen.push_back(*style == '\0' ? mark : styled(mark, style, appearance));
   }
   screen.emplace_back();
   if (!lanes.empty()) {
-    for (const auto& line : details(lanes[selected], view, looks.width)) {
-      screen.push_back(cut(line, looks.width));
+    for (const auto& line : details(lanes[selected], view, appearance.width)) {
+      screen.push_back(cut(line, appearance.width));
     }
   }
-  screen.resize(looks.height > 1 ? looks.height - 1 : 0);
-  screen.push_back(cut(keys(view), looks.width));
+  screen.resize(appearance.height > 1 ? appearance.height - 1 : 0);
+  screen.push_back(cut(keys(view), appearance.width));
   return screen;
 }
 

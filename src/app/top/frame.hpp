@@ -9,7 +9,7 @@
 namespace seriatim::app::top {
 
 /// What a terminal can show.
-struct Looks {
+struct Appearance {
   std::size_t width = 80;
   std::size_t height = 24;
   bool color = true;
@@ -33,7 +33,7 @@ struct View {
 /// The whole screen, `height` lines of at most `width` characters; pure, so that it can be tested.
 [[nodiscard]] std::vector<std::string> frame(const std::vector<Lane>& lanes,
                                              const std::string& verdict, const View& view,
-                                             const Looks& looks);
+                                             const Appearance& appearance);
 
 /// Rates as bars of eight heights, the newest last; a gap if a rate is not known.
 [[nodiscard]] std::string sparkline(const std::deque<std::optional<double>>& rates, bool unicode);

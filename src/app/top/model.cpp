@@ -22,7 +22,7 @@ std::optional<double> rate_between(const LaneReport& before, const LaneReport& n
 /// The worst first.
 int rank(const LaneReport& report) {
   if (report.lane.state == LaneState::halted) return 0;
-  if (stands_still(report) && report.lane.state != LaneState::paused) return 1;
+  if (is_stopped(report) && report.lane.state != LaneState::paused) return 1;
   if (report.unread || !report.not_read.empty()) return 2;
   switch (report.lane.state) {
     case LaneState::retrying: return 3;
@@ -39,7 +39,7 @@ std::string count_text(std::uint64_t number, const char* one, const char* many) 
 
 }  // namespace
 
-bool stands_still(const LaneReport& report) {
+bool is_stopped(const LaneReport& report) {
   switch (report.lane.state) {
     case LaneState::halted:
     case LaneState::paused:
@@ -54,7 +54,7 @@ std::string verdict(const std::vector<Lane>& lanes) {
   bool more = false;
   std::chrono::milliseconds oldest{0};
   for (const auto& lane : lanes) {
-    still += stands_still(lane.report) ? 1 : 0;
+    still += is_stopped(lane.report) ? 1 : 0;
     waiting += lane.report.lag_records.value_or(0);
     more = more || lane.report.lag_more || !lane.report.lag_records;
     oldest = std::max(oldest, lane.report.lag_age.value_or(std::chrono::milliseconds{0}));

@@ -57,17 +57,17 @@ Terminal::~Terminal() {
   ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
-Looks Terminal::looks() const {
-  Looks looks;
+Appearance Terminal::appearance() const {
+  Appearance appearance;
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-    looks.width = size.ws_col;
-    looks.height = size.ws_row;
+    appearance.width = size.ws_col;
+    appearance.height = size.ws_row;
   }
   const char* no_color = std::getenv("NO_COLOR");
-  looks.color = no_color == nullptr || *no_color == '\0';
-  looks.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
-  return looks;
+  appearance.color = no_color == nullptr || *no_color == '\0';
+  appearance.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+  return appearance;
 }
 
 void Terminal::draw(const std::vector<std::string>& lines) const {

@@ -22,7 +22,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   /// Colours unless NO_COLOR is set; bars and dots of ASCII if the locale is not UTF-8.
-  [[nodiscard]] Looks looks() const;
+  [[nodiscard]] Appearance appearance() const;
   void draw(const std::vector<std::string>& lines) const;
 
   /// A character, or "up", "down", "enter", "escape", "erase". Absent: none came in `time`, the

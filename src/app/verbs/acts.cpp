@@ -13,7 +13,7 @@ namespace seriatim::app {
 
 namespace {
 
-constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::milliseconds check_interval{200};
 constexpr std::chrono::seconds give_up_max{
     30};  ///< to take back what an act asked for, at a signal
 
@@ -71,7 +71,7 @@ class Desk {
     return !stopped();
   }
   [[nodiscard]] bool stopped() const { return signals_.token().stop_requested(); }
-  bool sleep() const { return sleep_unless_stopped(look_interval, signals_.token()); }
+  bool sleep() const { return sleep_unless_stopped(check_interval, signals_.token()); }
 
   Exit report(const postgres::ActResult& done) const {
     if (json_) print(act_json(process, done));

@@ -50,7 +50,7 @@ std::string refusals(const std::string& url, const Processes& processes,
 /// when a stop was asked first.
 bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
                        const std::stop_token& stop) {
-  std::string told;
+  std::string reported;
   for (;;) {
     try {
       const auto refused = refusals();
@@ -58,8 +58,9 @@ bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
       return true;
     } catch (const SessionLost& lost) {
       if (drain) throw;
-      if (told != lost.what()) log.warn(std::string("waiting for the database: ") + lost.what());
-      told = lost.what();
+      if (reported != lost.what())
+        log.warn(std::string("waiting for the database: ") + lost.what());
+      reported = lost.what();
     }
     if (!sleep_unless_stopped(database_interval, stop)) return false;
   }
@@ -87,7 +88,7 @@ std::string opening(const Processes& processes) {
 }
 
 /// A process that never ran here, said before its first call: nothing remembers what it delivered.
-void tell_beginnings(const std::string& url, const Processes& processes, Log& log) {
+void log_beginnings(const std::string& url, const Processes& processes, Log& log) {
   for (const auto* process : processes) {
     const auto& name = process->target.process.name;
     try {
@@ -136,7 +137,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   const postgres::CheckOptions options{context.config().names(), true};
   const auto refused = [&] { return refusals(url, processes, options); };
   if (wait_for_database(refused, verb.drain, log, signals.token())) {
-    tell_beginnings(url, processes, log);
+    log_beginnings(url, processes, log);
     const PartitionKeeper keeper(url, log);
     lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
   }

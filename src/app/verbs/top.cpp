@@ -35,17 +35,17 @@ class Top {
 
   void run(const std::stop_token& stop) {
     Terminal terminal;
-    Looks drawn{0, 0};
+    Appearance drawn{0, 0};
     bool changed = true;
     while (!stop.stop_requested() && !ended_) {
       if (Clock::now() >= next_read_) {
         read();
         changed = true;
       }
-      const auto looks = terminal.looks();
-      if (changed || looks.width != drawn.width || looks.height != drawn.height) {
-        draw(terminal, looks);
-        drawn = looks;
+      const auto appearance = terminal.appearance();
+      if (changed || appearance.width != drawn.width || appearance.height != drawn.height) {
+        draw(terminal, appearance);
+        drawn = appearance;
         changed = false;
       }
       const auto left = std::chrono::ceil<milliseconds>(next_read_ - Clock::now());
@@ -57,10 +57,10 @@ class Top {
   }
 
  private:
-  void draw(const Terminal& terminal, const Looks& looks) {
+  void draw(const Terminal& terminal, const Appearance& appearance) {
     shown_ = model_.lanes(view_.sort, view_.filter);
     view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
-    terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, looks));
+    terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, appearance));
   }
 
   /// The screen may be older than a read: after a slow one, nothing is read for a while.

@@ -56,7 +56,7 @@ class Http {
  private:
   Figure begin(const std::string& name, const std::string& what, unsigned commit_every,
                std::uint64_t rows) {
-    stage_.tell(what);
+    stage_.report(what);
     auto figure = stage_.figure(name, what);
     figure.settings.front().second = std::to_string(batch_rows);
     figure.settings.emplace_back("commit_every", std::to_string(commit_every));

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned many_lanes = 64;
 constexpr unsigned seconds_default = 5;
 constexpr std::uint64_t rows_behind = 5'000;  ///< delivered: what is looked at while idle
-constexpr std::chrono::milliseconds look_interval{50};
+constexpr std::chrono::milliseconds check_interval{50};
 
 /// Statements of relays in the server's log (log_line_prefix '%a|', log_statement 'all').
 std::uint64_t statements_in(const std::filesystem::path& log) {
@@ -28,14 +28,14 @@ std::uint64_t statements_in(const std::filesystem::path& log) {
   return count;
 }
 
-struct Look {
+struct Sample {
   std::int64_t at_ns = 0;
   double relay_cpu = 0;
   double backend_cpu = 0;
   std::uint64_t statements = 0;
 };
 
-Look look(Stage& stage, const RelayChild& relay) {
+Sample sample(Stage& stage, const RelayChild& relay) {
   const auto& log = stage.settings().server_log;
   return {now_ns(), cpu_seconds(relay.pid()), stage.backend_cpu(),
           log.empty() ? 0 : statements_in(log)};
@@ -45,15 +45,15 @@ void pass(Stage& stage, std::chrono::milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
     stage.check_stop();
-    std::this_thread::sleep_for(look_interval);
+    std::this_thread::sleep_for(check_interval);
   }
 }
 
-double lane_seconds(const Look& from, const Look& to, unsigned lanes) {
+double lane_seconds(const Sample& from, const Sample& to, unsigned lanes) {
   return static_cast<double>(to.at_ns - from.at_ns) * 1e-9 * lanes;
 }
 
-void note_cpu(const Look& from, const Look& to, unsigned lanes, Figure& figure) {
+void note_cpu(const Sample& from, const Sample& to, unsigned lanes, Figure& figure) {
   const auto seconds = lane_seconds(from, to, lanes);
   figure.note("relay_cpu_percent_per_lane", (to.relay_cpu - from.relay_cpu) / seconds * 100);
   figure.note("backend_cpu_percent_per_lane", (to.backend_cpu - from.backend_cpu) / seconds * 100);
@@ -67,7 +67,7 @@ double median_rss(const Figure& figure) {
 
 Figure measure(Stage& stage, unsigned lanes, bool listen) {
   const auto name = "idle." + std::to_string(lanes) + (listen ? "" : ".poll");
-  stage.tell(name);
+  stage.report(name);
   auto figure = stage.figure(
       name, std::string("lanes with nothing to do, ") + (listen ? "LISTEN" : "polling only"));
   figure.settings.emplace_back("lanes", std::to_string(lanes));
@@ -80,12 +80,12 @@ Figure measure(Stage& stage, unsigned lanes, bool listen) {
   const auto window = std::chrono::milliseconds(2'000 * settings.seconds.value_or(seconds_default) /
                                                 settings.repeats);
   pass(stage, window);  // polls have slowed down by then
-  const auto first = look(stage, *relay);
+  const auto first = sample(stage, *relay);
   auto last = first;
   for (unsigned repeat = 0; repeat < settings.repeats; ++repeat) {
     const auto from = last;
     pass(stage, window);
-    last = look(stage, *relay);
+    last = sample(stage, *relay);
     note_cpu(from, last, lanes, figure);
     figure.note("relay_rss_mb", resident_mb(relay->pid()));
   }

@@ -23,7 +23,7 @@ void measure_kafka(Stage& stage, Report& report) {
   cluster.make_topic(topic);
   const std::string what =
       "a message a row, idempotent, acks=all, to librdkafka's mock of a cluster";
-  stage.tell(what);
+  stage.report(what);
   auto figure = stage.figure("kafka", what);
   figure.limit = "the slower of a bare idempotent producer and a keyset loop through libpq";
   figure.settings.emplace_back("rows", std::to_string(rows));

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned batch_rows = 100;
 constexpr unsigned seconds_default = 1;
 constexpr unsigned long_writers = 4;
-constexpr std::chrono::milliseconds look_interval{20};
+constexpr std::chrono::milliseconds check_interval{20};
 constexpr std::chrono::minutes patience{2};
 
 /// Of a turn, where it is long enough.
@@ -66,7 +66,7 @@ void await_caught_up(Stage& stage, const std::string& process) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw Error("the relay under test did not keep up with the producers");
     }
-    std::this_thread::sleep_for(look_interval);
+    std::this_thread::sleep_for(check_interval);
   }
 }
 
@@ -130,7 +130,7 @@ class Turns {
     RawListener listener(stage_, asked_.order, durable);
     const auto written = write();
     std::this_thread::sleep_for(
-        look_interval);  // the last rows; what is later still is not counted
+        check_interval);  // the last rows; what is later still is not counted
     return waits_of(written, listener.finish(), left_out_);
   }
 
@@ -155,7 +155,7 @@ void measure_latency(Stage& stage, Report& report) {
   stage.create_events(1);
   for (const auto order : stage.settings().orders) {
     for (const auto& asked : cases_of(order)) {
-      stage.tell(asked.name + ": " + asked.what);
+      stage.report(asked.name + ": " + asked.what);
       report.figures.push_back(Turns(stage, asked).measure());
     }
   }

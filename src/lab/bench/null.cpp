@@ -33,7 +33,7 @@ class Null {
     auto figure = begin(order);
     const auto spec = stage_.spec(order);
     const auto before = stage_.settings().delivered;
-    stage_.tell("delivering " + std::to_string(before) + " rows beforehand");
+    stage_.report("delivering " + std::to_string(before) + " rows beforehand");
     Figure unmeasured;
     drain(stage_, spec, before, unmeasured);
     for (unsigned repeat = 0; repeat < stage_.settings().repeats; ++repeat) {
@@ -60,7 +60,7 @@ class Null {
   }
 
   Figure begin(OrderBy order) {
-    stage_.tell(std::string("null handler, by ") + to_text(order));
+    stage_.report(std::string("null handler, by ") + to_text(order));
     auto figure =
         stage_.figure(std::string("null.") + to_text(order),
                       std::string("drain into a handler that does nothing, by ") + to_text(order));

@@ -8,7 +8,7 @@ namespace seriatim::bench {
 namespace {
 
 constexpr const char* batch_rows = "100";
-constexpr std::chrono::milliseconds look_interval{50};  ///< whether it is over
+constexpr std::chrono::milliseconds check_interval{50};  ///< whether it is over
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void RawListener::listen() {
   while (!over_) {
     const auto rows = fetch();
     if (rows.rows() == 0) {
-      (void)database_.await_notification(look_interval);
+      (void)database_.await_notification(check_interval);
       continue;
     }
     if (durable_) (void)database_.execute("commit", {});

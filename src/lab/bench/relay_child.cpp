@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes silence_max{20};
-constexpr std::chrono::milliseconds look_interval{100};
+constexpr std::chrono::milliseconds check_interval{100};
 
 lab::Process::Options own_process() {
   lab::Process::Options options;
@@ -40,7 +40,7 @@ std::string RelayChild::next_line() {
   const auto deadline = Clock::now() + silence_max;
   for (;;) {
     if (stop_.stop_requested()) throw Interrupted{};
-    if (auto line = process_.next_line(look_interval)) return *line;
+    if (auto line = process_.next_line(check_interval)) return *line;
     if (!process_.runs()) throw Error("the relay under test ended by itself");
     if (Clock::now() > deadline) throw Error("the relay under test said nothing for 20 minutes");
   }

@@ -26,7 +26,7 @@ namespace {
 
 using boost::json::object;
 
-void tell(const object& said) {
+void report(const object& said) {
   static std::mutex mutex;
   const std::scoped_lock guard(mutex);
   std::cout << boost::json::serialize(said) << std::endl;
@@ -41,11 +41,11 @@ class Watch final : public Observer {
   void lane_changed(const LaneStatus& status) override {
     const std::scoped_lock guard(mutex_);
     if (status.state == LaneState::halted || status.state == LaneState::retrying) {
-      tell({{"error", std::string(to_string(status.state)) + ": " + status.detail}});
+      report({{"error", std::string(to_string(status.state)) + ": " + status.detail}});
     }
     if (status.state != LaneState::idle || idle_.size() == lanes_) return;
     idle_.insert(status.lane);
-    if (idle_.size() == lanes_) tell({{"idle", true}});
+    if (idle_.size() == lanes_) report({{"idle", true}});
   }
 
   void delivered(const LaneStatus&, std::size_t rows) override {
@@ -58,7 +58,8 @@ class Watch final : public Observer {
     const auto before = std::exchange(total_, total_ + rows);
     if (rows_ == 0 || before >= rows_ || total_ < rows_) return;
     // The first commit only starts the clock: opening and claiming are no part of the rate.
-    tell({{"delivered", total_}, {"counted", total_ - first_rows_}, {"took_ns", now - first_ns_}});
+    report(
+        {{"delivered", total_}, {"counted", total_ - first_rows_}, {"took_ns", now - first_ns_}});
     let_go_.wait();
   }
 
@@ -141,7 +142,7 @@ void deliver(const RelaySpec& spec) {
   running.join();
   boost::json::array told;
   for (const auto& [id, at] : arrivals->all) told.push_back(boost::json::array{id, at});
-  tell({{"arrivals", std::move(told)}});
+  report({{"arrivals", std::move(told)}});
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ int relay_part() {
     deliver(spec_from(line));
     return 0;
   } catch (const std::exception& failed) {
-    tell({{"error", failed.what()}});
+    report({{"error", failed.what()}});
     return 1;
   }
 }

@@ -30,7 +30,7 @@ void measure_sql(Stage& stage, Report& report) {
   stage.append(rows);
   stage.settle();
   const std::string what = "read model in the same database, a whole batch a statement";
-  stage.tell(what);
+  stage.report(what);
   auto figure = stage.figure("sql.batch", what);
   figure.limit = "INSERT … SELECT through libpq, same batches, a durable commit each";
   figure.settings.emplace_back("rows", std::to_string(rows));

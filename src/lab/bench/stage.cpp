@@ -84,7 +84,7 @@ void Stage::create_partitions(std::uint64_t rows) {
 }
 
 void Stage::append(std::uint64_t rows) {
-  if (rows >= rows_per_insert) tell("writing " + std::to_string(rows) + " rows");
+  if (rows >= rows_per_insert) report("writing " + std::to_string(rows) + " rows");
   while (rows > 0) {
     check_stop();
     const auto now = std::min(rows, rows_per_insert);
@@ -135,7 +135,7 @@ Figure Stage::figure(const std::string& name, const std::string& what) const {
                      {"partitions", std::to_string(settings_.partitions)},
                      {"idle_connections", std::to_string(settings_.connections)},
                      {"max_connections", max_connections_},
-                     {"rows_waiting_beside", std::to_string(settings_.waiting)},
+                     {"rows_waiting", std::to_string(settings_.waiting)},
                      {"rows_delivered_before", std::to_string(settings_.delivered)}};
   return figure;
 }

@@ -39,7 +39,7 @@ class Stage {
   [[nodiscard]] const std::string& database() const { return name_; }
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void check_stop() const;
-  void tell(const std::string& line) const { progress_(line); }
+  void report(const std::string& line) const { progress_(line); }
   /// A figure with the settings that every one has.
   [[nodiscard]] Figure figure(const std::string& name, const std::string& what) const;
 

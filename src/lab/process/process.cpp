@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int pipe_bytes = 1 << 20;
-constexpr int look_interval_ms = 10;
+constexpr int check_interval_ms = 10;
 
 /// Where one of the program's streams ends, here and there.
 struct Ends {
@@ -207,7 +207,7 @@ void Process::freeze() {
 
 void Process::kill() {
   signal(SIGKILL);
-  while (!code_) pump_once(look_interval_ms);
+  while (!code_) pump_once(check_interval_ms);
 }
 
 Ended Process::stop(milliseconds limit) {
@@ -276,7 +276,7 @@ void Process::pump_once(int timeout_ms) {
                                  {err_fd_, POLLIN, 0},
                                  {writable != 0 ? in_fd_ : -1, writable, 0}}};
   poll(watched.data(), watched.size(),
-       pid_fd_ < 0 ? std::min(timeout_ms, look_interval_ms) : timeout_ms);
+       pid_fd_ < 0 ? std::min(timeout_ms, check_interval_ms) : timeout_ms);
   // Before the last reads, so that nothing written before the end is missed.
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::milliseconds look_interval{5};
+constexpr std::chrono::milliseconds check_interval{5};
 constexpr int log_lines_shown = 15;
 
 /// The last lines, each on a line of its own.
@@ -63,7 +63,7 @@ bool ServerProcess::try_start() {
   process_ = std::make_unique<Process>(command(), program(options_.log));
   const auto deadline = std::chrono::steady_clock::now() + options_.patience;
   while (!answers()) {
-    if (process_->wait_at_most(look_interval)) {
+    if (process_->wait_at_most(check_interval)) {
       process_.reset();
       return false;
     }

@@ -35,8 +35,8 @@ std::string Stage::on(std::string_view statement, const std::string& table) cons
                           {"prefix", prefix_}});
 }
 
-void Stage::look_at_server(Session& session) {
-  const auto row = session.run(on(sql::torture::look_at_server, "plain")).at(0);
+void Stage::server_state(Session& session) {
+  const auto row = session.run(on(sql::torture::server_state, "plain")).at(0);
   const auto yes = [&](std::size_t column) { return row.at(column) == "t"; };
   facts_ = {row.at(0).value_or(""), yes(1), yes(2), yes(3)};
   if (yes(4)) {
@@ -49,7 +49,7 @@ void Stage::look_at_server(Session& session) {
 
 void Stage::build() {
   Session session(url_, prefix_ + "stage");
-  look_at_server(session);
+  server_state(session);
   forget_probes(session);
   session.run("BEGIN;\n" + on(sql::torture::create_stage, "plain") + ";\nCOMMIT");
   if (!facts_.watches_cursors) return;

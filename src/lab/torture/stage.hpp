@@ -52,7 +52,7 @@ class Stage {
   }
 
  private:
-  void look_at_server(Session& session);
+  void server_state(Session& session);
 
   std::string url_;
   std::string schema_;

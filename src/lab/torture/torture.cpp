@@ -74,7 +74,7 @@ class Run {
       faults.tick();
       add(relays.revive());
       producers.throttle(backlog(producers, receiver) > backlog_max);
-      tell_progress(producers, receiver, faults);
+      report_progress(producers, receiver, faults);
       std::this_thread::sleep_for(tick_interval);
     }
     report_.interrupted = stop_.stop_requested();
@@ -94,7 +94,7 @@ class Run {
       left = what_is_left(committed);
       const bool halted = left == Left::halted;
       if (Clock::now() - moved > (halted ? standstill_halted_max : standstill_max)) return;
-      tell_progress(producers, receiver, faults);
+      report_progress(producers, receiver, faults);
       std::this_thread::sleep_for(drain_interval);
     }
   }
@@ -137,7 +137,7 @@ class Run {
     return most;
   }
 
-  void tell_progress(const Producers& producers, const Receiver& receiver, const Faults& faults) {
+  void report_progress(const Producers& producers, const Receiver& receiver, const Faults& faults) {
     if (Clock::now() < next_progress_) return;
     next_progress_ = Clock::now() + progress_interval;
     std::uint64_t delivered = 0;

@@ -67,7 +67,7 @@ AuditPass::AuditPass(Connection& connection, const Table& table, const SourceCon
   }
 }
 
-std::optional<AuditFinding> AuditPass::look_at_newest(const Place& place) {
+std::optional<AuditFinding> AuditPass::check_newest(const Place& place) {
   if (!began_again_.empty()) {
     const auto last = std::exchange(last_cursor_, place.cursor);
     const auto check = [this, last](const Place&) { return ids_begun_again(last); };
@@ -109,7 +109,7 @@ std::optional<AuditFinding> AuditPass::walk_on(const Place& place) {
   return std::nullopt;
 }
 
-std::optional<AuditFinding> AuditPass::look_again(const Place& place) {
+std::optional<AuditFinding> AuditPass::check_again(const Place& place) {
   return found_by_ ? found_by_(place) : std::nullopt;
 }
 

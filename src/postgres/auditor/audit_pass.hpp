@@ -29,12 +29,12 @@ class AuditPass {
     Position cursor;
     std::optional<OrderKey> window_start;
   };
-  [[nodiscard]] std::optional<AuditFinding> look_at_newest(const Place& place);
+  [[nodiscard]] std::optional<AuditFinding> check_newest(const Place& place);
   /// One step of the walk.
   [[nodiscard]] std::optional<AuditFinding> walk_on(const Place& place);
 
   /// Looks once more at what was found last. Nothing if it was delivered or went away since.
-  [[nodiscard]] std::optional<AuditFinding> look_again(const Place& place);
+  [[nodiscard]] std::optional<AuditFinding> check_again(const Place& place);
 
   /// Seals some old buckets that the walk went through; whether there were any.
   bool seal(const Place& place);

@@ -68,12 +68,12 @@ class PostgresAuditor final : public AuditorSession {
         waker_(waker),
         wake_up_(connection_, table_, process_, waker, source.listen) {}
 
-  Time look() override {
+  Time check() override {
     waited_ = {};
     const auto began = worked();
     wake_up_.gather();
     see_lanes(wake_up_.heard(), false);
-    look_at_newest(began + turn_max / 2);
+    check_newest(began + turn_max / 2);
     walk(began + turn_max);
     seal(began + turn_max);
     note_passes();
@@ -83,15 +83,14 @@ class PostgresAuditor final : public AuditorSession {
     return std::max(pause_end_, next_due(ended));
   }
 
-  void look_through(const std::function<bool()>& interrupted,
-                    std::optional<unsigned> only) override {
+  void check_all(const std::function<bool()>& interrupted, std::optional<unsigned> only) override {
     see_lanes(true, true);
     for (auto& [number, lane] : lanes_) {
       if (only && number != *only) continue;
-      look_at_newest(lane);
+      check_newest(lane);
       while (lane.moves && !interrupted() && (lane.suspected || lane.pass.walks() == 0)) {
         if (lane.suspected) {
-          look_at_newest(lane);
+          check_newest(lane);
         } else {
           walk_on(lane);
         }
@@ -170,9 +169,9 @@ class PostgresAuditor final : public AuditorSession {
   }
 
   /// Of each lane in turn, beginning where the turn before ended.
-  void look_at_newest(Time end) {
+  void check_newest(Time end) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      look_at_newest(next_after(newest_, [](const Lane&) { return true; })->second);
+      check_newest(next_after(newest_, [](const Lane&) { return true; })->second);
       if (worked() >= end) return;
     }
   }
@@ -228,11 +227,11 @@ class PostgresAuditor final : public AuditorSession {
     if (interrupted_) throw SessionLost("the audit was interrupted");
   }
 
-  void look_at_newest(Lane& lane) {
+  void check_newest(Lane& lane) {
     refuse_if_interrupted();
     if (!lane.moves || (lane.pass.complete() && !lane.suspected)) return;
-    act_on(lane, lane.suspected ? lane.pass.look_again(lane.place)
-                                : lane.pass.look_at_newest(lane.place));
+    act_on(lane,
+           lane.suspected ? lane.pass.check_again(lane.place) : lane.pass.check_newest(lane.place));
   }
 
   void walk_on(Lane& lane) {
@@ -314,7 +313,7 @@ class PostgresAuditor final : public AuditorSession {
     if (!cursor.position) return {};
     if (!read_identity_changes(connection_, process_, identity, lane.id.lane).empty()) return {};
     lane.place.cursor = *cursor.position;
-    auto found = lane.pass.look_again(lane.place);
+    auto found = lane.pass.check_again(lane.place);
     if (!found || !is_same_table()) return {};
     if (found->reason == HaltReason::cursor_ahead) return found;
     try {  // then it is not the row that is late

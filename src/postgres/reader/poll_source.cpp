@@ -20,7 +20,7 @@ constexpr milliseconds ripening_max{50};
 
 /// Rows that come with a look, before it is known which of them may go out. A guess: a few bytes a
 /// row against a round trip.
-constexpr unsigned with_a_look_max = 64;
+constexpr unsigned with_clock_max = 64;
 
 std::int64_t microseconds(milliseconds m) {
   return std::chrono::microseconds(m).count();
@@ -46,7 +46,7 @@ PollResult PollSource::poll(const std::optional<Position>& after, unsigned rows_
     round = by_id ? poll_by_id(after, rows_max, std::move(behind))
                   : poll_by_created_at(after, rows_max);
   }
-  if (round.records.empty() && !round.fenced && !round.unreadable) look_for_lost_rows(after, round);
+  if (round.records.empty() && !round.fenced && !round.unreadable) find_lost_rows(after, round);
   scope.end();
   return round;
 }
@@ -61,21 +61,21 @@ bool PollSource::nothing_after(const std::optional<Position>& after) {
 PollResult PollSource::poll_by_created_at(const std::optional<Position>& after, unsigned rows_max) {
   const Range all{after, order_key_max, floor_for(after)};
   for (bool waited = false;; waited = true) {
-    auto look = look_at(all, rows_max);
-    refuse_clock_back(look.clock, after);
-    const OrderKey f = look.clock - microseconds(config_.insert_latency);
-    const Range range{after, settle(f, after, look.holders), all.floor};
-    auto found = look.rows ? settled_of(*look.rows, range, rows_max) : std::nullopt;
-    look.rows.reset();
+    auto seen = read_at(all, rows_max);
+    refuse_clock_back(seen.clock, after);
+    const OrderKey f = seen.clock - microseconds(config_.insert_latency);
+    const Range range{after, settle(f, after, seen.holders), all.floor};
+    auto found = seen.rows ? settled_of(*seen.rows, range, rows_max) : std::nullopt;
+    seen.rows.reset();
     if (!found) found = find_settled(range, rows_max);
     auto& [round, waiting] = *found;
     if (!waiting) return std::move(round);
     // Without writers F itself was the bound, so what waits is not below it.
     const bool ripens =
-        !waited && look.holders.empty() && *waiting - f < microseconds(ripening_max);
+        !waited && seen.holders.empty() && *waiting - f < microseconds(ripening_max);
     if (!ripens) {
       round.fenced = true;
-      round.blockers = blockers_of(*waiting, look.holders);
+      round.blockers = blockers_of(*waiting, seen.holders);
       return std::move(round);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(*waiting - f + 1));
@@ -85,11 +85,11 @@ PollResult PollSource::poll_by_created_at(const std::optional<Position>& after, 
 /// F first, then the locks, then rows, each by a statement of its own. The rows come along unasked
 /// whether they are settled: that spares a poll that finds some a round trip, and one that has to
 /// wait two, 5 to 9 % of the time from commit to call (bench/profiles.md).
-ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max) {
+ClockAndHolders PollSource::read_at(const Range& all, unsigned rows_max) {
   if (config_.guard == Guard::latency) {
     return {connection_.run_prepared(sql::wire::clock, {})[0][0].as<OrderKey>(), {}, std::nullopt};
   }
-  if (const auto rows = reader_.asking_for(all, std::min(rows_max, with_a_look_max))) {
+  if (const auto rows = reader_.asking_for(all, std::min(rows_max, with_clock_max))) {
     try {
       return read_clock_and_holders(connection_, table_, rows);
     } catch (const SourceBroken&) {  // one is refused: reading them apart says if it is settled
@@ -101,7 +101,7 @@ ClockAndHolders PollSource::look_at(const Range& all, unsigned rows_max) {
 /// Of rows that came with the look; nothing if more of them may go out than came.
 std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
                                                           unsigned rows_max) {
-  const auto asked = std::min(rows_max, with_a_look_max);
+  const auto asked = std::min(rows_max, with_clock_max);
   auto batch = reader_.brought(rows, asked);
   auto& records = batch.records;
   const auto first = std::find_if(records.begin(), records.end(), [&](const Record& record) {
@@ -243,7 +243,7 @@ std::size_t PollSource::run_without_hole(const std::vector<Record>& records,
 
 // --- rows that can never come -------------------------------------------------------------------
 
-void PollSource::look_for_lost_rows(const std::optional<Position>& after, PollResult& round) {
+void PollSource::find_lost_rows(const std::optional<Position>& after, PollResult& round) {
   if (!recheck_.due(Clock::now())) return;
   (void)read_lock_holders(connection_, table_);  // refuses another table in the place of ours
   if (config_.order_by == OrderBy::created_at) {

@@ -28,7 +28,7 @@ class PollSource {
   /// Rows with the stamp of the last record may follow the last round.
   [[nodiscard]] bool cut() const { return cut_; }
   /// From now on a round says how far the server's log was written when its rows were read.
-  void tell_written() { reader_.tell_written(); }
+  void ask_written() { reader_.ask_written(); }
   /// The cursor was set to another place.
   void forget_ids() { reader_.forget_ids(); }
   /// Something may have come that a poll does not show.
@@ -57,12 +57,12 @@ class PollSource {
   };
   Settled find_settled(const Range& range, unsigned rows_max);
   std::optional<Settled> settled_of(const Answer& rows, const Range& range, unsigned rows_max);
-  ClockAndHolders look_at(const Range& all, unsigned rows_max);
+  ClockAndHolders read_at(const Range& all, unsigned rows_max);
   void refuse_clock_back(OrderKey clock, const std::optional<Position>& after);
   OrderKey settle(OrderKey f, const std::optional<Position>& after, const Holders& holders);
   std::size_t run_without_hole(const std::vector<Record>& records,
                                const std::optional<Position>& after) const;
-  void look_for_lost_rows(const std::optional<Position>& after, PollResult& round);
+  void find_lost_rows(const std::optional<Position>& after, PollResult& round);
 
   std::optional<OrderKey> floor_for(const std::optional<Position>& after) const;
   void remember_floor(const Range& range, const RowReader::Batch& batch);

@@ -79,7 +79,7 @@ RowReader::RowReader(Connection& connection, const Table& table, const SourceCon
       unstamped_(statement_for(sql::reader::unstamped_row, table, lane)) {}
 
 RowShape RowReader::shape_of(BatchBound bound, bool from_the_start, unsigned rows_max) const {
-  return {bound, from_the_start, rows_max, tells_written_ && bound == BatchBound::share};
+  return {bound, from_the_start, rows_max, asks_written_ && bound == BatchBound::share};
 }
 
 /// Composed once: the same text is the same prepared statement.
@@ -194,7 +194,7 @@ RowReader::Batch RowReader::brought(const Answer& rows, unsigned rows_max) {
   large_rows_ = !read.whole && !read.unreadable;
   const bool complete = read.whole && read.records.size() < rows_max;
   Batch batch{std::move(read.records), std::move(read.unreadable), complete};
-  if (tells_written_ && !rows.empty()) batch.written = rows.value(0, "written");
+  if (asks_written_ && !rows.empty()) batch.written = rows.value(0, "written");
   if (config_.order_by == OrderBy::id && !batch.records.empty()) {
     drawn_ = std::max(drawn_.value_or(order_key_min), id_of(batch.records.back().position));
   }

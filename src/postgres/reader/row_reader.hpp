@@ -51,7 +51,7 @@ class RowReader {
   Batch refused(const std::exception_ptr& refusal, const Range& range);
 
   /// From now on `read` asks how far the server's log was written when the rows were read.
-  void tell_written() { tells_written_ = true; }
+  void ask_written() { asks_written_ = true; }
 
   /// The cursor was set to another place: what was seen beyond it says nothing any more.
   void forget_ids() { drawn_.reset(); }
@@ -107,7 +107,7 @@ class RowReader {
   Table table_;
   LaneId lane_;
   bool large_rows_ = false;  ///< the last batch held one over its share
-  bool tells_written_ = false;
+  bool asks_written_ = false;
   std::optional<OrderKey> drawn_;  ///< id order: the greatest id seen
   std::map<RowShape, std::string> statements_;
   RowSearch search_;  ///< for the row that fails a statement over many

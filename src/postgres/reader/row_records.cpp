@@ -89,15 +89,15 @@ std::vector<Header> headers_from(const Cell& cell) {
 std::optional<PollResult::Unreadable> too_large(const Cells& row, bool binary,
                                                 std::size_t payload_max) {
   const auto in_payload = number(row[payload_bytes]) / bytes_scale(binary);
-  const auto beside_it = number(row[other_bytes]);
-  if (in_payload <= payload_max && beside_it <= payload_max * bytes_scale(binary)) {
+  const auto in_others = number(row[other_bytes]);
+  if (in_payload <= payload_max && in_others <= payload_max * bytes_scale(binary)) {
     return std::nullopt;
   }
   const bool is_payload = in_payload > payload_max;
   return PollResult::Unreadable{
       std::string(*row[id]), HaltReason::bad_payload,
       (is_payload ? "its payload has " : "its key, event type and headers have ") +
-          std::to_string(is_payload ? in_payload : beside_it) + " bytes, payload_max is " +
+          std::to_string(is_payload ? in_payload : in_others) + " bytes, payload_max is " +
           std::to_string(payload_max)};
 }
 

@@ -30,7 +30,7 @@ Claim CursorRepository::claim() {
     }
     const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);
-    const auto seen = connection_.run(sql::store::look_at_cursor, lane_and({}));
+    const auto seen = connection_.run(sql::store::read_cursor, lane_and({}));
     if (!seen.empty()) {
       const bool news = memory_->epoch(lane_) != seen[0]["epoch"].as<std::uint64_t>();
       const bool renewed = remember(seen[0]);

@@ -140,7 +140,7 @@ Params CursorRepository::lane_and(std::initializer_list<std::optional<std::strin
 /// What the cursor's epoch is compared with.
 std::string CursorRepository::expected(std::uint64_t epoch) const {
   if (!core::mutant(core::Mutant::no_epoch)) return std::to_string(epoch);
-  return connection_.run(sql::store::look_at_cursor, lane_and({}))[0]["epoch"].as<std::string>();
+  return connection_.run(sql::store::read_cursor, lane_and({}))[0]["epoch"].as<std::string>();
 }
 
 // --- holding ------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ void CursorRepository::release(std::uint64_t epoch, bool untouched) {
 
 Cursor CursorRepository::read_cursor() {
   connection_.rollback();
-  const auto row = connection_.run(sql::store::look_at_cursor, lane_and({}));
+  const auto row = connection_.run(sql::store::read_cursor, lane_and({}));
   if (row.empty()) {
     throw SessionLost("the cursor row of process \"" + lane_.process + "\" is gone");
   }
@@ -213,7 +213,7 @@ Grant CursorRepository::start_planned(std::uint64_t epoch, const Start& start, c
 bool CursorRepository::asks_what_is_flushed() {
   auto& known = shared_->says_flushed;
   if (!known) {
-    const auto answer = connection_.attempt(sql::store::tells_what_is_flushed, {});
+    const auto answer = connection_.attempt(sql::store::flushed_is_known, {});
     const auto* result = std::get_if<pqxx::result>(&answer);
     known = result != nullptr && (*result)[0][0].as<bool>();
   }

@@ -17,7 +17,7 @@
 
 namespace seriatim::postgres {
 
-/// From a row with the columns of look_at_cursor.sql.
+/// From a row with the columns of read_cursor.sql.
 [[nodiscard]] Cursor cursor_from(const pqxx::row& row);
 
 /// The cursor row of one lane, and the rows set aside (seriatim.aside). Every change is a

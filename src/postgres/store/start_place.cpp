@@ -67,8 +67,8 @@ std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const T
     f = newest.empty() || newest[0]["id"].is_null() ? 0 : newest[0]["id"].as<OrderKey>() + 1;
   }
   const auto writers = read_writers(connection, table);
-  if (!first_look_) first_look_ = f;
-  if (fence_.settle(f, writers.holders) > order_key_min) return Now{first_look_, {}};
+  if (!first_read_) first_read_ = f;
+  if (fence_.settle(f, writers.holders) > order_key_min) return Now{first_read_, {}};
   const auto age = oldest_age(writers);
   if (!age || (by_id && !stamped_at_insertion(connection, table, source_))) {
     waits_for_ = names(writers.blockers);

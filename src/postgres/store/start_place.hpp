@@ -41,7 +41,7 @@ class StartFinder {
 
   SourceConfig source_;
   core::Fence fence_{order_key_min};  ///< of all looks: who wrote at the first has no bound
-  std::optional<OrderKey> first_look_;
+  std::optional<OrderKey> first_read_;
   std::string waits_for_;
 };
 

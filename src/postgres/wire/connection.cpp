@@ -207,7 +207,7 @@ Connection::Connection(const std::string& url, const Options& options)
     return 0;
   });
   apply_settings(options);
-  tell_network_bounds();
+  pass_network_bounds();
   watch_silence(url, options);
 }
 
@@ -215,7 +215,7 @@ Connection::~Connection() = default;
 
 /// What holds at our end, whoever set it, shall hold at the server's: so that a host of ours that
 /// vanished is noticed there as well, and its lane is free.
-void Connection::tell_network_bounds() {
+void Connection::pass_network_bounds() {
   const int keepalive_idle = tcp_option(TCP_KEEPIDLE);
   if (keepalive_idle <= 0) return;  // a Unix-domain socket
   const int user_timeout = tcp_option(TCP_USER_TIMEOUT);
@@ -232,7 +232,7 @@ void Connection::tell_network_bounds() {
 /// A statement may take long, and a commit waits for its standby as long as that takes; so silence
 /// alone proves nothing. Behind a pooler nobody knows which backend to ask about.
 void Connection::watch_silence(const std::string& url, const Options& options) {
-  if (!options.looks_again) return;
+  if (!options.tries_again) return;
   if (!direct_) {
     silence_max_ += options.statement_timeout;
     return;
@@ -240,7 +240,7 @@ void Connection::watch_silence(const std::string& url, const Options& options) {
   constexpr auto npos = std::string_view::npos;
   watch_->ask([url, pid = std::to_string(backend_pid())] {
     try {
-      Connection another(url, {.application = "seriatim looks again", .looks_again = false});
+      Connection another(url, {.application = "seriatim looks again", .tries_again = false});
       return another.run(sql::wire::backend_works, {pid})[0][0].as<bool>();
     } catch (const SessionLost& lost) {
       // A server that refuses us lives. At connect libpq hands its words on, and no SQLSTATE.

@@ -56,7 +56,7 @@ class Connection {
     milliseconds lock_timeout{5'000};
     milliseconds idle_in_transaction_timeout{60'000};
     /// Asks the server on a second connection whether a silent backend is still at work.
-    bool looks_again = true;
+    bool tries_again = true;
     /// Plans each prepared statement once, without the values, and along an index if there is one.
     /// For a lane's session: its statements read a range of an index, whatever the table holds.
     /// Has no effect behind a pooler.
@@ -179,7 +179,7 @@ class Connection {
   [[nodiscard]] Watchdog::Expectation expectation() const;
   void apply_settings(const Options& options);
   pqxx::result run_shielded(const std::string& message);
-  void tell_network_bounds();
+  void pass_network_bounds();
   void watch_silence(const std::string& url, const Options& options);
   [[nodiscard]] int tcp_option(int name) const;
 

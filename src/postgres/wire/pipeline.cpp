@@ -38,30 +38,30 @@ void Pipeline::ask_now() {
 }
 
 std::vector<Answer> Pipeline::answers_now(std::size_t count) {
-  std::vector<Answer> told;
-  while (count-- > 0) told.push_back(answer());
-  return told;
+  std::vector<Answer> received;
+  while (count-- > 0) received.push_back(answer());
+  return received;
 }
 
 std::vector<Answer> Pipeline::answers() {
   flush();
-  auto told = answers_now(owed_);
+  auto received = answers_now(owed_);
   Answer refusal;  // of the transaction's end, perhaps, behind all answers
   if (!leave(&refusal)) lost();
   if (!refusal.none()) refusal.throw_refusal(connection_);
-  return told;
+  return received;
 }
 
 Answer Pipeline::answer() {
-  Answer told(PQgetResult(connection_));
-  for (; told.ends_pipeline(); told = Answer(PQgetResult(connection_))) --syncs_;
-  if (told.refused()) {
+  Answer received(PQgetResult(connection_));
+  for (; received.ends_pipeline(); received = Answer(PQgetResult(connection_))) --syncs_;
+  if (received.refused()) {
     if (!leave()) lost();
-    told.throw_refusal(connection_);
+    received.throw_refusal(connection_);
   }
   --owed_;
   const Answer end(PQgetResult(connection_));
-  return told;
+  return received;
 }
 
 void Pipeline::confirm() {

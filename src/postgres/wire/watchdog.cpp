@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_interval_max{1'000};
-constexpr milliseconds look_interval_min{10};
+constexpr milliseconds check_interval_max{1'000};
+constexpr milliseconds check_interval_min{10};
 
 /// How long nothing has come in; a Unix-domain socket does not tell.
 milliseconds silent_for(int socket) {
@@ -49,8 +49,8 @@ class SilenceWatchers {
     std::erase(all_, watch);
   }
   /// Looks often enough for this limit from now on.
-  void look_within(milliseconds limit) {
-    const auto interval = std::clamp(limit / 4, look_interval_min, look_interval_max);
+  void check_within(milliseconds limit) {
+    const auto interval = std::clamp(limit / 4, check_interval_min, check_interval_max);
     if (interval >= interval_.load()) return;
     const std::scoped_lock guard(mutex_);
     interval_ = interval;
@@ -63,14 +63,14 @@ class SilenceWatchers {
     while (!stop.stop_requested()) {
       const auto interval = interval_.load();
       changed_.wait_for(guard, stop, interval, [&] { return interval_.load() < interval; });
-      for (auto* watch : all_) watch->look();
+      for (auto* watch : all_) watch->check();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<Watchdog*> all_;
-  std::atomic<milliseconds> interval_ = look_interval_max;
+  std::atomic<milliseconds> interval_ = check_interval_max;
   std::jthread thread_;
 };
 
@@ -87,12 +87,12 @@ void Watchdog::ask(Question question) {
 }
 
 void Watchdog::expect(milliseconds silence_max) {
-  SilenceWatchers::instance().look_within(silence_max);
+  SilenceWatchers::instance().check_within(silence_max);
   silence_max_ = silence_max.count();
   due_ = (Clock::now() + silence_max).time_since_epoch().count();
 }
 
-void Watchdog::look() {
+void Watchdog::check() {
   const auto due = due_.load();
   if (Clock::now().time_since_epoch().count() < due || asking_) return;
   if (silent_for(socket_).count() < silence_max_) return;

@@ -48,7 +48,7 @@ class Watchdog {
   static constexpr Clock::rep never = Clock::duration::max().count();
 
   void expect(milliseconds silence_max);
-  void look();
+  void check();
   void ask_and_judge(Clock::rep due);
   void end();
 

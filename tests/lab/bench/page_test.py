@@ -126,7 +126,7 @@ class PageTest(unittest.TestCase):
                 self.assertTrue(first.endswith("| – |"))
                 self.assertTrue(last.endswith(f"{told} |"), last)
 
-    def test_a_note_is_told_with_the_figures_it_is_of(self):
+    def test_a_note_names_the_figures_it_is_of(self):
         self.keep("null", 1000.0, note="the disk was slow")
         self.assertIn("; the disk was slow.*", sections(self.written())["Throughput of one lane, in order"])
 

@@ -18,10 +18,10 @@ struct Story : Evidence {
   Story() {
     for (const std::int64_t id : {1, 2, 3}) committed.push_back({id, id * 10, body(id), "key"});
     claims[0] = {{1, 0}, {2, 1'000'000}};
-    tell({1, 2, 3});
+    report({1, 2, 3});
   }
   /// These rows are called in this order, without a fault.
-  void tell(const std::vector<std::int64_t>& ids) {
+  void report(const std::vector<std::int64_t>& ids) {
     calls.clear();
     std::int64_t previous = -1;
     for (const auto id : ids) {
@@ -104,11 +104,11 @@ TEST_SUITE("the judge") {
   TEST_CASE("lost") {
     check_finds("lost", {{"at the end, and the cursor has not passed it",
                           [](Story& s) {
-                            s.tell({1, 2});
+                            s.report({1, 2});
                           }},
                          {"in the middle",
                           [](Story& s) {
-                            s.tell({1, 3});
+                            s.report({1, 3});
                           }},
                          {"all of them",
                           [](Story& s) {
@@ -125,7 +125,7 @@ TEST_SUITE("the judge") {
   TEST_CASE("phantoms: a row that was never committed, or that a crash undid") {
     check_finds("phantoms", {{"after the others",
                               [](Story& s) {
-                                s.tell({1, 2, 3, 4});
+                                s.report({1, 2, 3, 4});
                               }},
                              {"undone", [](Story& s) { s.committed.erase(s.committed.begin()); }}});
   }
@@ -137,15 +137,15 @@ TEST_SUITE("the judge") {
   TEST_CASE("reordered") {
     check_finds("reordered", {{"the last two",
                                [](Story& s) {
-                                 s.tell({1, 3, 2});
+                                 s.report({1, 3, 2});
                                }},
                               {"backwards",
                                [](Story& s) {
-                                 s.tell({3, 2, 1});
+                                 s.report({3, 2, 1});
                                },
                                2},
                               {"called late, and no later row was delivered", [](Story& s) {
-                                 s.tell({1, 2, 3});
+                                 s.report({1, 2, 3});
                                  s.calls[2].late = true;
                                  s.stop_at(2, 3);
                                }}});

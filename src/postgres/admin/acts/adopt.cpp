@@ -233,7 +233,7 @@ void make_due(Act& act, const Table& table, const Adoption& adoption) {
   });
 }
 
-std::string tell(const Adoption& adoption, std::optional<OldRows> old_rows) {
+std::string summary_of(const Adoption& adoption, std::optional<OldRows> old_rows) {
   const auto& [lane, differs, old, again] = adoption;
   const bool goes_on = stood_for_it(lane.cursor) || lane.cursor.state == Cursor::State::running;
   auto text = lane_name(lane) + ": adopted " + in_words(differs) + "; ";
@@ -267,7 +267,7 @@ ActResult adopt_source(Act& act, const Target& target, std::optional<OldRows> ol
     adoptions.push_back(
         read_adoption(act, target, table, lane, std::move(differs), former, old_rows));
     changes.push_back(adopted(adoptions.back(), identity, old_rows));
-    result.push_back(tell(adoptions.back(), old_rows));
+    result.push_back(summary_of(adoptions.back(), old_rows));
   }
   if (result.empty()) throw Error("process \"" + process + "\": " + refused.front());
   const auto entries = act.change("adopt", changes);

@@ -34,7 +34,7 @@ Params chosen(const LaneRow& lane, const ParkedChoice& choice) {
           choice.id || choice.key ? "false" : "true"};
 }
 
-LaneChange looks_anew(const LaneRow& lane, const ParkedChoice& choice, std::uint64_t rows) {
+LaneChange read_again(const LaneRow& lane, const ParkedChoice& choice, std::uint64_t rows) {
   boost::json::object detail{{"rows", rows}};
   if (choice.key) detail["key"] = storable_text(*choice.key, key_bytes_max);
   return {lane.id.lane, {{"epoch", next_epoch(lane)}}, choice.id, serialize(detail)};
@@ -67,7 +67,7 @@ ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
                           .run(sql::acts::redrive_parked, chosen(lane, choice))[0][0]
                           .as<std::uint64_t>();
     if (rows == 0) continue;
-    changes.push_back(looks_anew(lane, choice, rows));
+    changes.push_back(read_again(lane, choice, rows));
     result.push_back(lane_name(lane) + ": " + counted(rows) +
                      " handed over again, in the order parked" + standstill(lane));
   }
@@ -90,7 +90,7 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
     const auto gone = act.connection().run(sql::acts::discard_parked, params)[0];
     const auto rows = gone["rows"].as<std::uint64_t>();
     if (rows == 0) continue;
-    auto change = looks_anew(lane, choice, rows);
+    auto change = read_again(lane, choice, rows);
     const auto begun = gone["begun"].as<std::uint64_t>();
     if (gone["stands"].as<bool>()) {
       for (const auto& [column, value] : starts_anew(lane)) change.set[column] = value;

@@ -25,7 +25,7 @@ void check_lanes(TableCheck& check, const pqxx::result& cursors) {
 
 /// What the next id will exceed; empty where our role cannot know.
 std::optional<std::int64_t> last_id_drawn(TableCheck& check, const pqxx::row& sequence) {
-  if (sequence["may_look"].as<bool>()) return sequence["last_value"].as<std::int64_t>();
+  if (sequence["may_read"].as<bool>()) return sequence["last_value"].as<std::int64_t>();
   const auto id = quote_identifier(check.column_name(check.target.source.id));
   const auto newest =
       check.connection.run(fill(sql::check::id_span, {{"table", check.name}, {"id", id}}))[0][0];
@@ -51,7 +51,7 @@ void refuse_ahead(TableCheck& check, const pqxx::row& sequence, const std::strin
   const auto end = std::to_string(last);
   const std::string name = sequence["name"].c_str();
   std::string what = "lane " + lane + ": the cursor is at id " + at;
-  if (sequence["may_look"].as<bool>()) {
+  if (sequence["may_read"].as<bool>()) {
     what += ", but " + name + " has only come to " + end;
     what += ": new rows would be passed over (CURSOR_AHEAD)";
     check.findings.refuse(what, "SELECT setval(" + quote_literal(name) + ", " + at + ")");

@@ -14,7 +14,7 @@ namespace seriatim::postgres {
 namespace {
 
 /// Nothing where the relation is not there, is not ours to read, or is of another shape.
-pqxx::result look_into(TableCheck& check, const std::string& relation, std::string_view sql) {
+pqxx::result query(TableCheck& check, const std::string& relation, std::string_view sql) {
   try {
     if (!check.connection.run(sql::check::may_read_relation, {relation})[0][0].as<bool>())
       return {};
@@ -46,7 +46,7 @@ std::string oldest_unread(TableCheck& check) {
 
 /// Where our own partitions were not created in time rows go to the default one.
 void check_partitions(TableCheck& check) {
-  const auto rows = look_into(check, "seriatim.partitioning", sql::check::partitions);
+  const auto rows = query(check, "seriatim.partitioning", sql::check::partitions);
   if (rows.empty()) return;
   const auto ahead = rows[0]["created_ahead"].as<int>();
   if (ahead == 0) {
@@ -72,11 +72,11 @@ void check_partitions(TableCheck& check) {
 void check_retention(TableCheck& check) {
   check_partitions(check);
   std::vector<std::string> cutters;
-  for (const auto& row : look_into(check, "partman.part_config", sql::check::partman)) {
+  for (const auto& row : query(check, "partman.part_config", sql::check::partman)) {
     cutters.push_back("pg_partman takes partitions older than " +
                       std::string(row["retention"].c_str()) + " from " + check.name);
   }
-  for (const auto& row : look_into(check, "cron.job", sql::check::cron)) {
+  for (const auto& row : query(check, "cron.job", sql::check::cron)) {
     cutters.push_back("job " + std::string(row["jobid"].c_str()) + " of pg_cron (" +
                       row["schedule"].c_str() + ") takes rows from " + check.name);
   }

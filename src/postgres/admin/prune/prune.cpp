@@ -68,7 +68,7 @@ class Pruner {
     std::optional<Position> after;
     bool held = false;
     while (!report_.interrupted) {
-      const auto segment = judge_.look(after);
+      const auto segment = judge_.judge(after);
       held = held || segment.held;
       if (!segment.last) break;
       take(segment.due);

@@ -52,7 +52,7 @@ struct PruneReport {
   [[nodiscard]] bool sound() const { return late == 0 && problems.empty(); }
 };
 
-/// Told after every batch with the rows so far; waits `pause` and says whether to go on.
+/// Recorded after every batch with the rows so far; waits `pause` and says whether to go on.
 using PrunePause = std::function<bool(std::uint64_t rows, std::chrono::microseconds pause)>;
 
 /// Deletes what was delivered, in short transactions, and notes it in ledger and journal.

@@ -33,7 +33,7 @@ PruneJudge::PruneJudge(Connection& connection, const Table& table, const PruneRe
       candidates_(statement_for(sql::prune::candidates, table, {},
                                 {{"below", readers.below()}, {"free", readers.free()}})) {}
 
-PruneSegment PruneJudge::look(const std::optional<Position>& after) {
+PruneSegment PruneJudge::judge(const std::optional<Position>& after) {
   PruneSegment segment;
   Candidates candidates;
   connection_.begin(sql::reports::begin_audit);

@@ -40,7 +40,7 @@ class PruneJudge {
   PruneJudge(Connection& connection, const Table& table, const PruneReaders& readers,
              const PruneChoice& choice, PruneReport& report);
 
-  PruneSegment look(const std::optional<Position>& after);
+  PruneSegment judge(const std::optional<Position>& after);
 
  private:
   struct Candidate {

@@ -39,7 +39,7 @@ bool PrunePartitions::run() {
   for (const auto& row : partitions) {
     if (!row["leaf"].as<bool>()) continue;
     const Partition partition{row["name"].as<std::string>(), row["oid"].as<std::string>()};
-    const auto contents = look(partition);
+    const auto contents = read_contents(partition);
     if (report_.interrupted) return false;
     if (!contents || (contents->rows == 0 && row["by_id"].as<bool>())) continue;
     if (!row["owned"].as<bool>()) {
@@ -57,7 +57,8 @@ bool PrunePartitions::run() {
   return true;
 }
 
-std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& partition) {
+std::optional<PrunePartitions::Contents> PrunePartitions::read_contents(
+    const Partition& partition) {
   auto part = table_;
   part.name = partition.name;
   PruneReport aside;  // what stays is told by the look at the whole table
@@ -65,7 +66,7 @@ std::optional<PrunePartitions::Contents> PrunePartitions::look(const Partition& 
   PruneJudge judge(connection_, part, readers_, choice_, aside);
   Contents contents;
   for (std::optional<Position> after;;) {
-    const auto segment = judge.look(after);
+    const auto segment = judge.judge(after);
     if (!segment.last) return contents;
     if (segment.due.size() != segment.looked) return std::nullopt;
     for (const auto& row : segment.due) {

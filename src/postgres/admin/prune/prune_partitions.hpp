@@ -39,7 +39,7 @@ class PrunePartitions {
   enum class Try { done, changed, locked };
 
   /// Absent: not every row may go.
-  std::optional<Contents> look(const Partition& partition);
+  std::optional<Contents> read_contents(const Partition& partition);
   bool take_away(const Partition& partition, const Contents& contents);
   Try try_once(const Partition& partition, const Contents& contents);
   void note(const Contents& contents);

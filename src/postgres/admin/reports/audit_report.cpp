@@ -20,8 +20,8 @@ Bound bound(const Position& position) {
   return {position.created_at_us, position.id};
 }
 
-/// Buckets told together: sealed ones of a day, others of an hour.
-bool told_together(const BucketAudit& a, const BucketAudit& b) {
+/// Buckets shown together: sealed ones of a day, others of an hour.
+bool shown_together(const BucketAudit& a, const BucketAudit& b) {
   constexpr std::int64_t hour_us = 3'600'000'000;
   const auto span = a.sealed ? 24 * hour_us : hour_us;
   return a.sealed == b.sealed && !b.open && a.to.created_at_us / span == b.to.created_at_us / span;
@@ -79,7 +79,7 @@ class LaneAuditor {
 
   void read_beginning() {
     if (audit_.former) {
-      audit_.set_aside = 0;  // told with the lanes there are
+      audit_.set_aside = 0;  // shown with the lanes there are
       return;
     }
     const auto row = connection_.run(sql::reports::audit_lane, params({}))[0];
@@ -187,12 +187,12 @@ class LaneAuditor {
     audit_.bucket_count += 1;
     audit_.gone += bucket.gone;
     audit_.hash ^= bucket.hash;
-    auto& told = audit_.buckets;
-    if (every_bucket || told.empty() || !told_together(told.back(), bucket)) {
-      told.push_back(bucket);
+    auto& shown = audit_.buckets;
+    if (every_bucket || shown.empty() || !shown_together(shown.back(), bucket)) {
+      shown.push_back(bucket);
       return;
     }
-    auto& last = told.back();
+    auto& last = shown.back();
     last.number = bucket.number;
     last.to = bucket.to;
     last.rows += bucket.rows;

@@ -8,7 +8,7 @@
 #include "postgres/admin/reports/parked_report.hpp"
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/lane_rows.hpp"
-#include "postgres/store/late_look.hpp"
+#include "postgres/store/late_check.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/long_transaction.hpp"
 #include "postgres/table/table.hpp"
@@ -147,7 +147,7 @@ class Reporter {
     std::optional<Row> first;
     try {
       first = waiting.first(after);
-      tell_next(report, first);
+      name_next(report, first);
       report.lag_records = first ? waiting.count(after, LaneReport::lag_records_max + 1) : 0;
       report.lag_more = *report.lag_records > LaneReport::lag_records_max;
       return first;
@@ -156,7 +156,7 @@ class Reporter {
     }
     RowSearch search(connection_, table_, lane);
     first = search.first(after, std::nullopt);
-    tell_next(report, first);
+    name_next(report, first);
     const auto survey = search.survey(after);
     report.unread = survey.unread;
     if (!report.unread) report.lag_records = survey.rows;
@@ -166,13 +166,13 @@ class Reporter {
   std::optional<Row> take_count(LaneReport& report, const LaneWaiting& waiting) {
     report.lag_more = waiting.more;
     if (waiting.rows > 0 || !waiting.more) {
-      tell_next(report, waiting.first);
+      name_next(report, waiting.first);
       report.lag_records = waiting.rows;
     }
     return waiting.first;
   }
 
-  void tell_next(LaneReport& report, const std::optional<Row>& first) {
+  void name_next(LaneReport& report, const std::optional<Row>& first) {
     report.lag_age = first ? age_of(*first) : milliseconds{0};
     report.next_id = first ? std::optional(first->id) : std::nullopt;
   }
@@ -262,7 +262,7 @@ void add_sessions(Connection& connection, const Target& target, const std::vecto
 }
 
 /// The cursor can be shown although the table cannot be read.
-void tell_broken(LaneReport& report, const SourceBroken& broken) {
+void report_broken(LaneReport& report, const SourceBroken& broken) {
   if (!report.lane.reason) report.lane.detail = broken.what();
   if (report.unread) return;  // named already
   report.unread = UnreadRow{{}, broken.what(), broken.reason(), {}};
@@ -330,7 +330,7 @@ void complete_reports(Connection& connection, const Target& target, const Table&
         behind_fence.emplace(&reports[i], std::move(*first));
       }
     } catch (const SourceBroken& broken) {
-      tell_broken(reports[i], broken);
+      report_broken(reports[i], broken);
     }
   }
   if (target.source.guard == Guard::fence) report_fence(connection, table, behind_fence, known);
@@ -355,7 +355,7 @@ LaneReport report_lane(Connection& connection, const Target& target, const Table
   try {
     complete_reports(connection, target, table, rows, reports, known);
   } catch (const SourceBroken& broken) {
-    tell_broken(reports[0], broken);
+    report_broken(reports[0], broken);
   }
   return reports[0];
 }
@@ -440,7 +440,7 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
       for (auto& report : reports) report.long_transaction = open;
     }
   } catch (const SourceBroken& broken) {
-    for (auto& report : reports) tell_broken(report, broken);
+    for (auto& report : reports) report_broken(report, broken);
   } catch (const SessionLost& lost) {
     if (!is_held_up(lost)) throw;
     connection.rollback();

@@ -8,7 +8,7 @@
 #include "postgres/reader/row_reader.hpp"
 #include "postgres/reader/written_order.hpp"
 #include "postgres/store/aside.hpp"
-#include "postgres/store/late_look.hpp"
+#include "postgres/store/late_check.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {

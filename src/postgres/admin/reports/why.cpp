@@ -42,9 +42,9 @@ class Inquiry {
 
   RowReport answer() {
     const bool there = find();
-    if (look_whether_noted()) return std::move(report_);
+    if (check_noted()) return std::move(report_);
     if (!there) {
-      look_for_what_was();
+      search_history();
     } else if (judge() && !is_filtered()) {
       place();
     }
@@ -89,7 +89,7 @@ class Inquiry {
       const auto row = run(sql::reports::judge_row, {report_.id, lanes});
       if (row.empty()) return false;  // deleted a moment ago
       if (!row[0]["matches"].is_null()) report_.matches = row[0]["matches"].as<bool>();
-      look_whether_ignored(row[0]["event_type"].as<std::string>(""));
+      check_ignored(row[0]["event_type"].as<std::string>(""));
       if (!row[0]["key"].is_null()) report_.key = row[0]["key"].as<std::string>();
       enter_lane(row[0]["lane"].as<unsigned>());
     } catch (const SourceBroken& broken) {
@@ -105,7 +105,7 @@ class Inquiry {
     return true;
   }
 
-  void look_whether_ignored(const std::string& event_type) {
+  void check_ignored(const std::string& event_type) {
     const auto& ignore = target_.source.ignore;
     if (std::find(ignore.begin(), ignore.end(), event_type) != ignore.end()) {
       report_.ignored = event_type;
@@ -140,13 +140,13 @@ class Inquiry {
     if (!due.empty()) {  // wherever its place is
       report_.rows_before = due[0]["rows_before"].as<std::uint64_t>();
     } else {
-      if (!is_after(cursor)) return look_behind(cursor);
+      if (!is_after(cursor)) return check_behind(cursor);
       if (report_.lane->next_id == report_.id) report_.rows_before = 0;
-      if (report_.unreadable.empty()) look_whether_readable(cursor);
+      if (report_.unreadable.empty()) check_readable(cursor);
     }
     const bool first = report_.rows_before == 0;
     report_.state = first ? State::next : State::waiting;
-    look_at_lane();
+    place_in_lane();
   }
 
   bool is_after(const std::optional<Position>& cursor) {
@@ -173,9 +173,9 @@ class Inquiry {
     return !found.empty() && found[0]["after_cursor"].as<bool>();
   }
 
-  void look_behind(const std::optional<Position>& cursor) {
+  void check_behind(const std::optional<Position>& cursor) {
     report_.state = State::passed;
-    if (look_whether_skipped()) return;
+    if (check_skipped()) return;
     if (cursor && cursor->id == report_.id) {
       report_.state = State::delivered;
       report_.sequence = report_.lane->lane.sequence;
@@ -190,13 +190,13 @@ class Inquiry {
     return !found.empty() && found[0]["audited"].as<bool>();
   }
 
-  void look_whether_readable(const std::optional<Position>& cursor) {
+  void check_readable(const std::optional<Position>& cursor) {
     RowReader reader(connection_, table_, target_.source, lane_id_);
     const auto batch = reader.read_one({cursor, order_key_max, std::nullopt}, report_.id);
     if (batch.unreadable) report_.unreadable = batch.unreadable->detail;
   }
 
-  void look_at_lane() {
+  void place_in_lane() {
     const auto& lane = *report_.lane;
     const auto number = std::to_string(lane.lane.lane);
     if (lane.lane.state == LaneState::paused) report_.act = act("pause", number, std::nullopt);
@@ -211,7 +211,7 @@ class Inquiry {
   // -----------------------------------------------------------------------
 
   /// Delivered or set aside, whatever has become of the row since.
-  bool look_whether_noted() {
+  bool check_noted() {
     const auto found =
         connection_.run(sql::reports::find_noted, {report_.process, report_.id, integer_id()});
     if (found.empty()) return false;
@@ -220,7 +220,7 @@ class Inquiry {
                          found[0]["closed_at"].as<std::string>("")};
     enter_lane(report_.noted->lane);
     report_.state = State::delivered;
-    if (look_whether_skipped() || !report_.lane) return true;
+    if (check_skipped() || !report_.lane) return true;
     const auto& lane = report_.lane->lane;
     if (lane.position && lane.position->id == report_.id) report_.sequence = lane.sequence;
     return true;
@@ -228,9 +228,9 @@ class Inquiry {
 
   // --- a row that cannot be seen ----------------------------------------------------------------
 
-  void look_for_what_was() {
+  void search_history() {
     if (lanes_.size() == 1) enter_lane(lanes_.front().id.lane);
-    if (look_whether_skipped()) return;
+    if (check_skipped()) return;
     for (const auto& lane : lanes_) {
       if (lane.cursor.row_id == report_.id) enter_lane(lane.id.lane);  // failed, then deleted
       if (!lane.cursor.position || lane.cursor.position->id != report_.id) continue;
@@ -240,11 +240,11 @@ class Inquiry {
       return;
     }
     report_.writers = read_writers(connection_, table_).blockers;
-    look_at_numbers();
+    check_numbers();
   }
 
   /// Ids that are numbers tell more: was it drawn, has the cursor passed it?
-  void look_at_numbers() {
+  void check_numbers() {
     const auto id = number_in(report_.id);
     if (!id || !table_.integer_id()) return;
     const auto sequence =
@@ -262,16 +262,16 @@ class Inquiry {
 
   // --- the journal ------------------------------------------------------------------------------
 
-  bool look_whether_skipped() {
-    if (look_whether_parked()) return true;
+  bool check_skipped() {
+    if (check_parked()) return true;
     report_.act = act("skip", std::nullopt, report_.id);
     if (!report_.act) report_.act = act("discard", std::nullopt, report_.id);
-    if (!report_.act) return look_whether_passed_over();
+    if (!report_.act) return check_passed_over();
     report_.state = State::set_aside;
     return true;
   }
 
-  bool look_whether_passed_over() {
+  bool check_passed_over() {
     const auto found =
         connection_.run(sql::reports::passed_over, {report_.process, report_.id, integer_id()});
     if (found.empty()) return false;
@@ -285,7 +285,7 @@ class Inquiry {
     return fits_range(report_.id) ? std::optional(report_.id) : std::nullopt;
   }
 
-  bool look_whether_parked() {
+  bool check_parked() {
     report_.parked = find_parked(connection_, report_.process, report_.id);
     if (!report_.parked) return false;
     report_.state = State::parked;

@@ -1,4 +1,4 @@
-#include "postgres/store/late_look.hpp"
+#include "postgres/store/late_check.hpp"
 
 #include <utility>
 
@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int duty_cycle = 10;
 /// A narrow look comes with every poll, whatever it takes. One that a long transaction makes wide
 /// (narrow_width_max) does so only while it takes no longer than this.
-constexpr milliseconds wide_look_max{1};
+constexpr milliseconds wide_check_max{1};
 /// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
 constexpr milliseconds stamp_margin{100};
 
@@ -55,8 +55,8 @@ LateWindow read_late_window(Connection& connection, const LaneId& lane, const Po
   return window;
 }
 
-LateLook::LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-                   const LaneId& lane, WrittenOrder& written_order)
+LateCheck::LateCheck(Connection& connection, const Table& table, const SourceConfig& config,
+                     const LaneId& lane, WrittenOrder& written_order)
     : connection_(connection),
       lane_(lane),
       written_order_(written_order),
@@ -65,22 +65,23 @@ LateLook::LateLook(Connection& connection, const Table& table, const SourceConfi
       reader_(connection, table, config, lane) {}
 
 /// The clock is read before the transactions.
-void LateLook::see_transactions() {
+void LateCheck::see_transactions() {
   const auto [clock, open, rows] = read_clock_and_transactions(connection_);
   seen_ = transactions_.settle(clock, open);
 }
 
 /// now() is drawn when a statement arrives, before its transaction can be seen.
-std::optional<OrderKey> LateLook::narrow_start() const {
+std::optional<OrderKey> LateCheck::narrow_start() const {
   if (!bound_ || *bound_ == order_key_min) return std::nullopt;
   return *bound_ - std::chrono::microseconds(stamp_margin).count();
 }
 
-LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned rows_max, bool idle) {
+LateCheck::Late LateCheck::run(const std::optional<Position>& cursor, unsigned rows_max,
+                               bool idle) {
   if (!cursor) return {};
   const auto narrow = narrow_start();
-  const bool complete = found_ || idle || !narrow || Clock::now() >= next_look_;
-  if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_look_) return {};
+  const bool complete = found_ || idle || !narrow || Clock::now() >= next_check_;
+  if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_check_) return {};
   const auto window =
       read_late_window(connection_, lane_, *cursor, lookback_, complete ? std::nullopt : narrow);
   // The cursor may have been taken back since this session looked.
@@ -90,8 +91,8 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   auto late = late_rows_.find(window.range, INT64_MAX, late_fetched_max);
   const auto took = Clock::now() - began;
   bound_ = seen_;
-  if (complete) next_look_ = began + took + duty_cycle * took;
-  if (took > wide_look_max) next_wide_look_ = began + took + duty_cycle * took;
+  if (complete) next_check_ = began + took + duty_cycle * took;
+  if (took > wide_check_max) next_wide_check_ = began + took + duty_cycle * took;
   found_ = !late.empty();
   if (!found_) {
     if (complete) looked_at_ = cursor->created_at_us;
@@ -104,12 +105,12 @@ LateLook::Late LateLook::look(const std::optional<Position>& cursor, unsigned ro
   }
   auto batch = reader_.read_ids(ids, cursor, rows_max);
   const bool all = late.size() <= rows_max && batch.records.size() == late.size();
-  if (!all) next_look_ = {};  // the others are behind a narrow look by then
+  if (!all) next_check_ = {};  // the others are behind a narrow look by then
   if (complete && all) soon_ = cursor->created_at_us;
   return {std::move(batch.records), std::move(batch.unreadable), all};
 }
 
-void LateLook::started() {
+void LateCheck::started() {
   looked_at_ = looked_at();
   found_ = false;
 }

@@ -33,17 +33,17 @@ struct LateWindow {
 /// although its stamp lies behind the cursor. What a narrow look covers is enough for that
 /// (docs/fence.md): a row that was not there at the poll before is of a transaction that was open
 /// then, or began since.
-class LateLook {
+class LateCheck {
  public:
   /// `written_order` outlives this.
-  LateLook(Connection& connection, const Table& table, const SourceConfig& config,
-           const LaneId& lane, WrittenOrder& written_order);
+  LateCheck(Connection& connection, const Table& table, const SourceConfig& config,
+            const LaneId& lane, WrittenOrder& written_order);
 
   /// Another holder, or an operator, may have moved the cursor.
   void forget() {
     looked_at_ = soon_ = bound_ = std::nullopt;
     found_ = false;
-    next_look_ = {};
+    next_check_ = {};
   }
   /// A poll begins: what the one before it found may not have been put aside.
   void begin() { soon_.reset(); }
@@ -55,7 +55,7 @@ class LateLook {
   /// Comes before the rows after the cursor are read.
   void see_transactions();
   /// Late rows. Comes after the rows after the cursor are read. `idle`: there are none.
-  Late look(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
+  Late run(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
   /// For the start of what this poll found: the cursor at the last complete look, once that is put
   /// aside.
   [[nodiscard]] std::optional<OrderKey> looked_at() const { return soon_ ? soon_ : looked_at_; }
@@ -72,8 +72,8 @@ class LateLook {
   Recount late_rows_;
   RowReader reader_;
 
-  std::chrono::steady_clock::time_point next_look_{};       ///< a complete one
-  std::chrono::steady_clock::time_point next_wide_look_{};  ///< … or a narrow one that is wide
+  std::chrono::steady_clock::time_point next_check_{};       ///< a complete one
+  std::chrono::steady_clock::time_point next_wide_check_{};  ///< … or a narrow one that is wide
   core::Fence transactions_{order_key_min};
   OrderKey seen_ = order_key_min;  ///< the least bound of those that are open
   std::optional<OrderKey> bound_;  ///< … that were at the last look
