@@ -1,4 +1,4 @@
-// The exec handler beside bare pipes to the same program, which does nothing but answer; the lines
+// The exec handler next to bare pipes to the same program, which does nothing but answer; the lines
 // are made beforehand: bench/run --only handlers. Figures: handlers/exec/README.md.
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-"""The figures behind docs/performance.md: performance/figures/STEP.json below the folder of the page, one file a step.
+"""The figures of docs/performance.md: performance/figures/STEP.json below the folder of the page, one file a step.
 
 Each is what the step said, and `about`: the run it is of. Steps are measured at different times, so each says for itself
-which version it shows, of which size, on which machine; `note`, where somebody put one, is told with them.
+which version it shows, of which size, on which machine; `note`, where somebody put one, is shown with them.
 """
 import json
 import os

@@ -43,7 +43,7 @@ inline Rate rate_of(const SendBatch& send, std::vector<Record>& rows, std::uint6
   return {count / took.count(), (thread_cpu_seconds() - cpu) * 1e6 / count};
 }
 
-/// The handler beside the client library's own loop, turn by turn on the same server; prints the
+/// The handler next to the client library's own loop, turn by turn on the same server; prints the
 /// median of each and their ratio.
 inline void compare(const char* what, const SendBatch& handler, const SendBatch& raw,
                     std::size_t payload_bytes, std::size_t batch_rows, int turns = 7) {

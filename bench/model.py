@@ -66,7 +66,7 @@ def measured(program, quick, say):
 
 
 def summary(runs):
-    """The repeat in the middle, and the slowest and fastest beside it."""
+    """The repeat in the middle, and the slowest and fastest next to it."""
     runs = sorted(runs, key=lambda one: one["rows_per_s"])
     rates = {"least": runs[0]["rows_per_s"], "most": runs[-1]["rows_per_s"]}
     return {**runs[(len(runs) - 1) // 2], **rates, "cpu_us_a_row": statistics.median(one["cpu_us_a_row"] for one in runs)}

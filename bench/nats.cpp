@@ -1,4 +1,4 @@
-// The nats handler's batch form beside a loop of js_PublishMsgAsync through libnats, with the same
+// The nats handler's batch form next to a loop of js_PublishMsgAsync through libnats, with the same
 // headers, into a stream on disk of the same server: bench/run --only handlers. Figures:
 // handlers/nats/README.md.
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-"""The peers of bench/peers, and ours beside them, on one private server: the same rows, in turns."""
+"""The peers of bench/peers, and ours next to them, on one private server: the same rows, in turns."""
 import json
 import os
 import statistics
@@ -25,11 +25,11 @@ def fill(server, program, rows):
 
 
 def run_peer(script, url, rows):
-    """What the peer tells, or why it was left out."""
+    """What the peer reports, or why it was left out."""
     done = subprocess.run([str(ROOT / "bench" / "peers" / "run"), script], env={**os.environ, "DATABASE_URL": url, "ROWS": str(rows)},
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     if done.returncode != 0:
-        return None, (done.stderr.strip().splitlines() or ["no reason told"])[-1]
+        return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1]
     said = [line for line in done.stdout.splitlines() if line.startswith('{"rows_per_s"')]  # some log to stdout
     return json.loads(said[-1]), None
 
@@ -67,7 +67,7 @@ def measure(program, quick, say):
                 if name in left_out:
                     continue
                 said, reason = run_peer(script, server.url, rows // share)
-                if told:
+                if said:
                     samples[name].append(said)
                 else:
                     left_out[name] = reason

@@ -20,7 +20,7 @@ def fail(what):
 
 
 def end_on_sigterm():
-    """As after Ctrl-C: every block is left, so nothing goes on behind a script that was told to end."""
+    """As after Ctrl-C: every block is left, so nothing goes on after a script that was asked to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
@@ -83,7 +83,7 @@ def binaries():
 
 
 class Child:
-    """A process told to end by SIGTERM, or by the end of its standard input if that is a pipe."""
+    """A process that is ended by SIGTERM, or by the end of its standard input if that is a pipe."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen([str(word) for word in command], text=True, **options)
@@ -119,8 +119,8 @@ class Stand(Child):
     def __init__(self, program, *words):
         super().__init__([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         said = self.process.stdout.readline()
-        if not told:
-            fail(f"bench_stand {' '.join(map(str, words))} ended before it told its port")
+        if not said:
+            fail(f"bench_stand {' '.join(map(str, words))} ended before it named its port")
         self.port = int(said)
 
 
@@ -130,7 +130,7 @@ class Relay(Child):
 
 
 class Psql(Child):
-    """One session, told statements whenever there are some."""
+    """One session, sent statements whenever there are some."""
 
     def __init__(self, server):
         super().__init__([server.bin / "psql", "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -1,4 +1,4 @@
-// The rabbitmq handler's batch form beside a loop of basic.publish and confirms through
+// The rabbitmq handler's batch form next to a loop of basic.publish and confirms through
 // librabbitmq, with the same properties and headers, into a durable queue of the same server:
 // bench/run --only handlers. Figures: handlers/rabbitmq/README.md.
 #if __has_include(<rabbitmq-c/amqp.h>)  // from librabbitmq 0.12 on

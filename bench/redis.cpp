@@ -1,4 +1,4 @@
-// The redis handler's batch form beside a loop of pipelined XADDs through hiredis, with the same
+// The redis handler's batch form next to a loop of pipelined XADDs through hiredis, with the same
 // fields, on the same server: bench/run --only handlers. Figures: handlers/redis/README.md.
 #include <doctest/doctest.h>
 #include <hiredis/hiredis.h>

@@ -1,7 +1,7 @@
-// What stands before and behind a relay in bench/lane_load.py: `bench_stand receiver MS` answers
+// What is before and after a relay in bench/lane_load.py: `bench_stand receiver MS` answers
 // every POST after so long, `bench_stand proxy PORT MS` hands bytes on to PORT, so long later each
 // way.
-// Both tell their port on a line and stay until their standard input ends.
+// Both print their port on a line and stay until their standard input ends.
 #include <cstdio>
 #include <iostream>
 #include <string>

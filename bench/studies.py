@@ -36,10 +36,10 @@ def post(program, _quick, _tell):
 
 STUDIES = {
     "soak": ("half an hour under load: is memory flat, does every row come once and in order (on the page)", soak.measure),
-    "model": ("rows a second of 1 to 64 lanes beside the capacity model (docs/scaling.md)", model.measure),
+    "model": ("rows a second of 1 to 64 lanes next to the capacity model (docs/scaling.md)", model.measure),
     "limits": ("what the server limits: commits, NOTIFY, WAL and transaction ids a row (docs/scaling.md)", limits.measure),
     "acts": ("how soon `seriatim pause` has its turn between quick rows (docs/operations.md)", acts.measure),
     "takeover": ("how soon another relay goes on, for each way to lose the holder (docs/operations.md)", takeover),
     "post": ("one POST over a kept connection, plain and with TLS: processor time and time by the clock", post),
-    "handlers": ("exec, redis, rabbitmq, nats: the batch form beside the client library's own loop (handlers/*/README.md)", handlers),
+    "handlers": ("exec, redis, rabbitmq, nats: the batch form next to the client library's own loop (handlers/*/README.md)", handlers),
 }

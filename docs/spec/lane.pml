@@ -46,7 +46,7 @@ bool asked_for;       /* a person asks for a turn */
 bool alive[3] = true; /* the backend of each relay */
 
 /* --- the relays and the person -------------------------------------------------------------------------------------------- */
-bool changed[3];      /* the row has changed since they last looked */
+bool changed[3];      /* the row has changed since they last read it */
 byte patience[3];     /* ticks until they have seen it unchanged for the lease's length */
 byte begin_left[2];   /* ticks in which a call may begin; 0: none */
 byte call_left[2];    /* ticks until the call in flight must end */
@@ -123,7 +123,7 @@ inline announce() { lease = LEASE + 1; begin_left[me] = CALL_BEGIN_MAX + 1; chan
 proctype Relay(byte me) {
   byte from, row;
   bool next; /* the settle announced further calls */
-  bool saw;  /* knew, when it looked whether it may call, that its connection is lost */
+  bool saw;  /* knew, when it checked whether it may call, that its connection is lost */
 
 away: /* forgets what it knew, so that equal states are equal */
   atomic { RUNS -> from = 0; row = 0; next = false; at_once[me] = false; begin_left[me] = 0; alive[me] = true; knows_lost[me] = false }
@@ -152,7 +152,7 @@ calls:
   do
   :: row == ROWS || row == from + BATCH -> break
   :: row < ROWS && row < from + BATCH ->
-     atomic { /* looks whether it may call; it may be frozen between this and the call */
+     atomic { /* checks whether it may call; it may be frozen between this and the call */
        RUNS -> saw = knows_lost[me];
        if
 #ifndef NO_BEGIN_LIMIT

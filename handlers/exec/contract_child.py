@@ -1,4 +1,4 @@
-"""Stands for a broker in the contract suite: a book, to which each record's line is added.
+"""Acts as a broker in the contract suite: a book, to which each record's line is added.
 
 contract_child.py FOLDER: FOLDER/book is the book, FOLDER/pid says who writes it, FOLDER/closed closes it.
 """

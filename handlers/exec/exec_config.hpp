@@ -23,7 +23,7 @@ struct ExecHandlerConfig {
 /// Reads the handler's table; problems are noted there.
 [[nodiscard]] ExecHandlerConfig read_exec_config(Options& options);
 
-/// What the child finds: the variables of ours that tell no secrets (PATH, HOME, language, time
+/// What the child finds: the variables of ours that hold no secrets (PATH, HOME, language, time
 /// zone …), and the configured ones. "NAME=value".
 [[nodiscard]] std::vector<std::string> child_environment(const ExecHandlerConfig& config);
 

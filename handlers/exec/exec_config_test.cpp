@@ -131,7 +131,7 @@ TEST_CASE("answers are read") {
   CHECK(read_answer(R"({"id":"1","outcome":"unknown"})").outcome.kind == Kind::unknown);
 }
 
-TEST_CASE("what is no answer is told from one") {
+TEST_CASE("what is no answer is distinguished from one") {
   for (const char* line :
        {"", "done", "{", "[]", R"({"outcome":"done"})", R"({"id":1,"outcome":"done"})",
         R"({"id":"1"})", R"({"id":"1","outcome":"ok"})", R"({"id":"1","outcome":true})",
@@ -154,27 +154,27 @@ TEST_CASE("the payload's form is as asked") {
 }
 
 TEST_CASE("standard error is reported line by line, long ones cut, floods thinned out") {
-  std::vector<std::string> told;
-  ErrorLines lines([&](const std::string& line) { told.push_back(line); });
+  std::vector<std::string> reported;
+  ErrorLines lines([&](const std::string& line) { reported.push_back(line); });
   const ErrorLines::Clock::time_point start = ErrorLines::Clock::now();
   lines.feed("one\ntw", start);
   lines.feed("o\r\n\n  \nthree \x1b[31m", start);
   lines.finish(start);
-  CHECK(told == std::vector<std::string>{"one", "two", "three \\x1b[31m"});
+  CHECK(reported == std::vector<std::string>{"one", "two", "three \\x1b[31m"});
   CHECK(lines.last() == "three \\x1b[31m");
 
-  told.clear();
+  reported.clear();
   for (int i = 0; i < 100'000; ++i) lines.feed(std::string(100, 'x'), start + 2s);
   lines.feed("\n", start + 2s);
-  REQUIRE(told.size() == 1);
-  CHECK(told[0].size() <= ErrorLines::line_bytes_max);
-  CHECK(told[0].ends_with("…"));
+  REQUIRE(reported.size() == 1);
+  CHECK(reported[0].size() <= ErrorLines::line_bytes_max);
+  CHECK(reported[0].ends_with("…"));
 
-  told.clear();
+  reported.clear();
   for (int i = 0; i < 1'000; ++i) lines.feed("flood\n", start + 4s);
-  CHECK(told.size() == ErrorLines::lines_a_second_max);
+  CHECK(reported.size() == ErrorLines::lines_a_second_max);
   lines.feed("later\n", start + 6s);
-  REQUIRE(told.size() == ErrorLines::lines_a_second_max + 2);
-  CHECK(told[told.size() - 2] == "900 lines left out: more than 100 a second");
-  CHECK(told.back() == "later");
+  REQUIRE(reported.size() == ErrorLines::lines_a_second_max + 2);
+  CHECK(reported[reported.size() - 2] == "900 lines left out: more than 100 a second");
+  CHECK(reported.back() == "later");
 }

@@ -202,7 +202,7 @@ TEST_SUITE("a program that does as it should") {
     config.environment["API_KEY"] = "canary-key";
     ExecStage stage(std::move(config));
     CHECK(all_done(stage.deliver(rows(1)), 1));
-    wait_until("the lines are told",
+    wait_until("the lines are reported",
                [&] { return stage.notes().find("two") != std::string::npos; });
     CHECK(stage.notes() == "bookings/2 key [redacted]\nbookings/2 two\n");
   }

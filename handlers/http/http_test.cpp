@@ -300,7 +300,7 @@ TEST_CASE("a receiver that hangs costs the deadline, or the handler's own timeou
 }
 
 TEST_CASE(
-    "a stop during the wait for an answer lets the record in hand be finished, and no other "
+    "a stop during the wait for an answer lets the record in flight be finished, and no other "
     "begin") {
   HttpService receiver;
   std::stop_source stop;

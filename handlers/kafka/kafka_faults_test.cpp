@@ -1,5 +1,5 @@
-// The kafka handler on a mock of a cluster that errs: what it answers to whom, and what stands
-// there.
+// The kafka handler on a mock of a cluster that errs: what it answers to whom, and what is
+// stored.
 #include <librdkafka/rdkafka.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_CASE("a cluster nobody answers at is waited for, for the time to connect") 
   CHECK(numbers_in(cluster) == "1-10");
 }
 
-TEST_CASE("rows that could not be sent in time are tried again, and stand there once") {
+TEST_CASE("rows that could not be sent in time are tried again, and are there once") {
   Cluster cluster;
   KafkaHandler handler(config_for(cluster));
   REQUIRE(deliver(handler, rows(1, 10)).done == 10);
@@ -75,7 +75,7 @@ TEST_CASE("an acknowledgement that does not come in time is unknown; the repeat 
   CHECK(numbers_in(cluster) == "1-20 11-20");
 }
 
-TEST_CASE("what the cluster may get over is tried again within the call, and stands there once") {
+TEST_CASE("what the cluster may get over is tried again within the call, and is there once") {
   Cluster cluster(2);
   cluster.set_leader(topic, 0, 1);
   KafkaHandler handler(config_for(cluster));

@@ -8,7 +8,7 @@
 
 namespace seriatim::handlers {
 
-/// Tells the headers of a record's message one by one: ours, those of the form, the record's own.
+/// Names the headers of a record's message one by one: ours, those of the form, the record's own.
 void add_headers(const Record& record, const MessageForm& form, bool with_content_type,
                  const std::function<void(std::string_view name, std::string_view value)>& add);
 

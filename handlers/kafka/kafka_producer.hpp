@@ -40,7 +40,7 @@ struct Delivery {
 /// purge it, then let it go, and make the next one when it is gone.
 ///
 /// Order: nothing is sent before `serve`; then what was produced goes out, one request a partition,
-/// and stands there as a whole, in order, or not at all. Whoever produces more only when all of it
+/// and is there as a whole, in order, or not at all. Whoever produces more only when all of it
 /// is reported never has a row of a partition on its way behind one that may be refused.
 /// Threads: reports come in `serve`, on the caller's.
 class KafkaProducer {

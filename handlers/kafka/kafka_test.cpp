@@ -5,7 +5,7 @@
 using namespace seriatim;
 using namespace seriatim::testing;
 
-TEST_CASE("a message's key and value are the record's, its headers say where it stands") {
+TEST_CASE("a message's key and value are the record's, its headers say where it is") {
   const Cluster cluster;
   auto batch = rows(42, 44);
   batch[0].headers = {{"traceparent", "00-4bf9"}, {"id", "of the record's own"}};

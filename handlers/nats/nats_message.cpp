@@ -19,7 +19,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// A record's header of such a name would pass for what we say, or tell the server what to do.
+/// A record's header of such a name would pass for what we say, or instruct the server.
 bool is_ours(const std::string& given) {
   const auto name = lower(given);
   for (const std::string_view prefix : {"nats-", "seriatim-", "ce-"}) {

@@ -13,7 +13,7 @@ namespace seriatim::handlers {
 
 /// A record made ready for JetStream.
 ///
-/// Lifetime: may look into the record it was made of.
+/// Lifetime: may refer to the record it was made of.
 struct NatsMessage {
   std::string subject;
   std::vector<Header> headers;

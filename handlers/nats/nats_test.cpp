@@ -33,7 +33,7 @@ std::string ids_in(const NatsServer& server) {
   return ids;
 }
 
-/// How often another writer's message stands right before a row, not the first of its batch.
+/// How often another writer's message is right before a row, not the first of its batch.
 std::size_t interruptions(const NatsServer& server, std::size_t batch_rows) {
   std::size_t found = 0;
   bool is_others = false;
@@ -159,7 +159,7 @@ TEST_CASE("others may write into the stream meanwhile: the order is kept") {
     there += batch_rows;
     return interruptions(server, batch_rows) >= 10;
   };
-  wait_until("the other's messages stand in the midst of batches", is_interrupted, 120s);
+  wait_until("the other's messages are in the midst of batches", is_interrupted, 120s);
   other.request_stop();
   other.join();
   CHECK((ids_in(server) == numbers_up_to(there)));  // in brackets: a failure prints no numbers
@@ -188,7 +188,7 @@ TEST_CASE("rows that each follow one of another stream are sent a few times, not
   CHECK(next == 601);
 }
 
-TEST_CASE("what a server lost though it had acknowledged it is told once, before a gap opens") {
+TEST_CASE("what a server lost though it had acknowledged it is reported once, before a gap opens") {
   NatsServer server;
   NatsClient client(server);
   client.add_stream(stream, "bookings.>");

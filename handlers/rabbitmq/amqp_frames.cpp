@@ -23,7 +23,7 @@ constexpr std::uint16_t our_channel = 1;
 constexpr std::size_t frame_head_bytes = 7;
 constexpr std::size_t method_bytes_max = 8 << 10;
 constexpr std::uint8_t persistent = 2;
-constexpr std::uint8_t protocol_header_frame = 'A';  // as librabbitmq tells of one
+constexpr std::uint8_t protocol_header_frame = 'A';  // as librabbitmq reports one
 
 amqp_bytes_t bytes_of(std::string_view text) {
   return {text.size(), const_cast<char*>(text.data())};  // read only, but the field takes both ways

@@ -13,7 +13,7 @@ namespace seriatim::handlers {
 
 /// A record made ready for its exchange.
 ///
-/// Lifetime: looks into the record it was made of.
+/// Lifetime: refers to the record it was made of.
 struct RoutedMessage {
   std::string exchange;
   std::string routing_key;

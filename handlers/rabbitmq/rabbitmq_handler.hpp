@@ -11,8 +11,8 @@
 
 namespace seriatim::handlers {
 
-/// Publishes to RabbitMQ with publisher confirms. What answers mean is in README.md beside this
-/// file.
+/// Publishes to RabbitMQ with publisher confirms. What answers mean is in README.md in this
+/// folder.
 class RabbitmqHandler final : public PipelinedHandler {
  public:
   /// Throws CannotRender for a configuration that `read_rabbitmq_config` would have complained

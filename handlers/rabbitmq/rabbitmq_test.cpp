@@ -240,7 +240,7 @@ TEST_CASE("a full queue is waited for") {
   stage.prepare({{"x-max-length", "30"}, {"x-overflow", "reject-publish"}});
   RabbitmqHandler handler(stage.config());
   const auto outcome = deliver(handler, rows(1, 60));
-  CHECK(outcome.done >= 30);  // the length is looked at before it is counted
+  CHECK(outcome.done >= 30);  // the length is checked before it is counted
   CHECK(outcome.done < 40);
   CHECK(fails(outcome, Kind::retry_later, "basic.nack"));
   CHECK(stage.ids() == numbers_up_to(outcome.done));

@@ -130,7 +130,7 @@ void Flights::add_check(RedisCommands& commands, const Flight& flight) const {
 }
 
 // Queued: MULTI, the first row, the guard, the other rows, the release. Done: the same but MULTI.
-// An error tells which row it was about, for the server answers in order.
+// An error names the row it was about, for the server answers in order.
 Landing Flights::landing_of(const Flight& flight, std::span<const RedisReply> replies) {
   using Kind = RedisReply::Kind;
   const auto rows = flight.rows.size();

@@ -15,7 +15,7 @@ namespace seriatim::handlers {
 
 /// Rows appended by one transaction; one alone by a plain XADD.
 ///
-/// Lifetime: looks into the records.
+/// Lifetime: refers to the records.
 struct Flight {
   std::string stream;
   std::span<const Record> rows;

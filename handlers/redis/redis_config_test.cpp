@@ -55,7 +55,7 @@ TEST_CASE("credentials may be given apart from the url") {
   CHECK(config.password == "pass");
 }
 
-TEST_CASE("a stream named by the record is told from one of the whole lane") {
+TEST_CASE("a stream named by the record is distinguished from one of the whole lane") {
   CHECK_FALSE(read({{"stream", text("events:{{lane}}")}}).config.stream_by_record);
   CHECK(read({{"stream", text("{{event_type}}:{{lane}}")}}).config.stream_by_record);
   CHECK(read({{"stream", text("{{#late}}late{{/late}}{{lane}}")}}).config.stream_by_record);
@@ -71,7 +71,7 @@ TEST_CASE("the payload may take any form") {
 
 TEST_CASE("what is wrong is reported, and the url never quoted") {
   CHECK(complains({{"url", text("http://broker")}}, "must begin with redis:// or rediss://"));
-  CHECK(complains({{"url", text("broker:6379")}}, "must look like redis://"));
+  CHECK(complains({{"url", text("broker:6379")}}, "must have the form redis://"));
   CHECK(complains({{"url", text("redis://broker/bookings")}}, "the number of a database"));
   CHECK(complains({{"url", text("redis://broker/0?a=b")}}, "a query"));
   CHECK(complains({{"url", text("redis://:hush@broker:99999999/")}}, "port"));

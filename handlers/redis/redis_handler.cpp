@@ -21,7 +21,7 @@ std::uint64_t number_of(const std::string& id) {
 }
 
 std::string not_ours(const Flight& flight, const Record& record, const std::string& last) {
-  return "another record stands at " + entry_of(record) + " of stream " + excerpt(flight.stream) +
+  return "another record is at " + entry_of(record) + " of stream " + excerpt(flight.stream) +
          ", which ends at " + excerpt(last) +
          ": the stream is written by someone else, or holds entries of an earlier life of this "
          "process; give this one a stream of its own, or move the old one away (RENAME)";
@@ -59,7 +59,7 @@ RedisHandler::RoundResult RedisHandler::settle(Rows sent, Clock::time_point dead
   for (int attempt = 0; attempt < 2; ++attempt) {
     step = knows_end(flight_) ? Step{} : check(flight_, deadline);
     if (step.done == 0 && !step.failure) step = append(flight_, deadline);
-    // The server closed it meanwhile. Again does no harm: what is there is found by looking.
+    // The server closed it meanwhile. Again does no harm: what is there is found by reading.
     if (!step.hung_up || Clock::now() >= deadline) break;
   }
   return step;

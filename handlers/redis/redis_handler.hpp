@@ -15,7 +15,7 @@ namespace seriatim::handlers {
 /// refused by the server. What answers mean is in README.md in this folder.
 ///
 /// Order: rows are sent only where the stream is known to end before the first of them: by the
-/// answer to the rows before, or else by looking, which finds those that are there already.
+/// answer to the rows before, or else by reading, which finds those that are there already.
 class RedisHandler final : public PipelinedHandler {
  public:
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
@@ -53,7 +53,7 @@ class RedisHandler final : public PipelinedHandler {
   std::uint64_t acknowledged_sequence_ = 0;
   std::string end_stream_;  ///< of which the end is known …
   std::uint64_t end_ = 0;   ///< … no entry of a higher number was ever there
-  bool unsure_ = true;      ///< no: look first
+  bool unsure_ = true;      ///< no: read first
 };
 
 }  // namespace seriatim::handlers

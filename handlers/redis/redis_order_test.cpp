@@ -72,7 +72,7 @@ TEST_CASE("nothing is appended behind rows that were handed over once and delete
   CHECK(ids_in(server) == ids_up_to(11));
 }
 
-TEST_CASE("where the guard may not look, no more rows follow") {
+TEST_CASE("if the guard may not read, no more rows follow") {
   const RedisServer server;
   RedisClient client(server);
   RedisHandler handler(config_for(server));
@@ -129,7 +129,7 @@ TEST_CASE("an entry of someone else is never taken for ours") {
     REQUIRE(deliver(server, foreign).done == 1);
     const auto outcome = deliver(server, rows(1, 5));
     CHECK(outcome.done == 2);
-    CHECK(says(outcome, "another record stands at 3-0 of stream bookings:0, which ends at 3-0"));
+    CHECK(says(outcome, "another record is at 3-0 of stream bookings:0, which ends at 3-0"));
     CHECK(outcome.next->kind == Kind::poison);
     CHECK(ids_in(server) == "1-0 2-0 3-0");
   }
@@ -160,7 +160,7 @@ TEST_CASE("an entry of someone else is never taken for ours") {
     client.run({"XADD", stream, "11-0", "a", "b"});
     const auto outcome = deliver(handler, rows(11, 1'000));
     CHECK(outcome.done == 0);
-    CHECK(says(outcome, "another record stands at 11-0"));
+    CHECK(says(outcome, "another record is at 11-0"));
     CHECK(ids_in(server) == ids_up_to(11));
   }
   SUBCASE("where another writer lets the stream give ids") {

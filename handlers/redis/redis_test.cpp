@@ -142,7 +142,7 @@ TEST_CASE("a row of thousands of headers is a row like any other") {
   CHECK(ids_in(server) == ids_up_to(5));
 }
 
-TEST_CASE("what a server lost though it had acknowledged it is told once, before a gap opens") {
+TEST_CASE("what a server lost though it had acknowledged it is reported once, before a gap opens") {
   RedisServer server({.settings = {"--appendonly", "no"}});
   RedisHandler handler(config_for(server));
   REQUIRE(deliver(handler, rows(1, 10)).done == 10);
@@ -183,7 +183,7 @@ TEST_CASE("a stream is trimmed to maxlen, exactly or nearly") {
     for (auto& record : strange) record.process = "other";
     config.stream = stream;
     RedisHandler handler(config);
-    CHECK(says(deliver(handler, strange), "another record stands at 1-0"));
+    CHECK(says(deliver(handler, strange), "another record is at 1-0"));
     CHECK(entries_of(server, stream).size() == 100);
   }
   SUBCASE("nearly") {

@@ -5,7 +5,7 @@ namespace seriatim::handlers {
 /// Rows are appended by MULTI, XADD …, EXEC, and EXEC goes on after an error. What the server
 /// refuses as a whole (OOM, READONLY, MISCONF …) it refuses while it queues, and EXEC then does
 /// nothing. One refusal is left that spares later rows: of an id the stream is past. Where the
-/// first row meets it, the guard, right behind that row, lifts the stream's last id above all ids,
+/// first row meets it, the guard, right after that row, lifts the stream's last id above all ids,
 /// so that the rest is refused too, and the release at the end puts it back. Nobody sees it lifted,
 /// and a server that dies has either all of the transaction in its file or nothing.
 ///
@@ -36,7 +36,7 @@ end
 )lua";
 
 /// KEYS[1]  the stream
-/// ARGV[1]  id of the last row's entry: where it stands, nothing was lifted
+/// ARGV[1]  id of the last row's entry: if it is there, nothing was lifted
 inline constexpr const char release_script[] = R"lua(
 if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) == 1 then return '' end
 local info = redis.call('XINFO', 'STREAM', KEYS[1])
@@ -52,14 +52,14 @@ for i = 1, #info, 2 do
 end
 )lua";
 
-/// What stands in the stream of these rows, from the first on.
+/// What is in the stream of these rows, from the first on.
 ///
 /// KEYS[1]  the stream
 /// ARGV[1]  the process, then for each row its sequence and its id
 ///
 /// Answers {how many are there, why no more of those the stream is past: "gone", "taken" or "", the
-/// stream's last id}. XTRIM and XSETID change nothing; but they tell at once whether the guard may
-/// use them, and from Redis 7.2 on WAIT looks at the last write of this connection.
+/// stream's last id}. XTRIM and XSETID change nothing; but they show at once whether the guard may
+/// use them, and from Redis 7.2 on WAIT refers to the last write of this connection.
 inline constexpr const char check_script[] = R"lua(
 local stream, last = KEYS[1], '0-0'
 if redis.call('EXISTS', stream) == 1 then

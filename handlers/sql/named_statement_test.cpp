@@ -46,7 +46,7 @@ TEST_CASE("every value of a record has a name") {
                             R"({"trace":"x\"y"})", std::nullopt, "p:7"});
 }
 
-TEST_CASE("what only looks like a name stays") {
+TEST_CASE("what only resembles a name stays") {
   for (const char* text : {"SELECT ':id', \":id\", a::text, E'\\':id', 'it''s :id'",
                            "SELECT 1 -- :id\n + 1", "SELECT 1 /* :id /* :id */ :id */",
                            "SELECT $$ :id $$, $x$ :id $$ $x$", "SELECT a[1:2]", "SELECT b := 1"}) {

@@ -24,7 +24,7 @@ void read_reset(Options& options, ProjectionConfig& config) {
   if (!options.has("reset")) return;
   const auto statement = read_statement(options, "reset", options.text("reset"));
   if (!statement) return;
-  if (statement->has_names()) options.problem("reset", "stands for no record: it takes no names");
+  if (statement->has_names()) options.problem("reset", "is run for no record: it takes no names");
   config.reset = statement->text();
 }
 

@@ -36,7 +36,8 @@ BatchOutcome TargetDatabase::apply(std::span<const Record> batch, const CallCont
   try {
     if (!session_) open(batch.front().process);
     return apply_once(batch, context);
-  } catch (const std::exception& lost) {  // after COMMIT was sent too: the position tells next time
+  } catch (
+      const std::exception& lost) {  // after COMMIT was sent too: the position shows it next time
     session_.reset();
     return {0, Outcome::retry_later(std::string("the target database: ") + lost.what())};
   }

@@ -66,7 +66,7 @@ std::string refusal6(const ip::address_v6& address) {
   if (address.is_unspecified()) return "an unspecified address";
   if (address.is_loopback()) return "a loopback address";
   if (address.is_v4_mapped()) return "an IPv4-mapped address";
-  // 64:ff9b::/96 stands for an IPv4 address behind a translator.
+  // 64:ff9b::/96 is an IPv4 address behind a translator.
   if (upper == 0x0064'ff9b'0000'0000 && lower >> 32 == 0) {
     return refusal4(static_cast<std::uint32_t>(lower));
   }

@@ -12,7 +12,7 @@ namespace seriatim::handlers {
 /// Why this numeric address is refused ("a loopback address", …); empty: it is public.
 [[nodiscard]] std::string refusal_of_address(const std::string& address);
 
-/// Why this URL is refused before any name is looked up; empty: nothing speaks against it yet.
+/// Why this URL is refused before any name is resolved; empty: nothing speaks against it yet.
 [[nodiscard]] std::string refusal_of_url(const Url& url);
 
 }  // namespace seriatim::handlers

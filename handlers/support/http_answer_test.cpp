@@ -80,7 +80,7 @@ TEST_CASE("lines of a head that end in LF alone are read, and the body stays as 
     const auto exchange = read(head + body);
     CHECK(status_of(exchange) == 422);
     CHECK(body_of(exchange) == body);
-    CHECK_FALSE(exchange.reusable);  // whoever stands between may see another end of the head
+    CHECK_FALSE(exchange.reusable);  // whoever is between may see another end of the head
   }
   CHECK(body_of(read("HTTP/1.1 422\n\n\nuntil the end\n")) == "\nuntil the end\n");
   CHECK(status_of(read("HTTP/1.1 100\n\nHTTP/1.1 103 Hints\r\nX: y\n\nHTTP/1.1 201\n\n")) == 201);

@@ -24,10 +24,10 @@ struct HttpClientConfig {
   Lookup lookup = resolve_by_system;
 };
 
-/// Looks into what it is made of.
+/// Refers to what it is made of.
 struct HttpRequest {
   const Url& url;
-  const HeaderLines& headers;  ///< beside Host and Content-Length
+  const HeaderLines& headers;  ///< next to Host and Content-Length
   std::string_view body;
 };
 

@@ -300,7 +300,7 @@ TEST_CASE("a process without file descriptors left has not sent, and goes on whe
   CHECK(status_of(post(client, receiver.url())) == 200);
 }
 
-TEST_CASE("IPv6 is spoken, and a dead first address does not stand in the way of a second") {
+TEST_CASE("IPv6 is spoken, and a dead first address does not prevent a second") {
   HttpService receiver({.ipv6 = true});
   HttpClient direct(loopback());
   CHECK(status_of(post(direct, receiver.url())) == 200);
@@ -314,7 +314,7 @@ TEST_CASE("IPv6 is spoken, and a dead first address does not stand in the way of
         200);
 }
 
-TEST_CASE("a name that cannot be looked up means not sent, within the deadline") {
+TEST_CASE("a name that cannot be resolved means not sent, within the deadline") {
   auto config = loopback();
   config.lookup = [](const std::string& host, auto) -> std::vector<std::string> {
     throw seriatim::Error("no such name: " + host);
@@ -369,7 +369,7 @@ TEST_CASE("a name that led to public addresses at start and leads to a private o
   CHECK(receiver.connections_accepted() == 0);
 }
 
-TEST_CASE("a name is looked up once a connection: no second answer slips in after the check") {
+TEST_CASE("a name is resolved once a connection: no second answer slips in after the check") {
   HttpService receiver;
   HttpClientConfig config;
   config.allow_private = true;

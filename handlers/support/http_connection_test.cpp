@@ -180,13 +180,13 @@ TEST_CASE("the deadline holds in the middle of request and answer") {
 
 TEST_CASE("an answer whose line has no end is given up") {
   Pair pair;
-  auto told = std::async(
+  auto sender = std::async(
       [&] { pair.try_to_say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + large); });
   const auto failure = failure_of(pair.post("{}"));
   CHECK(failure.kind == Failure::unreadable);
   CHECK(failure.what.ends_with("a line of the answer has no end"));
   pair.connection.reset();
-  told.get();
+  sender.get();
 }
 
 TEST_CASE("an answer that comes byte by byte is put together") {
@@ -194,13 +194,13 @@ TEST_CASE("an answer that comes byte by byte is put together") {
   const std::string answer =
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 422 No\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";
-  auto told = std::async([&] {
+  auto sender = std::async([&] {
     for (const char byte : answer) pair.say({&byte, 1});
   });
   const auto exchange = pair.post("{}");
   REQUIRE(status_of(exchange) == 422);
   CHECK(std::get<HttpAnswer>(exchange.result).body == "abcd");
-  told.get();
+  sender.get();
 }
 
 TEST_CASE("one answer leaves nothing behind for the next") {
@@ -225,12 +225,12 @@ TEST_CASE("a signal during the wait does not end it") {
   interrupts.sa_handler = [](int) {};  // and no SA_RESTART
   ::sigaction(SIGUSR1, &interrupts, &before);
   Pair pair;
-  auto told = std::async([&, waiting = ::pthread_self()] {
+  auto sender = std::async([&, waiting = ::pthread_self()] {
     (void)pair.hear(head(2).size() + 2);
     for (int i = 0; i < 20; ++i) ::pthread_kill(waiting, SIGUSR1);
     pair.say(yes);
   });
   CHECK(status_of(pair.post("{}")) == 200);
-  told.get();
+  sender.get();
   ::sigaction(SIGUSR1, &before, nullptr);
 }

@@ -48,7 +48,7 @@ class HttpSender {
   std::optional<Url> url_;       ///< the same for all records, or that of the last one
   std::vector<Header> headers_;  ///< the same for all records
   HeaderLines fixed_lines_;      ///< … as they go out, once they are checked
-  HeaderLines lines_;            ///< of the record in hand
+  HeaderLines lines_;            ///< of the record in flight
   Redactor redactor_;
   HttpClient client_;
   /// Kept here only: a program that starts anew, or another holder, counts from one again.

@@ -10,7 +10,7 @@
 
 namespace seriatim::handlers {
 
-/// Where to POST and as whom: what every HTTP handler is told by its configuration.
+/// Where to POST and as whom: what every HTTP handler learns from its configuration.
 struct HttpTarget {
   std::string url;                        ///< may hold tags in its path and query
   std::vector<Header> headers;            ///< sent with every request

@@ -44,7 +44,7 @@ class Ignorer {
   bool on_comment(view, error_code&) { return true; }
 };
 
-/// Grows the tree from the events. The parser's own numbers are not looked at: a double would not
+/// Grows the tree from the events. The parser's own numbers are not used: a double would not
 /// keep the digits.
 class Builder : public Ignorer {
  public:

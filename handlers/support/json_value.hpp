@@ -7,7 +7,7 @@
 
 namespace seriatim::handlers {
 
-/// Nesting of JSON that is looked into; deeper payloads can be sent as they are, not taken apart.
+/// Nesting of JSON that is parsed; deeper payloads can be sent as they are, not taken apart.
 inline constexpr unsigned json_depth_max = 100;
 
 /// A parsed JSON text. Numbers are kept as they were written, digit for digit.

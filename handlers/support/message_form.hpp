@@ -14,7 +14,7 @@ namespace seriatim::handlers {
 struct MessageFormConfig {
   enum class Body {
     payload,                 ///< the bytes as stored
-    cloudevents,             ///< the same bytes; the event's attributes beside them
+    cloudevents,             ///< the same bytes; the event's attributes next to them
     cloudevents_structured,  ///< one JSON envelope
     rendered,                ///< `body_template`
   };
@@ -22,7 +22,7 @@ struct MessageFormConfig {
   Body body = Body::payload;
   std::string body_template;
   std::string content_type = "application/json";  ///< of the payload, or of what is rendered
-  /// Named by the table, or the form has one: to be told where others go without.
+  /// Named by the table, or the form has one: to be sent if others go without.
   bool sends_content_type = false;
 };
 
@@ -31,7 +31,7 @@ struct MessageFormConfig {
 
 /// The body of one message.
 ///
-/// Lifetime: it may look into the record it was made of.
+/// Lifetime: it may refer to the record it was made of.
 class MessageBody {
  public:
   explicit MessageBody(const Record& record) : record_(&record) {}
@@ -54,7 +54,7 @@ class MessageForm {
 
   /// Throws CannotRender where the template wants what the record lacks.
   [[nodiscard]] MessageBody body_of(const Record& record) const;
-  /// `values` are the record's: where other templates look into it too, it is taken apart once.
+  /// `values` are the record's: if other templates read it too, it is parsed once.
   [[nodiscard]] MessageBody body_of(const Record& record, TemplateValues& values) const;
 
   [[nodiscard]] const std::string& content_type() const { return content_type_; }

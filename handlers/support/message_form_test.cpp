@@ -45,7 +45,7 @@ TEST_CASE("the form is chosen by name, or is a template") {
   }
 }
 
-TEST_CASE("a content type is told where it was named, and of CloudEvents") {
+TEST_CASE("a content type is sent if it was named, and with CloudEvents") {
   CHECK_FALSE(read({}).config.sends_content_type);
   CHECK_FALSE(read({{"body", text("{{id}}")}}).config.sends_content_type);
   CHECK(read({{"content_type", text("text/html")}}).config.sends_content_type);
@@ -53,7 +53,7 @@ TEST_CASE("a content type is told where it was named, and of CloudEvents") {
   CHECK(read({{"body", text("cloudevents-structured")}}).config.sends_content_type);
 }
 
-TEST_CASE("a form that cannot be is told with its key") {
+TEST_CASE("a form that cannot be is reported with its key") {
   CHECK(complains({{"body", text("cloud")}}, "body: must be \"payload\""));
   CHECK(complains({{"body", text("{{id}}")}, {"template", text("x")}}, "either template or body"));
   CHECK(complains({{"body", text("{{paylod.x}}")}}, "{{paylod.x}}"));
@@ -84,7 +84,7 @@ TEST_CASE("a NULL payload is no body, for the protocol to judge; empty text is o
   CHECK(envelope.bytes()->ends_with(R"("datacontenttype":"application/json"})"));
 }
 
-TEST_CASE("CloudEvents in binary mode: bare attributes, unencoded, beside the body") {
+TEST_CASE("CloudEvents in binary mode: bare attributes, unencoded, next to the body") {
   auto record = make_record("{}");
   record.process = "two words";
   record.event_type = "caf\xc3\xa9\r\n";

@@ -10,7 +10,7 @@ namespace seriatim::handlers {
 
 namespace {
 
-// Rounds that confirm no row and blame none: a handler may look for the row that is to blame.
+// Rounds that confirm no row and blame none: a handler may search for the row that is to blame.
 constexpr unsigned fruitless_rounds_max = 32;
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Parts {
   unsigned year = 0, day = 0, hour = 0, minute = 0, second = 0;
 };
 
-// sscanf with these conversions does not look at the locale. The day's name says nothing new.
+// sscanf with these conversions does not read the locale. The day's name says nothing new.
 bool scan(const std::string& text, Parts& p) {
   int end = 0;
   const auto whole = [&](int fields) {

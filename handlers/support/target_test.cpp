@@ -131,7 +131,7 @@ TEST_CASE("public addresses are not") {
   }
 }
 
-TEST_CASE("a URL names a refused target before anything is looked up") {
+TEST_CASE("a URL names a refused target before anything is resolved") {
   for (const auto* text : {"http://127.0.0.1/", "http://169.254.169.254/latest/meta-data",
                            "http://[::ffff:127.0.0.1]/", "http://[fd00:ec2::254]/",
                            "http://localhost/", "http://localhost./", "http://LOCALHOST:81/",

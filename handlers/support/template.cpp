@@ -68,7 +68,7 @@ class TemplateValues::Impl {
  public:
   explicit Impl(const Record& record) : record_(record) {}
 
-  /// What a section looks at; null where there is none.
+  /// What a section reads; null if there is none.
   const Data* find(std::string_view name) {
     const auto plain = plain_.find(name);
     if (plain != plain_.end()) return &plain->second;
@@ -87,7 +87,7 @@ class TemplateValues::Impl {
   const Data* keep(Data data) { return &kept_.emplace_back(std::move(data)); }
 
  private:
-  /// Made when asked for: most templates look at one or two.
+  /// Made when asked for: most templates read one or two.
   [[nodiscard]] std::optional<std::string> text_of(std::string_view name) const {
     if (name == "id") return record_.id();
     if (name == "process") return record_.process;

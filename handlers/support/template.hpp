@@ -10,7 +10,7 @@ namespace seriatim::handlers {
 
 /// A record as templates see it: `payload`, `payload.a.b`, `headers.name`, `id`, `key`,
 /// `event_type`, `process`, `lane`, `sequence`, `epoch`, `attempt`, `previous_id`, `created_at`.
-/// The payload is parsed when a template first looks into it, and once only.
+/// The payload is parsed when a template first reads it, and once only.
 class TemplateValues {
  public:
   explicit TemplateValues(const Record& record);  ///< keeps a reference
@@ -23,7 +23,7 @@ class TemplateValues {
  private:
   friend class Template;
   const Record& record_;
-  std::unique_ptr<Impl> impl_;  ///< made when a template first looks
+  std::unique_ptr<Impl> impl_;  ///< made when a template first reads it
 };
 
 /// How a value is written into the text around it. `{{{x}}}` and `{{&x}}` write it unescaped.

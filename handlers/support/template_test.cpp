@@ -71,7 +71,7 @@ TEST_CASE("what a record lacks is an error that names it, never empty text") {
   CHECK(refusal("{{payload.a}}", record).ends_with("lacks or has as null"));
 }
 
-TEST_CASE("a payload that cannot be taken apart is an error only where it is looked into") {
+TEST_CASE("a payload that cannot be parsed is an error only if it is read") {
   for (const auto& payload :
        {std::string("{"), std::string("canary"), std::string("{\"a\":\"\xff\"}"),
         std::string(10'000, '['), std::string()}) {

@@ -5,7 +5,7 @@
 namespace seriatim::handlers {
 
 /// A template made ready for kainjow::mustache, which renders what is missing as empty text and
-/// does not tell a context whether a tag prints a value or opens a section: tags that print get
+/// does not show a context whether a tag prints a value or opens a section: tags that print get
 /// `printed_mark` before their name.
 struct TemplateText {
   static constexpr char printed_mark = '$';

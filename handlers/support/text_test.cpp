@@ -56,7 +56,7 @@ TEST_CASE("an excerpt is harmless in a terminal, a log and a database") {
   CHECK(excerpt(std::string(300, '\x1b')).size() <= 200);
 }
 
-TEST_CASE("secrets are taken out wherever they stand") {
+TEST_CASE("secrets are taken out wherever they are") {
   Redactor redactor;
   redactor.add("canary");
   redactor.add("canary-long");

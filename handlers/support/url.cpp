@@ -129,7 +129,7 @@ ServiceUrl parse_service_url(std::string_view text, const ServiceScheme& scheme)
   const std::string form = std::string(scheme.plain) + "://[user:password@]host[:port]";
   if (text.size() > url_bytes_max) throw CannotRender("the URL is over 8192 bytes");
   const auto parsed = boost::urls::parse_uri({text.data(), text.size()});
-  if (!parsed || !parsed->has_authority()) throw CannotRender("must look like " + form);
+  if (!parsed || !parsed->has_authority()) throw CannotRender("must have the form " + form);
   const boost::urls::url_view& view = *parsed;
   ServiceUrl url;
   url.place.scheme = lower(std::string(view.scheme()));

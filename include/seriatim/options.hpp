@@ -25,7 +25,7 @@ class Problems {
   std::vector<std::string> lines_;
 };
 
-/// A configuration table as handlers see it: typed look-ups that note problems instead of throwing.
+/// A configuration table as handlers see it: typed lookups that note problems instead of throwing.
 /// Every key that was asked for is known; `finish` complains about the others, naming the nearest.
 ///
 /// Values of the wrong type, out of range or missing give the fallback and a problem.

@@ -44,8 +44,8 @@ enum class Verdict {
   accept,    ///< the next one: take it, then call `taken`
   repeat,    ///< taken before: acknowledge, do nothing
   stale,     ///< from a holder that was replaced: refuse
-  gap,       ///< records before it never came: refuse, a person must look
-  conflict,  ///< another record had this number: refuse, a person must look
+  gap,       ///< records before it never came: refuse, a person must check
+  conflict,  ///< another record had this number: refuse, a person must check
 };
 
 [[nodiscard]] const char* to_string(Verdict verdict);

@@ -1,2 +1,2 @@
--- Waits for the batch of `seriatim prune` that is in hand, and lets none begin (hold_retention.sql).
+-- Waits for the batch of `seriatim prune` that is in flight, and lets none begin (hold_retention.sql).
 SELECT pg_advisory_xact_lock(hashtextextended('seriatim.retention', 0))

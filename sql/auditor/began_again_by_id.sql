@@ -1,4 +1,4 @@
--- Do ids stand for other rows than those delivered under them? Then the last row of a bucket was created later than the
+-- Do ids represent other rows than those delivered under them? Then the last row of a bucket was created later than the
 -- newest row that was delivered in it. The open bucket is compared, the newest closed ones since the lanes were cut into $5,
 -- and the row of the cursor $3, $4 of the last comparison.
 WITH buckets AS MATERIALIZED (

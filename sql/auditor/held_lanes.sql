@@ -1,4 +1,4 @@
--- The lanes of process $1 that $2 holds, or (before a drain, $3) that nobody alive holds, and how they stand.
+-- The lanes of process $1 that $2 holds, or (before a drain, $3) that nobody alive holds, and their state.
 -- $4 late_rows = 'deliver': the lookback in ms; rows from window_us on are the lane's to deliver. NULL: none are
 SELECT c.lane, c.lanes, c.epoch, c.sequence,
        c.state IN ('running', 'retrying') AS moves,

@@ -1,4 +1,4 @@
--- Everything behind the cursors of lanes $2 of process $1 was looked at, $3 ms ago each. That need not survive a crash of
+-- Everything behind the cursors of lanes $2 of process $1 was checked, $3 ms ago each. That need not survive a crash of
 -- the server.
 INSERT INTO seriatim.audited AS a (process_name, lane, passed_at)
 SELECT $1, one.lane, clock_timestamp() - one.age * interval '1 millisecond'

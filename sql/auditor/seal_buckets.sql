@@ -2,7 +2,7 @@
 -- sealed one before them while that is of the same hour and not too large. Count and hash remain.
 -- $3 ids are kept for so many ms, and for no more rows than $4  $5 not from this moment on (NULL: no
 -- bound)  $6 buckets at once, of about $8 rows together: the hash of ranges is computed here  $7 rows of a sealed bucket
--- $9 the last bucket that was looked at: a row that is late in a later one must be found before
+-- $9 the last bucket that was checked: a row that is late in a later one must be found before
 WITH sealable AS (
     SELECT l.number, l.lanes, l.rows, date_trunc('hour', l.closed_at) AS hour
     FROM seriatim.ledger AS l
@@ -37,7 +37,7 @@ WITH sealable AS (
     FROM seriatim.ledger AS l
     WHERE l.process_name = $1 AND l.lane = $2::integer
       AND l.number IN (SELECT number FROM together UNION ALL SELECT number FROM neighbour)
-    FOR UPDATE  -- as a prune in hand leaves them
+    FOR UPDATE  -- as a prune in flight leaves them
 ), removed AS (
     DELETE FROM seriatim.ledger AS l
     USING parts AS p

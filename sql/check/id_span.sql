@@ -1,2 +1,2 @@
--- The newest id of the table, where the sequence itself may not be looked at.
+-- The newest id of the table, if the sequence itself may not be read.
 SELECT max(t.{id}) FROM {table} AS t

@@ -1,4 +1,4 @@
--- Called by producers inside the transaction that changes their own tables. Nothing in it is looked up by the
+-- Called by producers inside the transaction that changes their own tables. Nothing in it is resolved by the
 -- caller's search_path; it sets none, because triggers that users put on the outbox run with the caller's.
 CREATE OR REPLACE FUNCTION seriatim.append(
     aggregate_type text,

@@ -1,7 +1,7 @@
 -- Creates the partitions of seriatim.outbox that are missing for now and the time ahead; answers their
 -- names. For a role that owns nothing, so it runs with the owner's rights and takes no arguments.
 -- ATTACH leaves inserts and reads of the other partitions alone (CREATE … PARTITION OF would lock the whole
--- table); the default one is locked and looked through, and holds rows only where creation fell behind. A
+-- table); the default one is locked and searched, and holds rows only if creation fell behind. A
 -- range it holds rows of stays with it.
 CREATE OR REPLACE FUNCTION seriatim.create_partitions() RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER

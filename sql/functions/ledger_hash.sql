@@ -1,5 +1,5 @@
 -- The hash of the ids a bucket notes: neither their order nor how they are noted matters. An id noted twice
--- cancels itself, so the audit looks closer.
+-- cancels itself, so the audit checks closer.
 CREATE OR REPLACE FUNCTION seriatim.ledger_hash(ids text[], ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -1,4 +1,4 @@
--- No process still has something to do with row t: it is not set aside, and no lane stands at it. Of rows set aside
+-- No process still has something to do with row t: it is not set aside, and no lane is at it. Of rows set aside
 -- there may be as many as queue behind a key, and an index finds one. NOT IN where the list is short: it is hashed
 -- once a statement, and NOT EXISTS read the cursors once a row.
 NOT EXISTS (

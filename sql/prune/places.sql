@@ -1,5 +1,5 @@
 -- Which of the rows $2 a process delivers, and where its ledger counts each: the bucket that notes its
--- id, else the one of its lane then that it stands in. Not there: `where` leaves it out. Below the horizon of a lane
+-- id, else the one of its lane then that it belongs in. Not there: `where` leaves it out. Below the horizon of a lane
 -- no row was left.
 -- $1 process  $3, $4 the first and the last of their times, or of their ids in that order
 WITH rows AS MATERIALIZED (

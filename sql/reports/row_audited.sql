@@ -1,4 +1,4 @@
--- Would the ledger have this row's id if the row had been delivered? Not if it stands before the ledger began, or in a
+-- Would the ledger have this row's id if the row had been delivered? Not if it is before the ledger began, or in a
 -- sealed bucket. Below the horizon no delivered row was left.  $1 process  $2 lane  $3 the row
 SELECT coalesce(({place}) <= ({place:h.at,h.id}), false) OR CASE WHEN b.number IS NULL
                 THEN c.bucket_id IS NULL OR ({place:c.bucket_at,c.bucket_id}) < ({place})

@@ -1,4 +1,4 @@
--- Which of the ids $2 any lane of the process has delivered or set aside, wherever they stood then:
+-- Which of the ids $2 any lane of the process has delivered or set aside, wherever they were then:
 -- a row whose key or created_at was changed since is not late. $3 ranges of the same ids; {}: they are no integers
 SELECT noted.id
 FROM (

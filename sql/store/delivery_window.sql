@@ -1,4 +1,4 @@
--- late_rows = 'deliver': where late rows are looked for, and from which bucket on ids are needed for that.
+-- late_rows = 'deliver': where late rows are searched for, and from which bucket on ids are needed for that.
 -- Only the row says where that begins: rows before it are the audit's, which reads the same column.
 -- $3 the cursor's time  $4 lookback in ms  $5 not before this; NULL: no such bound
 SELECT (extract(epoch FROM w.looked_at) * 1000000)::bigint AS looked_us,

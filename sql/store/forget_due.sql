@@ -1,5 +1,5 @@
 -- Row $4 was not parked, and does not go out from here: it is gone, `where` leaves it out now, or it was given a new
--- place and goes out there. A late row is journalled, because nothing else tells of it. A number under which a
+-- place and goes out there. A late row is journalled, because nothing else reports it. A number under which a
 -- receiver may have seen it stays unused, so that rows behind it keep theirs. Nothing, unless the cursor's row is of
 -- epoch $3.
 WITH held AS (

@@ -1,4 +1,4 @@
--- The row $3, if it is this lane's and stands behind the cursor $1 $2.
+-- The row $3, if it is this lane's and is behind the cursor $1 $2.
 SELECT t.{id}::text AS id,
        (extract(epoch FROM CASE WHEN isfinite({created_at_utc}) THEN {created_at_utc} END) * 1000000)::bigint AS created_at_us
 FROM {table} AS t

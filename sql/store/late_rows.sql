@@ -2,7 +2,7 @@
 -- grouped by a hash, so the time grows with their number and never with their product; rows in noted ranges
 -- are left out before.
 -- $1, $2 after this position ($2 NULL: after this moment)  $3, $4 up to this one ($4 NULL: all of
--- this moment)  $5 rows to look at  $6 process  $7 lane  $8, $9 buckets by number  $10 late rows
+-- this moment)  $5 rows to check  $6 process  $7 lane  $8, $9 buckets by number  $10 late rows
 WITH noted AS MATERIALIZED (
     SELECT coalesce(range_agg(one.range), '{}') AS ranges
     FROM (

@@ -1,5 +1,5 @@
 -- Rows delivered or set aside behind the cursor ($3 their times, $4 their ids) are counted in the
--- bucket they stand in; if that is gone, below the horizon, its range is a bucket again. Answers those that stood in a
+-- bucket they belong in; if that is gone, below the horizon, its range is a bucket again. Answers those that belong in a
 -- closed one; the others belong to the open one.
 WITH late AS (
     SELECT u.at, u.id FROM unnest($3::timestamptz[], $4::text[]) AS u (at, id)

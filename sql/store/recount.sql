@@ -2,7 +2,7 @@
 -- Rows are the lane's as the lanes were cut then.
 -- The plain comparisons of one column are what the index is entered by.
 -- `refilled`: in the order of ids, rows created after the newest that was delivered there, if the last row there is one.
--- Ids began again, so these stand for other rows. A row whose time alone was changed is hardly ever the last one.
+-- Ids began again, so these represent other rows. A row whose time alone was changed is hardly ever the last one.
 -- $3 after this bucket  $4 buckets
 SELECT b.number, b.lanes, b.rows, b.hash, b.sealed, b.open,
        (extract(epoch FROM b.from_at) * 1000000)::bigint AS from_us, b.from_id,

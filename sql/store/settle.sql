@@ -13,12 +13,12 @@ SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence
     crashes = CASE WHEN $8::bigint > 0 THEN 0 ELSE c.crashes END,
     state = $17, reason = $18, failed_id = $19, detail = $20,
     next_attempt_at = clock_timestamp() + $21::bigint * interval '1 millisecond',
-    -- A full bucket is closed by a trigger. A range tells no row twice, so what comes again is listed.
+    -- A full bucket is closed by a trigger. A range counts no row twice, so what comes again is listed.
     bucket_ids = c.bucket_ids || $11::text[]
         || CASE WHEN c.bucket_ranges && $14::int8multirange
                 THEN seriatim.ledger_list('{}', c.bucket_ranges * $14::int8multirange) ELSE '{}' END,
     bucket_ranges = c.bucket_ranges + $14::int8multirange,
-    -- Set, it spares the trigger, which is needed if the bucket may be full: told by bounds that are quick to compute.
+    -- Set, it spares the trigger, which is needed if the bucket may be full: bounds that are quick to compute decide that.
     updated_at = CASE WHEN cardinality(c.bucket_ids) + cardinality($11::text[])
                            + coalesce(greatest(upper(c.bucket_ranges), upper($14::int8multirange))::float8
                                       - least(lower(c.bucket_ranges), lower($14::int8multirange))::float8, 0) < 1000

@@ -7,7 +7,7 @@
 -- $5 attempts to count: 0 if the last one counted was never made  $6 rows the call may take
 -- $7 when the process began, as in lock_cursor.sql
 -- $9, $10 the position the rows were read after: one that was changed by hand is noticed before the call
--- $8 how far late rows were looked for; -infinity: not known, so at least behind the cursor as it is; NULL: nobody looks
+-- $8 how far late rows were searched for; -infinity: not known, so at least behind the cursor as it is; NULL: no search
 WITH known (durable) AS (
     {known}
 )

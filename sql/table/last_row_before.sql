@@ -1,4 +1,4 @@
--- The last row of a lane before a place in the order: where a cursor stands that goes on from there.
+-- The last row of a lane before a place in the order: where a cursor is that goes on from there.
 -- $1, $2 the place; $2 NULL: the first row of that time; $1 NULL: behind the last row
 SELECT t.{id}::text AS id,
        CASE WHEN isfinite({created_at_utc}) THEN

@@ -1,4 +1,4 @@
--- A lane's rows of the ids $3, in that order, and whether they stand behind the cursor $4 $5 (NULL: none yet).
+-- A lane's rows of the ids $3, in that order, and whether they are behind the cursor $4 $5 (NULL: none yet).
 SELECT wanted.seriatim_place AS place,
        t.{id}::text AS id, t.{created_at} AS created_at,
        coalesce((t.{created_at}, t.{id}) <= ($4::timestamptz, $5::{id_type}), false) AS late,

@@ -1,5 +1,5 @@
 -- The rows of a range: what is too large is named, not sent, and the batch ends before its rows pass $1 bytes.
--- Read in binary form.  $2 bytes a payload, and of what travels beside it
+-- Read in binary form.  $2 bytes a payload, and of what travels with it
 SELECT id, created_at::timestamptz,
        CASE WHEN fits THEN key END, CASE WHEN fits THEN event_type END,
        CASE WHEN fits THEN headers END, CASE WHEN fits THEN payload END,

@@ -12,7 +12,7 @@ SELECT id, created_at::timestamptz,
        CASE WHEN retyped THEN 'retyped'
             WHEN coalesce(octet_length(payload), 0)::bigint + coalesce(octet_length(key), 0)
                 + coalesce(octet_length(event_type), 0) + coalesce(octet_length(headers), 0) > $1::bigint
-            THEN 'too large' END  -- how large, rows_within_bytes.sql tells
+            THEN 'too large' END  -- how large, rows_within_bytes.sql says
        {more}
 FROM ({range}) AS r
 ORDER BY {place}

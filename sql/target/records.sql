@@ -1,4 +1,4 @@
--- What `:records` stands for in a statement over a whole batch: its rows in the order of the lane. What is
+-- What `:records` represents in a statement over a whole batch: its rows in the order of the lane. What is
 -- made here is made only where the statement names it. $8: the process
 -- Arrays taken apart in a select list come in step and in order, and are not stored in between: in FROM
 -- they cost 6.6 instead of 5.3 ms a thousand rows, INSERT included.

@@ -1,4 +1,4 @@
--- Replaces lanes.sql, which earlier migrations quote. For psql: how every lane stands. A lane whose holder is gone is shown as standby.
+-- Replaces lanes.sql, which earlier migrations quote. For psql: the state of every lane. A lane whose holder is gone is shown as standby.
 CREATE OR REPLACE VIEW seriatim.lanes AS
 SELECT c.process_name,
        c.lane,

@@ -47,7 +47,7 @@ WITH way AS (
     UNION ALL
     SELECT 'seriatim.knows_schema', '17'  -- keep_cursor_ranges.sql refuses an older program
 ), role_path AS (
-    -- Nothing in the role's own schemas stands for an object of pg_catalog; expressions of the configuration
+    -- Nothing in the role's own schemas replaces an object of pg_catalog; expressions of the configuration
     -- find their functions there as ever. PostgreSQL puts pg_catalog first unless the path names it, and
     -- CREATE without a schema goes to the first one named.
     SELECT CASE WHEN strpos(lower(s.reset_val), 'pg_catalog') > 0 OR trim(s.reset_val) IN ('', '""')

@@ -49,7 +49,7 @@ std::string ids(const std::vector<Position>& rows, std::uint64_t all) {
   return all > rows.size() ? text + " …" : text;
 }
 
-/// The proof in a sentence, or what stands against it.
+/// The proof in a sentence, or what contradicts it.
 std::string sentence(const LaneAudit& lane) {
   const auto name = "lane " + std::to_string(lane.lane) +
                     (lane.former ? ", until the lanes were cut anew: " : ": ");

@@ -21,8 +21,8 @@ std::string quotable(const std::string& name) {
   return std::string(name.begin(), end) + (end == name.end() ? "" : "…");
 }
 
-/// `inside` is what stands between the braces. What cannot be replaced stays as it is, so that one
-/// mistake is told once.
+/// `inside` is what is between the braces. What cannot be replaced stays as it is, so that one
+/// mistake is reported once.
 void substitute_one(std::string_view inside, const Environment& environment, Substituted& result) {
   const auto split = inside.find(":-");
   const auto refuse = [&](std::string problem) {

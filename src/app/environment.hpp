@@ -9,7 +9,7 @@
 
 namespace seriatim::app {
 
-/// Looks a variable up. Tests bring their own.
+/// Finds a variable. Tests bring their own.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 [[nodiscard]] Environment process_environment();
@@ -22,7 +22,7 @@ struct Substituted {
 };
 
 /// Replaces "${NAME}" and "${NAME:-default}" (used when unset or empty); "$$" is one dollar, any
-/// other dollar is itself. Values are not looked into again.
+/// other dollar is itself. Values are not substituted again.
 [[nodiscard]] Substituted substitute(std::string_view text, const Environment& environment);
 
 }  // namespace seriatim::app

@@ -22,7 +22,7 @@ void occupy_standard_files();
 
 /// To stdout, at once. Throws Error when it cannot be written (full disk, closed pipe).
 void print(std::string_view text);
-/// To stderr; a failure is ignored, there is nowhere left to tell it.
+/// To stderr; a failure is ignored, there is nowhere left to report it.
 void complain(std::string_view text) noexcept;
 
 /// A table for people: columns aligned, two spaces apart. On a terminal the heading is bold.

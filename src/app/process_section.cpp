@@ -107,7 +107,7 @@ void read_pace(Options& section, ProcessConfig& process) {
   }
 }
 
-/// The columns of Debezium's outbox event router, so that its table can be read as it stands. It
+/// The columns of Debezium's outbox event router, so that its table can be read as it is. It
 /// names no column for the time: `created_at` (or order_by = "id" with an identity) must be there.
 SourceConfig debezium_preset() {
   SourceConfig source;

@@ -1,4 +1,4 @@
-// What `seriatim prune` tells.
+// What `seriatim prune` reports.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -32,7 +32,7 @@ std::string kept(const PruneReport& table) {
   };
   line(table.set_aside, "parked, or in a batch that was started");
   line(table.filtered, "that no process delivers (where, ignore): --filtered deletes them");
-  line(table.changed, "in use or changed meanwhile: the next prune looks at them again");
+  line(table.changed, "in use or changed meanwhile: the next prune checks them again");
   line(table.unproven, "in buckets that do not fit the table");
   line(table.late, "behind a cursor that were neither delivered nor set aside");
   if (table.late > 0) {

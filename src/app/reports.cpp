@@ -34,7 +34,7 @@ std::string halt_remedy(const LaneStatus& lane) {
   const auto names = [&](const char* command) {
     return lane.detail.find(command) != std::string::npos;
   };
-  // The reason alone does not tell which command helps; some of them are refused.
+  // The reason alone does not say which command helps; some of them are refused.
   if (names("seriatim adopt ") || names("seriatim rewind ") || names("seriatim lanes ")) {
     return "do as it says; or undo the change, then: seriatim retry " + process;
   }
@@ -96,7 +96,7 @@ std::vector<std::string> explanations(const LaneStatus& lane) {
 
 namespace {
 
-/// "host:pid:random" without what only tells runs apart.
+/// "host:pid:random" without what only distinguishes runs.
 std::string short_name(const std::string& holder) {
   return printable(holder.substr(0, holder.rfind(':')), id_bytes_max);
 }

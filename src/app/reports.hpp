@@ -15,7 +15,7 @@ namespace seriatim::app {
 using LaneReports = std::vector<postgres::LaneReport>;
 using Findings = std::vector<postgres::Finding>;
 
-// What verbs tell, for people (tables and sentences, each ending in a newline) and, with --json,
+// What verbs report, for people (tables and sentences, each ending in a newline) and, with --json,
 // as one JSON object on one line. Foreign text is made printable for people; JSON holds it as is,
 // except bytes that are no UTF-8.
 
@@ -31,7 +31,7 @@ using Findings = std::vector<postgres::Finding>;
 /// How lanes were left by a run: `{"lanes":[…]}` with the fields a status has, without lag.
 [[nodiscard]] std::string lanes_json(const std::vector<LaneStatus>& lanes);
 
-/// Why a lane stands and what to do, one sentence each; none when it moves.
+/// Why a lane waits and what to do, one sentence each; none if it moves.
 [[nodiscard]] std::vector<std::string> explanations(const LaneStatus& lane);
 
 /// "its handler was called with row 4711 12 s ago, attempt 2, and has not answered yet"
@@ -39,7 +39,7 @@ using Findings = std::vector<postgres::Finding>;
 /// "the barrier at row 4711, set by alice@desk at …", and what takes it away.
 [[nodiscard]] std::string barrier_in_force(const postgres::LaneReport::Barrier& barrier);
 [[nodiscard]] std::string barrier_remedy(const postgres::LaneReport& report);
-/// "host:pid:random" without what only tells runs apart; "nobody".
+/// "host:pid:random" without what only distinguishes runs; "nobody".
 [[nodiscard]] std::string short_holder(const postgres::LaneReport& report);
 
 /// The answer of `why`, its next steps and its evidence.

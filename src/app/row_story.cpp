@@ -34,7 +34,7 @@ std::string by_whom(const RowReport::Act& act) {
 
 // --- rows that wait -----------------------------------------------------------------------------
 
-/// Why the row a lane stands at does not move.
+/// Why the row a lane is at does not move.
 std::string standstill(const RowReport& row) {
   const auto& report = *row.lane;
   switch (report.lane.state) {
@@ -57,7 +57,7 @@ std::string standstill(const RowReport& row) {
     return "younger than insert_latency, goes out in " + human_duration(row.ripens_in);
   }
   if (!report.lane.detail.empty()) return printable(report.lane.detail);
-  return "nothing holds it, goes out at the next look";
+  return "nothing holds it, goes out at the next poll";
 }
 
 std::vector<std::string> ways_out(const LaneReport& report) {
@@ -80,7 +80,7 @@ std::vector<std::string> ways_out(const LaneReport& report) {
 }
 
 RowStory next_story(const RowReport& row) {
-  return {id_of(row) + " is the one " + lane_of(row) + " stands at: " + standstill(row),
+  return {id_of(row) + " is the one " + lane_of(row) + " is at: " + standstill(row),
           ways_out(*row.lane),
           {}};
 }
@@ -93,7 +93,7 @@ RowStory waiting_story(const RowReport& row) {
                 (row.rows_before ? count(before, "row") + more : "an unknown number of rows") +
                 " of " + lane_of(row);
   if (row.lane->next_id)
-    answer += ", which stands at row " + printable(*row.lane->next_id, id_bytes_max);
+    answer += ", which is at row " + printable(*row.lane->next_id, id_bytes_max);
   return {answer + ": " + standstill(row), ways_out(*row.lane), {}};
 }
 

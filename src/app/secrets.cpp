@@ -72,7 +72,7 @@ std::vector<std::string> password_parameters(std::string_view text) {
 }
 
 /// A password with a forgotten '/', '?' or '#' ends the address early, and error messages quote
-/// what then looks like a port: everything between the user and the last '@', and its first part.
+/// what then reads as a port: everything between the user and the last '@', and its first part.
 std::vector<std::string> unencoded_password(std::string_view url) {
   const auto scheme = url.find("://");
   const auto colon = scheme == std::string_view::npos ? scheme : url.find(':', scheme + 3);

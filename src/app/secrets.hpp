@@ -7,8 +7,8 @@
 namespace seriatim::app {
 
 /// What must never be shown. Everything the program writes passes through `redact`: it takes out
-/// the values learned from configuration and environment, and the password of anything that looks
-/// like a URL.
+/// the values learned from configuration and environment, and the password of anything that has
+/// the form of a URL.
 ///
 /// Threads: `learn` while starting, from one thread; `redact` from any thread afterwards.
 class Secrets {

@@ -23,7 +23,7 @@ class Signals {
  public:
   enum class Second { ends_at_once, is_ignored };
 
-  /// `told` is called on the first signal, on this object's thread.
+  /// `notified` is called on the first signal, on this object's thread.
   explicit Signals(std::chrono::milliseconds grace, std::function<void(int)> notified = {},
                    Second second = Second::ends_at_once);
   ~Signals();

@@ -4,7 +4,7 @@ namespace seriatim::app {
 
 inline constexpr const char* about =
     "seriatim reads an outbox in PostgreSQL and hands every committed row, in order, one after\n"
-    "another, to a handler - and stands still rather than skip one.";
+    "another, to a handler - and halts rather than skip one.";
 
 inline constexpr const char* exit_codes =
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 a lane is halted;\n"
@@ -24,7 +24,7 @@ inline constexpr const char* run_examples =
     "  seriatim run --drain          deliver what is there, then end\n\n"
     "The log goes to stderr. Before it starts, run checks each process as `seriatim check`\n"
     "does and refuses (exit 1) a table on which rows could be lost. The first signal lets\n"
-    "the call in hand finish (exit 0); a second one, or the end of the grace, ends at once.\n"
+    "the call in flight finish (exit 0); a second one, or the end of the grace, ends at once.\n"
     "With --drain a lane that ended halted makes the exit code 3.";
 
 inline constexpr const char* why_examples =
@@ -46,7 +46,7 @@ inline constexpr const char* lanes_examples =
     "  seriatim lanes booking_sms 4 --reason 'receiver takes four at once'\n\n"
     "Sets a barrier, waits until every lane has delivered all of its rows up to it (Ctrl-C\n"
     "gives up and takes it away), then exchanges the lanes. Relays configured with another\n"
-    "number stand still from then on: start them with the new one before or after.";
+    "number deliver nothing from then on: start them with the new one before or after.";
 
 inline constexpr const char* prune_examples =
     "  seriatim prune --dry-run\n"
@@ -63,7 +63,7 @@ inline constexpr const char* adopt_examples =
     "  seriatim adopt sms --source-changed --old-rows skip --reason 'only from now on'\n\n"
     "A lane halts with SOURCE_CHANGED or CONFIG_CHANGED if its cursor was kept for another\n"
     "server, timeline, database, table or order. Rows may be missing or come again there:\n"
-    "look first, then adopt. What was noted and what is now are shown and journalled.\n\n"
+    "check first, then adopt. What was noted and what is now are shown and journalled.\n\n"
     "It halts with CONFIG_CHANGED too if `where` or `ignore` was changed and rows behind its\n"
     "cursor match now. `check` counts them. `--old-rows skip` passes them over, `deliver` hands\n"
     "them over as late rows, in between new ones.";

@@ -14,7 +14,7 @@ namespace seriatim::core {
 // SourceFailed.
 struct OpenSession {};  ///< → Opened
 struct ClaimLane {};    ///< → Claimed
-struct ReadCursor {};   ///< → Looked
+struct ReadCursor {};   ///< → CursorRead
 struct PollSource {     ///< → Polled
   std::optional<Position> after;
   unsigned rows_max = 1;
@@ -52,7 +52,7 @@ using Action = std::variant<OpenSession, ClaimLane, ReadCursor, PollSource, Star
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open",   "claim",   "look",  "poll", "start", "call",
+    "open",   "claim",   "read",  "poll", "start", "call",
     "settle", "release", "close", "wait", "finish"};
 
 }  // namespace seriatim::core

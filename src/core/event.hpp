@@ -11,7 +11,7 @@ namespace seriatim::core {
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// What the lane is told beside the event: time and chance come from outside.
+/// What the lane gets along with the event: time and chance come from outside.
 struct Moment {
   Time now;
   double random = 0;      ///< in [0, 1)

@@ -86,8 +86,8 @@ bool Lane::is_idle_at(const Cursor& cursor) const {
          cursor.position == cursor_.position && cursor.state == Cursor::State::running;
 }
 
-/// Names the holder; where the lane was taken from us, that it was: whatever we had in hand then
-/// was refused.
+/// Names the holder. If the lane was taken from us, it says so: what we had in flight then was
+/// refused.
 std::string Lane::held_by(const Claim& claim) const {
   if (!claim.waits_for.empty()) return claim.waits_for;
   if (claim.holder.empty()) return "the cursor row is locked";
@@ -274,7 +274,7 @@ Action Lane::handle(CallExpired&, const Moment& moment) {
   if (going(moment)) return depart(moment);
   enter(LaneState::running,
         "no call was begun: it took longer than " + std::to_string(call_begin_max.count()) +
-            " ms to announce it; the database answers too slowly, or this program stood still");
+            " ms to announce it; the database answers too slowly, or this program was frozen");
   return start(moment);
 }
 
@@ -389,7 +389,7 @@ Fate Lane::poison(const Record& record, unsigned attempts, const std::string& de
               attempts,        detail};
 }
 
-/// Where it stands, with no row done.
+/// At the row where the lane is, with no row done.
 Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
   calling_ = 0;
   next_queued_ = queued_before(next_);

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Between two looks of any two instances. A look costs the server 3 ms where it has a thousand
+/// Between two reads of any two instances. A read costs the server 3 ms if it has a thousand
 /// connections (docs/scaling.md): a third of a core.
 constexpr milliseconds read_spacing{10};
 
@@ -30,7 +30,7 @@ std::vector<unsigned> fair_shares(unsigned lanes, const std::vector<unsigned>& h
   return shares;
 }
 
-/// A look, reckoned up. Instances are told by their place among the names.
+/// What one read showed, counted. Instances are identified by their place among the names.
 struct LaneAssignment::Count {
   std::vector<std::string> names;
   std::size_t ours = 0;
@@ -110,7 +110,7 @@ LaneAssignment::Count LaneAssignment::count(const Membership& membership) const 
   return result;
 }
 
-/// The highest ones: the same at the next look, however long a call keeps one of them.
+/// The highest ones: the same at the next read, however long a call keeps one of them.
 void LaneAssignment::give_up(const Count& count, unsigned surplus) {
   for (auto lane = lanes_; lane-- > 0 && surplus > 0;) {
     if (count.owner[lane] != count.ours) continue;

@@ -16,9 +16,9 @@ namespace seriatim::core {
 /// a lane moves only where it must.
 [[nodiscard]] std::vector<unsigned> fair_shares(unsigned lanes, const std::vector<unsigned>& held);
 
-/// Which lanes of a process one of its instances is to hold. Pure: a look in, a wish for each lane
+/// Which lanes of a process one of its instances is to hold. Pure: a read in, a wish for each lane
 /// out; what makes the wish true, and safe, is core::Lane with its claim. Each instance decides for
-/// itself and the looks need not agree: at worst a lane waits for the next one.
+/// itself and the reads need not agree: at worst a lane waits for the next one.
 ///
 /// A lane that is halted or paused counts like any other, so that nothing moves when an operator
 /// lets it go on.
@@ -44,9 +44,9 @@ class LaneAssignment {
   /// An instance says so often that it runs.
   static constexpr std::chrono::milliseconds report_interval{1'000};
 
-  /// How long until the next look: `standby`, or until it is time to tell where nothing is left to
-  /// take. All instances together look no more than some hundred times a second: many look
-  /// seldomer.
+  /// How long until the next read: `standby`, or until it is time to report if nothing is left to
+  /// take. All instances together read at most some hundred times a second: the more there are,
+  /// the more rarely each one reads.
   [[nodiscard]] std::chrono::milliseconds until_next_read(std::chrono::milliseconds standby) const;
 
  private:
@@ -64,7 +64,7 @@ class LaneAssignment {
   std::vector<std::optional<Time>> free_since_;
   Time kept_until_{};
   bool holds_all_ = false;
-  unsigned instances_ = 1;  ///< at the last look
+  unsigned instances_ = 1;  ///< at the last read
 };
 
 }  // namespace seriatim::core

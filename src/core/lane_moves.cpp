@@ -40,7 +40,7 @@ Fate Lane::fate_after(std::size_t end, std::size_t rows_ahead, const Moment& mom
   return Next{std::min<std::size_t>(config_.commit_every, rows_ahead), true};
 }
 
-/// How many of the rows that queue stand before this record.
+/// How many of the rows that queue are before this record.
 std::size_t Lane::queued_before(std::size_t record) const {
   const auto& queued = round_.queued;
   const auto end = std::find_if(queued.begin(), queued.end(),

@@ -39,8 +39,8 @@ Action Lane::handle(Woken& event, const Moment& moment) {
   return ReadCursor{};
 }
 
-/// The row said no: another holder, an operator, or a lock held by one. Look again soon; or let go,
-/// which does nothing where the lane is another's.
+/// The row said no: another holder, an operator, or a lock held by one. Check again soon; or let
+/// go, which does nothing if the lane is another's.
 Action Lane::refused(const Moment& moment) {
   failure_.reset();
   enter(LaneState::claiming);
@@ -73,7 +73,7 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   uncalled_.reset();
   failure_.reset();
   if (has_ == Has::lane && !halting) return halt(event.reason, {}, event.detail);
-  // Not ours to write down (or writing it down failed): stand still here and try again slowly.
+  // Not ours to write down (or writing it down failed): wait here and try again slowly.
   has_ = std::min(has_, Has::session);
   cursor_.reason = event.reason;
   enter(LaneState::halted, event.detail);

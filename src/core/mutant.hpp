@@ -11,7 +11,7 @@ enum class Mutant {
   no_inheritance,
   no_late_inheritance,
   ties_dropped,
-  no_epoch,            ///< a holder that was replaced is not told so
+  no_epoch,            ///< a holder that was replaced does not learn of it
   parked_key_goes_on,  ///< rows of a parked key are handed over
   given_up_mid_batch,  ///< a lane is left to others before what it delivered is committed
   never_given_up,      ///< … or never

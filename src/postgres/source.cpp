@@ -87,7 +87,7 @@ class PostgresSource final : public Source {
   ReadAhead::Open prefetch(LaneConnection& lane_connection, const LaneId& lane,
                            const ProcessConfig& config) const {
     auto& connection = lane_connection.connection;
-    // They are looked for after the rows after the cursor were read.
+    // They are searched for once the rows after the cursor were read.
     const bool late_rows_first = table_.late_rows == OnLateRow::deliver;
     if (!config.read_ahead || late_rows_first || !connection.direct()) return {};
     const auto began = connection.run(sql::source::own_backend)[0][0].as<std::string>();

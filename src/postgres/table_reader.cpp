@@ -106,7 +106,7 @@ PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   return round;
 }
 
-/// The cursor at the last complete look; for the first batch, the place of its first row.
+/// The cursor at the last complete check; for the first batch, the place of its first row.
 OrderKey TableReader::looked_at(const PollResult& round,
                                 const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;

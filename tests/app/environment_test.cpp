@@ -31,6 +31,6 @@ TEST_CASE("variables, defaults and dollars are replaced, nothing else is") {
   CHECK(substituted("$1 costs $ and $") == "$1 costs $ and $");
 }
 
-TEST_CASE("a value is not looked into again") {
+TEST_CASE("a value is not substituted again") {
   CHECK(substituted("${NESTED}") == "${A}");
 }

@@ -102,7 +102,8 @@ TEST_CASE("a stall names who holds the fence") {
 }
 
 TEST_CASE(
-    "a blocker's statement is told by its age, never by its text, and a session of ours as such") {
+    "a blocker's statement is reported by its age, never by its text, and a session of ours as "
+    "such") {
   auto blocker = fenced(seconds{12}).blockers.front();
   blocker.statement_age = seconds{11};
   CHECK(describe(blocker) ==
@@ -142,7 +143,7 @@ TEST_CASE("steady flips between running and idle are debug, the first of them is
   for (int i = 1; i < 4; ++i) CHECK(lines[static_cast<std::size_t>(i)].first == LogLevel::debug);
 }
 
-TEST_CASE("the way out of a halt is told") {
+TEST_CASE("the way out of a halt is reported") {
   const auto lines = told({halted(), lane_in(LaneState::running), lane_in(LaneState::idle)});
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].first == LogLevel::error);
@@ -150,14 +151,14 @@ TEST_CASE("the way out of a halt is told") {
   CHECK(lines[2].first == LogLevel::debug);
 }
 
-TEST_CASE("a wait at the fence is told once it is a stall") {
+TEST_CASE("a wait at the fence is reported once it is a stall") {
   const auto lines =
       told({lane_in(LaneState::running), fenced(milliseconds{5}), fenced(seconds{2})});
   CHECK(lines[1].first == LogLevel::debug);
   CHECK(lines[2].first == LogLevel::warn);
 }
 
-TEST_CASE("a stall is told as one although the blocker's age is hidden from this role") {
+TEST_CASE("a stall is reported as one although the blocker's age is hidden from this role") {
   auto lane = fenced(milliseconds{0});
   lane.fenced_for = seconds{2};
   CHECK(told({lane_in(LaneState::running), lane}).back().first == LogLevel::warn);

@@ -40,7 +40,7 @@ TEST_CASE("a secret that contains another is taken out whole") {
   CHECK(secrets.redact("canary-long canary") == "*** ***");
 }
 
-TEST_CASE("values too short to be told from words are left") {
+TEST_CASE("values too short to be distinguished from words are left") {
   Secrets secrets;
   secrets.learn("row");
   CHECK(secrets.redact("row 1") == "row 1");

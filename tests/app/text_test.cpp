@@ -26,7 +26,7 @@ TEST_CASE("long text is cut between characters") {
   CHECK(printable("aaaü", 4) == "aaa…");
 }
 
-TEST_CASE("durations are told in at most two units") {
+TEST_CASE("durations are given in at most two units") {
   CHECK(human_duration(milliseconds{0}) == "0 ms");
   CHECK(human_duration(milliseconds{999}) == "999 ms");
   CHECK(human_duration(seconds{59}) == "59 s");
@@ -35,7 +35,7 @@ TEST_CASE("durations are told in at most two units") {
   CHECK(human_duration(hours{25}) == "1 d 1 h");
 }
 
-TEST_CASE("sizes are told in powers of 1024") {
+TEST_CASE("sizes are given in powers of 1024") {
   CHECK(human_bytes(1023) == "1023 B");
   CHECK(human_bytes(1536) == "1.5 KiB");
   CHECK(human_bytes(std::size_t{1} << 40U) == "1024.0 GiB");

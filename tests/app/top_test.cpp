@@ -38,7 +38,7 @@ bool shows(const std::vector<std::string>& screen, const std::string& text) {
 }  // namespace
 
 TEST_SUITE("top") {
-  TEST_CASE("the verdict counts lanes that stand still, and the rows that wait") {
+  TEST_CASE("the verdict counts lanes that are stopped, and the rows that wait") {
     Model model;
     auto moving = report_of("a", LaneState::idle);
     model.take({moving}, {});
@@ -47,13 +47,12 @@ TEST_SUITE("top") {
     halted.lag_records = 3;
     halted.lag_age = 65s;
     model.take({moving, halted}, {});
-    CHECK(verdict(model.all()) ==
-          "1 of 2 lanes stands still; 3 rows wait, the oldest for 1 min 5 s");
+    CHECK(verdict(model.all()) == "1 of 2 lanes is stopped; 3 rows wait, the oldest for 1 min 5 s");
     halted.lag_more = true;
     auto locked = report_of("c", LaneState::running);
     locked.wait = LaneWait{LaneWait::Cause::lock, 2s, "its statement waits", "end it", {}};
     model.take({moving, halted, locked}, {});
-    CHECK(verdict(model.all()).starts_with("2 of 3 lanes stand still; 3 rows or more wait"));
+    CHECK(verdict(model.all()).starts_with("2 of 3 lanes are stopped; 3 rows or more wait"));
     locked.wait->cause = LaneWait::Cause::handler;  // that is what lanes do
     model.take({moving, locked}, {});
     CHECK(verdict(model.all()) == "everything moves; no row waits");

@@ -55,7 +55,7 @@ TEST_SUITE("acts from the command line") {
     const auto refused = stage.seriatim({"pause", "p", "--expect", "state=halted", "row=7"});
     CHECK(refused.code == 1);
     CHECK(contains(refused.err, "its row is none, not 7, its state is running, not halted"));
-    CHECK(contains(refused.err, "nothing was done: look again"));
+    CHECK(contains(refused.err, "nothing was done: check again"));
     const auto epoch = stage.database.value("SELECT epoch FROM seriatim.cursor");
     CHECK(stage.seriatim({"pause", "p", "--expect", "state=running", "epoch=" + epoch}).code == 0);
     for (const char* wrong : {"sate=running", "attempts=many", "epoch=", "row"}) {

@@ -118,7 +118,7 @@ class CanaryStage : public Stage {
   PasswordRole role{database};
 
  private:
-  /// A careless receiver: it tells everybody what it was sent and what it keeps.
+  /// A careless receiver: it repeats to everybody what it was sent and what it keeps.
   static lab::Reply echo(const lab::ReceivedRequest& request) {
     std::string body = "echo: " + request.target;
     for (const auto& [name, value] : request.headers) {

@@ -1,5 +1,5 @@
 // FAULTS 54: secrets of URL, configuration and environment are in no log, error, ps or database
-// text. Each case first makes sure that the secret was there to be told.
+// text. Each case first makes sure that the secret was there to be shown.
 #include <unistd.h>
 
 #include <utility>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// In both formats, at the level that tells most.
+/// In both formats, at the level that says most.
 Ended run_and_drain(const CanaryStage& stage, const std::string& format = "text") {
   return stage.seriatim({"run", "--drain", "--log-level", "debug", "--log-format", format});
 }
@@ -78,7 +78,7 @@ TEST_SUITE("canary secrets") {
     check_silent(stage.database_text());
   }
 
-  TEST_CASE("a halt tells none, in any command, and neither does its row in the journal") {
+  TEST_CASE("a halt shows none, in any command, and neither does its row in the journal") {
     CanaryStage stage;
     stage.receiver.push(Reply::with_status(422, "echo: canary-bearer canary-tenant canary-path"));
     stage.configure(stage.role.keywords(), stage.handler("token = \"canary-bearer\""));
@@ -92,7 +92,7 @@ TEST_SUITE("canary secrets") {
     check_silent(stage.database_text());
   }
 
-  TEST_CASE("a receiver whose certificate does not hold gets none told about it") {
+  TEST_CASE("a receiver whose certificate does not hold gets none into its reports") {
     CanaryStage stage;
     const auto certificate = self_signed({.dns_names = {}, .ip_addresses = {"127.0.0.1"}});
     HttpService imposter({.certificate = certificate.certificate, .key = certificate.key});
@@ -114,7 +114,7 @@ TEST_SUITE("canary secrets") {
     check_silent(stage.database_text());
   }
 
-  TEST_CASE("a database that refuses the password does not learn us to tell it") {
+  TEST_CASE("a database that refuses the password does not make us show it") {
     CanaryStage stage;
     const std::string good = "kind = \"log\"";
     for (const auto& url : {stage.role.url(), stage.role.keywords()}) {
@@ -199,7 +199,7 @@ TEST_SUITE("canary secrets") {
     }
   }
 
-  TEST_CASE("ps and the server's list of sessions show none while a call is in hand") {
+  TEST_CASE("ps and the server's list of sessions show none while a call is in flight") {
     CanaryStage stage;
     stage.receiver.reply_with(Reply::doing(Reply::Act::hang));
     stage.configure(stage.role.url(), stage.handler("token = \"canary-bearer\""));

@@ -67,7 +67,7 @@ TEST_SUITE("embedded") {
     for (auto& one : several) CHECK(one->wait().code == 0);
   }
 
-  TEST_CASE("a short command beside a long one neither takes the server away nor waits for it") {
+  TEST_CASE("a short command next to a long one neither takes the server away nor waits for it") {
     const EmbeddedStage stage;
     REQUIRE(stage.seriatim({"init"}).code == 0);
     Process relay(Stage::command({"run"}), stage.options());

@@ -36,7 +36,8 @@ struct LateStage : Stage {
 }  // namespace
 
 TEST_SUITE("late rows") {
-  TEST_CASE("late rows that will be delivered are told by status, peek and why before they are") {
+  TEST_CASE(
+      "late rows that will be delivered are reported by status, peek and why before they are") {
     LateStage stage("late_rows = \"deliver\"");
     CHECK(contains(stage.seriatim({"status"}).out, "none"));
     stage.append_late("1 minute");
@@ -95,7 +96,7 @@ TEST_SUITE("late rows") {
     CHECK(contains(status, "a longer `lookback` delivers such rows"));
   }
 
-  TEST_CASE("rewind tells what it would do, does it with --yes, and the rows go out again") {
+  TEST_CASE("rewind says what it would do, does it with --yes, and the rows go out again") {
     LateStage stage;
     const auto plan = stage.seriatim({"rewind", "p", "--to", "4"});
     CAPTURE(plan.out);

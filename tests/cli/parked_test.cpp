@@ -1,4 +1,4 @@
-// `seriatim parked` and what other verbs tell of parked rows.
+// `seriatim parked` and what other verbs report of parked rows.
 #include <doctest/doctest.h>
 
 #include <boost/json/parse.hpp>
@@ -44,7 +44,7 @@ struct ParkedStage : Stage {
 }  // namespace
 
 TEST_SUITE("parked") {
-  TEST_CASE("list, status and why tell what is parked and what may be done") {
+  TEST_CASE("list, status and why say what is parked and what may be done") {
     const ParkedStage stage;
     CHECK(contains(stage.log_text, "row 1 parked: HTTP 422: no such number"));
     CHECK(contains(stage.log_text, "\"row\":\"1\""));

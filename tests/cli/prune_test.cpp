@@ -29,7 +29,7 @@ struct PruneStage : Stage {
 }  // namespace
 
 TEST_SUITE("prune") {
-  TEST_CASE("it tells what would go, takes it away, and says what it left") {
+  TEST_CASE("it names what would go, takes it away, and says what it left") {
     PruneStage stage;
     stage.append();  // waits
     const auto would = stage.seriatim({"prune", "--older-than", "0s", "--dry-run"});

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A receiver that never answers, so that a call is in hand.
+/// A receiver that never answers, so that a call is in flight.
 struct HangingStage : Stage {
   HangingStage() {
     receiver.reply_with(Reply::doing(Reply::Act::hang));
@@ -69,7 +69,7 @@ TEST_SUITE("run") {
     CHECK(count >= 3);
   }
 
-  TEST_CASE("--json tells how every lane was left") {
+  TEST_CASE("--json says how every lane was left") {
     Stage stage;
     stage.append(2);
     const auto json = boost::json::parse(stage.seriatim({"run", "--drain", "--json"}).out);
@@ -148,7 +148,7 @@ TEST_SUITE("run") {
     }
   }
 
-  TEST_CASE("SIGTERM lets the call in hand finish, and its row counts") {
+  TEST_CASE("SIGTERM lets the call in flight finish, and its row counts") {
     Stage stage;
     HttpService receiver;
     Reply slow = Reply::with_status(200);

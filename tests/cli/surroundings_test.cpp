@@ -43,33 +43,33 @@ struct ZoneStage : Stage {
     return std::regex_replace(text, std::regex("\"epoch\":[0-9]+"), "");
   }
 
-  /// All rows handed over anew, and all that people are told, errors included.
+  /// All rows handed over anew, and all that people read, errors included.
   std::string story(const Surroundings& surroundings) {
     std::filesystem::remove(log);
     std::ostringstream all;
-    const auto tell = [&](std::vector<std::string> arguments) {
+    const auto note = [&](std::vector<std::string> arguments) {
       auto ended = in(surroundings, std::move(arguments));
       all << ended.code << ' ' << ended.out << '\n';
       return ended;
     };
-    tell({"check", "p"});
-    tell({"peek", "p", "--payload"});
-    tell({"rewind", "p", "--to", "time:2026-01-31 01:00", "--json"});
-    tell({"why", "p", "1"});
+    note({"check", "p"});
+    note({"peek", "p", "--payload"});
+    note({"rewind", "p", "--to", "time:2026-01-31 01:00", "--json"});
+    note({"why", "p", "1"});
     const auto drained = in(surroundings, {"run", "--drain"});
     CAPTURE(drained.err);
     CHECK(drained.code == 0);
     all << delivered();
-    tell({"audit", "p"});
-    tell({"status", "p"});
-    all << tell({"rewind", "p", "--to", "noon"}).err;
-    all << tell({"status", "q"}).err;
-    tell({"rewind", "p", "--to", "start", "--yes", "--reason", "again"});
+    note({"audit", "p"});
+    note({"status", "p"});
+    all << note({"rewind", "p", "--to", "noon"}).err;
+    all << note({"status", "q"}).err;
+    note({"rewind", "p", "--to", "start", "--yes", "--reason", "again"});
     return all.str();
   }
 };
 
-/// "2 hours ago" is another text at each look: what it is an age of is compared, not the age.
+/// "2 hours ago" is another text at each read: what it is an age of is compared, not the age.
 std::string without_epochs(const std::string& text) {
   static const std::regex changing(
       "epoch [0-9]+, changed at \\S+|rows?, [0-9]+ [^ ]+( [0-9]+ [^ ]+)?");
@@ -80,7 +80,7 @@ std::string without_epochs(const std::string& text) {
 
 TEST_SUITE("surroundings") {
   TEST_CASE(
-      "locale and time zone of the program change neither what is delivered nor what is told") {
+      "locale and time zone of the program change neither what is delivered nor what is reported") {
     ZoneStage stage;
     stage.story({});  // from here on all lanes were there before
     const auto plain = without_epochs(stage.story({}));

@@ -69,7 +69,7 @@ TEST_SUITE("rows that cannot be read") {
     UnreadStage stage(std::string("where = \"") + division + " > 0\"\n");
     stage.fill(3, 2);
     Process watch(Stage::command({"status", "--watch"}), stage.options());
-    wait_until("a look was shown", [&] {
+    wait_until("a status was shown", [&] {
       (void)watch.wait_at_most(20ms);
       return contains(watch.out(), "row 2 cannot be read");
     });

@@ -26,7 +26,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
+TEST_CASE("help names every verb, examples and exit codes, on stdout") {
   const auto all = command({"--help"});
   CHECK(all.code == 0);
   CHECK(all.err.empty());
@@ -46,7 +46,7 @@ TEST_CASE("help tells every verb, examples and exit codes, on stdout") {
 TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
   struct Case {
     std::vector<std::string> arguments;
-    std::string told;
+    std::string problem;
   };
   const std::vector<Case> cases{
       {{}, "Usage: seriatim"},
@@ -72,18 +72,18 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
       {{"torture", "--database", "postgresql://127.0.0.1:1/x", "--restart-server"},
        "--restart-server needs --restart-command"},
   };
-  for (const auto& [arguments, told] : cases) {
-    const auto& shown = told;
+  for (const auto& [arguments, problem] : cases) {
+    const auto& shown = problem;
     CAPTURE(shown);
     const auto ended = command(arguments);
     CHECK(ended.code == 2);
     CHECK(ended.out.empty());
     CAPTURE(ended.err);
-    CHECK(contains(ended.err, told));
+    CHECK(contains(ended.err, problem));
   }
 }
 
-TEST_CASE("a verb that needs a configuration says where it looked and how to name one") {
+TEST_CASE("a verb that needs a configuration says where it searched and how to name one") {
   const auto status = command({"status"});
   CHECK(status.code == 2);
   CHECK(contains(status.err, "seriatim.toml: cannot be read"));
@@ -93,7 +93,7 @@ TEST_CASE("a verb that needs a configuration says where it looked and how to nam
   CHECK(contains(init.err, "DATABASE_URL"));
 }
 
-TEST_CASE("all problems of a configuration are told, one a line, and nothing is started") {
+TEST_CASE("all problems of a configuration are reported, one a line, and nothing is started") {
   const auto ended = command({"run"},
                              "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n"
                              "[[process]]\nname = \"a\"\nlanez = 2\n"
@@ -133,14 +133,14 @@ TEST_CASE("an unknown process is answered with the nearest name") {
                  "\"booking_sms\"?"));
 }
 
-TEST_CASE("a database that cannot be reached ends with 1 and says where it was looked for") {
+TEST_CASE("a database that cannot be reached ends with 1 and says where it was searched for") {
   const auto ended = command({"init"}, "[database]\nurl = \"postgresql://127.0.0.1:1/x\"\n");
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "cannot use the database"));
   CHECK(contains(ended.err, "127.0.0.1"));
 }
 
-TEST_CASE("the version is told in words and in JSON") {
+TEST_CASE("the version is given in words and in JSON") {
   CHECK(contains(command({"version"}).out, "seriatim 0."));
   CHECK(contains(command({"version", "--json"}).out, "{\"version\":\"0."));
 }

@@ -11,7 +11,7 @@ using namespace seriatim::testing;
 using namespace std::chrono_literals;
 
 TEST_SUITE("verbs") {
-  TEST_CASE("init installs the schema once, tells what it did, and changes nothing after") {
+  TEST_CASE("init installs the schema once, says what it did, and changes nothing after") {
     Stage stage;
     stage.database.run("DROP SCHEMA seriatim CASCADE");
     const auto first = stage.seriatim({"init"});
@@ -53,7 +53,7 @@ TEST_SUITE("verbs") {
     CHECK_FALSE(contains(passed.out, "refusal"));
   }
 
-  TEST_CASE("append writes a row and tells its id; run --drain delivers what is there and ends") {
+  TEST_CASE("append writes a row and names its id; run --drain delivers what is there and ends") {
     Stage stage;
     const auto given = stage.seriatim({"append", "--type", "booked", "--aggregate-type", "booking",
                                        "--aggregate-id", "7", "--payload", "{\"a\": 1}"});
@@ -75,7 +75,7 @@ TEST_SUITE("verbs") {
     CHECK(stage.lines_in_log() == 2);
   }
 
-  TEST_CASE("status tells lag, position and sequence, in a table and in JSON") {
+  TEST_CASE("status reports lag, position and sequence, in a table and in JSON") {
     Stage stage;
     stage.append(2);
     REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
@@ -99,7 +99,7 @@ TEST_SUITE("verbs") {
   TEST_CASE("status --watch refreshes until SIGINT and then ends well") {
     const Stage stage;
     Process watch(Stage::command({"status", "--watch", "--json"}), stage.options());
-    wait_until("two looks were shown", [&] {
+    wait_until("two states were shown", [&] {
       (void)watch.wait_at_most(20ms);
       return std::count(watch.out().begin(), watch.out().end(), '\n') >= 2;
     });
@@ -174,7 +174,7 @@ TEST_SUITE("verbs") {
     CHECK(stage.seriatim({"retry", "p"}).code == 1);  // nothing to retry any more
   }
 
-  TEST_CASE("pause stops a running relay where it stands, resume lets it go on") {
+  TEST_CASE("pause stops a running relay where it is, resume lets it go on") {
     Stage stage;
     Process relay(Stage::command({"run"}), stage.options());
     stage.append();

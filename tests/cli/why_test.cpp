@@ -23,7 +23,7 @@ struct WhyStage : Stage {
   HttpService receiver;
 };
 
-/// Rows of two keys, one a lane; the first lane stands at the barrier.
+/// Rows of two keys, one a lane; the first lane is at the barrier.
 void leave_a_barrier(Stage& stage) {
   stage.configure(Stage::process("kind = \"log\"", "lanes = 2", "key = \"aggregate_id\""));
   stage.database.run(
@@ -52,7 +52,7 @@ TEST_SUITE("why") {
     const auto next = stage.database.value("SELECT min(id) FROM seriatim.outbox WHERE id > 40");
     const auto why = stage.seriatim({"why", "p", next});
     CAPTURE(why.out);
-    CHECK(contains(why.out, "stands at: behind the barrier at row "));
+    CHECK(contains(why.out, "is at: behind the barrier at row "));
     CHECK(contains(why.out, ", set by eve@desk at 20"));
     CHECK(contains(why.out, "or take the barrier away: seriatim lanes p 2\n"));
 
@@ -89,8 +89,8 @@ TEST_SUITE("why") {
     const auto halted = stage.seriatim({"why", "p", "2"});
     CAPTURE(halted.out);
     CHECK(halted.code == 3);
-    CHECK(contains(halted.out,
-                   "p: row 2 is the one lane 0 stands at: halted POISON at row 2: HTTP 422"));
+    CHECK(
+        contains(halted.out, "p: row 2 is the one lane 0 is at: halted POISON at row 2: HTTP 422"));
     CHECK(contains(halted.out,
                    "seriatim retry p; or set the row aside: seriatim skip --reason TEXT p 2"));
     CHECK(contains(halted.out, "cursor      lane 0 after row 1 of 20"));
@@ -101,8 +101,7 @@ TEST_SUITE("why") {
     const auto behind = stage.seriatim({"why", "p", "3"});
     CAPTURE(behind.out);
     CHECK(behind.code == 3);
-    CHECK(
-        contains(behind.out, "row 3 waits behind 1 row of lane 0, which stands at row 2: halted"));
+    CHECK(contains(behind.out, "row 3 waits behind 1 row of lane 0, which is at row 2: halted"));
 
     const auto json = stage.json("2");
     CHECK(json.at("state").as_string() == "next");
@@ -125,7 +124,7 @@ TEST_SUITE("why") {
     stage.receiver.push(Reply::doing(Reply::Act::hang));
     stage.append();
     Process relay(Stage::command({"run"}), stage.options());
-    wait_until("the call is in hand", [&] {
+    wait_until("the call is in flight", [&] {
       const auto lane = stage.json("1").at("lane");
       return !lane.at("called_for_ms").is_null() && lane.at("called_for_ms").as_int64() >= 1'000;
     });

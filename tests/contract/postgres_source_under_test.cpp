@@ -39,7 +39,7 @@ class PostgresUnderTest final : public SourceUnderTest {
     return std::make_unique<Open>(database_.connect("producer"));
   }
 
-  // An operator's acts as the schema defines them, told in plain SQL.
+  // An operator's acts as the schema defines them, written in plain SQL.
   void pause(const LaneId& lane) override { set(lane, "state = 'paused'", "true"); }
   void hold(const LaneId& lane, bool on) override {
     set(lane, on ? "hold_until = now() + interval '1 hour'" : "hold_until = NULL", "true");

@@ -1,4 +1,4 @@
-// Which lanes an instance is to hold, from a look at who runs the process.
+// Which lanes an instance is to hold, from a read of who runs the process.
 #include "core/lane_assignment.hpp"
 
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ std::string decided(const std::string& instance, const Membership& seen) {
   return text(share.decide(seen, start));
 }
 
-/// Instances that look one after another, each seeing what those before it did.
+/// Instances that read one after another, each seeing what those before it did.
 class Meeting {
  public:
   Meeting(unsigned instances, std::string holders) : holders_(std::move(holders)) {
@@ -123,7 +123,7 @@ TEST_SUITE("lane share") {
     }
   }
 
-  TEST_CASE("what a dead instance held is taken in shares, at the first look") {
+  TEST_CASE("what a dead instance held is taken in shares, at the first read") {
     CHECK(decided("a", membership({"a", "b"}, "aaabbbcc", "      !!")) == "xxx...x.");
     CHECK(decided("b", membership({"a", "b"}, "aaabbbcc", "      !!")) == "...xxx.x");
   }
@@ -157,7 +157,7 @@ TEST_SUITE("lane share") {
     CHECK(text(share.decide(seen, start)) == "xxx");
   }
 
-  TEST_CASE("a lane gone for is gone for at the next look too, though others have come meanwhile") {
+  TEST_CASE("a lane gone for is gone for at the next read too, though others have come meanwhile") {
     LaneAssignment share("b", 6);
     CHECK(text(share.decide(membership({"a", "b"}, "......"), start)) == "...xxx");
     CHECK(text(share.decide(membership({"a", "b", "c"}, "......"), start)) == "...xx.");
@@ -174,7 +174,7 @@ TEST_SUITE("lane share") {
     CHECK(decided("b", seen) == ".....xxx.");
     CHECK(decided("c", seen) == ".....xx.x");  // one, and two that b may be unable to take
   }
-  TEST_CASE("a hundred instances look a hundred times a second, not three hundred") {
+  TEST_CASE("a hundred instances read a hundred times a second, not three hundred") {
     const auto pause = [](unsigned instances, milliseconds standby) {
       Membership seen = membership({}, std::string(100, '.'));
       for (unsigned i = 0; i < instances; ++i) seen.instances.push_back(std::to_string(i));
@@ -186,10 +186,10 @@ TEST_SUITE("lane share") {
     CHECK(pause(30, 300ms) == 300ms);
     CHECK(pause(50, 300ms) == 500ms);
     CHECK(pause(100, 300ms) == 1s);
-    CHECK(pause(1'000, 300ms) == 1s);  // it tells then in any case
+    CHECK(pause(1'000, 300ms) == 1s);  // it reports then in any case
     CHECK(pause(1'000, 2s) == 2s);
   }
-  TEST_CASE("whoever joins and dies, lanes are even after a few looks and then stay") {
+  TEST_CASE("whoever joins and dies, lanes are even after a few reads and then stay") {
     std::mt19937 random(7);
     for (int story = 0; story < 2'000; ++story) {
       const auto lanes = 2 + random() % 15;

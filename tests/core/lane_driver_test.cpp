@@ -1,4 +1,4 @@
-// What observers are told, and when.
+// What observers are notified of, and when.
 #include "runtime/lane_driver.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ class Fenced final : public Source {
     auto inner = memory_.open(lane, config, holder, waker);
     return {std::move(inner.store), std::make_unique<FencedReader>(std::move(inner.reader), *this)};
   }
-  /// One poll more than there are ages: the last one was told.
+  /// One poll more than there are ages: the last one was reported.
   [[nodiscard]] bool done() const { return polls_ > ages_.size(); }
 
  private:
@@ -71,14 +71,14 @@ struct Recorded final : Observer {
 }  // namespace
 
 TEST_SUITE("lane driver") {
-  TEST_CASE("a long wait at the fence is told again as it becomes another kind of wait") {
+  TEST_CASE("a long wait at the fence is reported again as it becomes another kind of wait") {
     const auto source = std::make_shared<Fenced>(
         std::vector<milliseconds>{20ms, 400ms, 1200ms, 5s, 12s, 80s, 200s});
-    const auto told = std::make_shared<Recorded>();
+    const auto seen = std::make_shared<Recorded>();
     ProcessConfig config;
     config.name = "p";
     config.poll_interval_max = 1ms;
-    runtime::LaneDriver driver({config, 0, nullptr, "us", source, nullptr, told});
+    runtime::LaneDriver driver({config, 0, nullptr, "us", source, nullptr, seen});
     std::jthread lane([&](const std::stop_token& stop) { driver.run(stop); });
     const auto deadline = std::chrono::steady_clock::now() + 20s;
     while (!source->done() && std::chrono::steady_clock::now() < deadline)
@@ -86,6 +86,6 @@ TEST_SUITE("lane driver") {
     lane.request_stop();
     driver.wake();
     lane.join();
-    CHECK(told->ages == std::vector<milliseconds>{20ms, 1200ms, 12s, 200s});
+    CHECK(seen->ages == std::vector<milliseconds>{20ms, 1200ms, 12s, 200s});
   }
 }

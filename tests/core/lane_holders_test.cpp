@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 TEST_SUITE("lane: holders") {
-  TEST_CASE("a lane held by another is left alone and looked at again") {
+  TEST_CASE("a lane held by another is left alone and checked again") {
     Story story;
     story.feed(Begin{});
     story.feed(Opened{});
@@ -280,7 +280,7 @@ TEST_SUITE("lane: holders") {
     CHECK(story.status().detail == "max(id) is 3");
   }
 
-  TEST_CASE("a lane let go on after its source was broken looks at the source afresh") {
+  TEST_CASE("a lane let go on after its source was broken reads the source afresh") {
     Story story;
     story.claimed({});
     story.feed(SourceFailed{HaltReason::source_changed, "table t was replaced"});
@@ -385,7 +385,7 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(story.status().fenced_for == 0ms);
   }
 
-  TEST_CASE("a stop finishes the call in hand, commits it, and gives the lane up") {
+  TEST_CASE("a stop finishes the call in flight, commits it, and gives the lane up") {
     Story story;
     story.calling({"7", "8"});
     story.ask_to_stop();
@@ -482,7 +482,7 @@ TEST_SUITE("lane: waiting and leaving") {
     CHECK(story.status().state == LaneState::halted);
   }
 
-  TEST_CASE("a paused lane stands still until it is resumed") {
+  TEST_CASE("a paused lane waits until it is resumed") {
     Story story;
     story.claimed({.state = Cursor::State::paused});
     CHECK(story.status().state == LaneState::paused);

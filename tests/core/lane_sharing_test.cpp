@@ -136,7 +136,7 @@ TEST_SUITE("lane: left to other instances") {
     CHECK(story.expect<PollSource>().after->id == "1");
   }
 
-  TEST_CASE("asked to stop while it stands aside, it ends") {
+  TEST_CASE("asked to stop while it waits aside, it ends") {
     Story story;
     story.want(false);
     story.feed(Begin{});

@@ -65,7 +65,7 @@ class Story {
     expect<ClaimLane>();
     feed(Claimed{{true, std::move(cursor), "us", false, {}, anew}});
   }
-  /// Claimed, polled and started: the first call of `rows` is the action in hand.
+  /// Claimed, polled and started: the first call of `rows` is the action in flight.
   void calling(const std::vector<std::string>& rows, Cursor cursor = {}) {
     claimed(std::move(cursor));
     expect<PollSource>();

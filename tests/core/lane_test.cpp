@@ -129,7 +129,7 @@ TEST_SUITE("lane: failures") {
     CHECK(story.status().state == LaneState::halted);
   }
 
-  TEST_CASE("poison halts, and the lane then only looks for an operator") {
+  TEST_CASE("poison halts, and the lane then only checks for an operator") {
     Story story;
     story.calling({"7"});
     story.feed(failed(Outcome::poison("HTTP 422")));

@@ -1,4 +1,4 @@
-// What a receiver does about each delivery, told as what its sender went through.
+// What a receiver does about each delivery, written as what its sender went through.
 #include "seriatim/receiver.hpp"
 
 #include <doctest/doctest.h>
@@ -56,7 +56,7 @@ TEST_SUITE("receiver") {
     CHECK(take(3, "c", 0) == Verdict::gap);
     CHECK(take(3, "c", 1) == Verdict::accept);  // 2 was set aside
     CHECK(take(3, "c", 1) == Verdict::repeat);
-    CHECK(take(5, "e", 1) == Verdict::gap);  // told before: not for 4
+    CHECK(take(5, "e", 1) == Verdict::gap);  // said before: not for 4
     CHECK(take(8, "h", 4) == Verdict::gap);  // 4, 5, 6 set aside: 7 is missing
     CHECK(take(7, "g", 4) == Verdict::accept);
     CHECK(take(7, "x", 4) == Verdict::conflict);
@@ -109,7 +109,7 @@ TEST_SUITE("receiver") {
     CHECK(taker.of(2, 3, "c") == Verdict::accept);
   }
 
-  TEST_CASE("a receiver that begins late is told where, and takes the next") {
+  TEST_CASE("a receiver that begins late learns where, and takes the next") {
     Taker taker;
     CHECK(taker.of(5, 17, "q") == Verdict::gap);
     taker.receiver.restore("p", 0, {.epoch = 5, .sequence = 16, .ids = {}});

@@ -76,19 +76,19 @@ TEST_CASE("relay and consumer killed in the middle: each event is booked once an
   auto dying = stage.relay("dying", {{"SERIATIM_CRASH_AT", "after call:2"}});
   CHECK(dying->wait().code == 128 + SIGKILL);  // 100 rows are in the queue that it did not note
   const auto relay = stage.relay("relay", {});
-  std::string told;
+  std::string said;
   for (const int rows_booked : {50, 200, 400}) {
     const auto consumer = stage.consumer();
     REQUIRE(stage.booked(rows_booked));
     consumer->signal(SIGKILL);
-    told += consumer->wait().out;
+    said += consumer->wait().out;
   }
   const auto consumer = stage.consumer();
   REQUIRE(stage.booked(rows));
   wait_until("the queue is empty", [&] { return stage.waiting() == 0; });
   consumer->signal(SIGTERM);
-  told += consumer->wait().out;
+  said += consumer->wait().out;
   CHECK(stage.all_booked_once());
-  CHECK(std::count(told.begin(), told.end(), '\n') >= 100);  // "taken before"
-  CHECK(told.find("taken before: p:101\n") != std::string::npos);
+  CHECK(std::count(said.begin(), said.end(), '\n') >= 100);  // "taken before"
+  CHECK(said.find("taken before: p:101\n") != std::string::npos);
 }

@@ -238,7 +238,7 @@ TEST_SUITE("embedding") {
   }
 #endif
 
-  TEST_CASE("a component looks for no client library but its own, and names what it misses") {
+  TEST_CASE("a component searches for no client library but its own, and names what it misses") {
     const auto& tree = installed();
     const auto pkg_config = tree.folder() / "pkg-config";
     std::ofstream(pkg_config)

@@ -87,15 +87,15 @@ const std::string wanted =
 
 TEST_CASE("the walk of docs/read-models.md ends where it says") {
   Walk walk;
-  const auto told = walk.follow(SERIATIM_SOURCE_DIR "/docs/read-models.md");
-  CAPTURE(told);
+  const auto said = walk.follow(SERIATIM_SOURCE_DIR "/docs/read-models.md");
+  CAPTURE(said);
   for (const auto* text :
        {"lane 0: complete and in order up to ",
         "halted POISON at row 801: no statement for event type \"frozen\"",
         "is left out: its event type \"frozen\" is in source.ignore",
         "762 rows would be delivered again", "amounts were rounded, ticket 17"}) {
     CAPTURE(text);
-    CHECK(told.find(text) != std::string::npos);
+    CHECK(said.find(text) != std::string::npos);
   }
   CHECK(walk.database.value("SELECT string_agg(format('%s %s %s', account, amount, open), ', '"
                             " ORDER BY account) FROM balance") == walk.database.value(wanted));

@@ -28,8 +28,8 @@ struct Stage {
     receiver =
         std::make_unique<Process>(std::vector<std::string>{RECEIVER_EXAMPLE, port, file.string()});
     receiver->wait_for_output("\n");
-    const auto& told = receiver->out();
-    port = told.substr(told.rfind(' ') + 1, told.find('\n') - told.rfind(' ') - 1);
+    const auto& said = receiver->out();
+    port = said.substr(said.rfind(' ') + 1, said.find('\n') - said.rfind(' ') - 1);
   }
   void kill_receiver() {
     receiver->signal(SIGKILL);
@@ -118,7 +118,7 @@ TEST_SUITE("a receiver that takes each event once") {
     CHECK(stage.effects() == Stage::events(5));
   }
 
-  TEST_CASE("a record that never came is a gap, and halts the lane until a person has looked") {
+  TEST_CASE("a record that never came is a gap, and halts the lane until a person has checked") {
     Stage stage(3);
     const auto relay = stage.relay("relay");
     REQUIRE(stage.cursor_reaches(3));

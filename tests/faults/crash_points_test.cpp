@@ -21,7 +21,7 @@ struct Death {
   int committed;
 };
 
-/// The whole story is told by the point: how many rows are called twice is no matter of luck.
+/// The whole story is known from the point: how many rows are called twice is no matter of luck.
 void check_deaths(const std::vector<Death>& deaths, const std::string& config, int rows) {
   for (const auto& death : deaths) {
     CAPTURE(death.at);
@@ -40,7 +40,7 @@ void check_deaths(const std::vector<Death>& deaths, const std::string& config, i
 }  // namespace
 
 TEST_SUITE("crash points") {
-  TEST_CASE("killed at any point of a row's way: at most the row in hand is called again") {
+  TEST_CASE("killed at any point of a row's way: at most the row in flight is called again") {
     check_deaths({{"before open", 0, 0},
                   {"before claim", 0, 0},
                   {"after claim", 0, 0},

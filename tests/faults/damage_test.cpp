@@ -69,12 +69,12 @@ TEST_SUITE("damage and versions") {
       const auto of_process = " FROM seriatim.cursor WHERE process_name = '" + process + "'";
       wait_until("it halted",
                  [&] { return session.value("SELECT state" + of_process) == "halted"; });
-      const auto told = session.value("SELECT reason || ' ' || detail" + of_process);
-      CAPTURE(told);
-      CHECK(contains(told, "BAD_PAYLOAD"));
-      CHECK(contains(told, "XX001"));
-      CHECK(contains(told, "after row " + readable + " cannot be read"));
-      CHECK(contains(told, "block 1"));
+      const auto said = session.value("SELECT reason || ' ' || detail" + of_process);
+      CAPTURE(said);
+      CHECK(contains(said, "BAD_PAYLOAD"));
+      CHECK(contains(said, "XX001"));
+      CHECK(contains(said, "after row " + readable + " cannot be read"));
+      CHECK(contains(said, "block 1"));
       CHECK(session.value("SELECT position_id" + of_process) == readable);
     }
     CHECK(receiver.request_count() == 2 * std::stoul(readable));

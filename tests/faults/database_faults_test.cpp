@@ -288,7 +288,7 @@ TEST_SUITE("faults of the database") {
       REQUIRE(outbox.cursor_reaches(30));
       relay.stop();
       CHECK(proxy.counts().dropped >= 5);
-      // It looked before it repeated: only what the server had not committed came again.
+      // It checked before it repeated: only what the server had not committed came again.
       const auto repeats = repeats_of_ordered(log.records());
       CHECK(repeats == (side == Side::server ? proxy.counts().dropped : 0));
     }

@@ -15,7 +15,7 @@ namespace {
 
 const DnsAnswer here{.addresses = {"127.0.0.1"}};
 
-/// So that each call looks the name up.
+/// So that each call resolves the name.
 Reply closing_reply() {
   Reply reply;
   reply.close_after = true;
@@ -80,7 +80,7 @@ TEST_SUITE("faults of names") {
     const auto threads = stage.threads();
     stage.dns.answer({.addresses = {}, .code = 0, .silent = true});
     CHECK(stage.fails(3, "in time"));
-    CHECK(stage.threads() <= threads + 1);  // one look-up is left behind, not three
+    CHECK(stage.threads() <= threads + 1);  // one lookup is left behind, not three
     stage.dns.answer(here);
     REQUIRE(stage.cursor_reaches(1));
     CHECK(stage.calls() == "1");

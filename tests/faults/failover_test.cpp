@@ -67,7 +67,7 @@ TEST_SUITE("failover") {
       const auto took =
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - killed);
       MESSAGE("take-over after kill -9, to the first call: ", took.count(), " ms");
-      WARN(took < 1s);  // the bound users are told; a fact with slack is what is asserted
+      WARN(took < 1s);  // the bound users read of; a fact with slack is what is asserted
       CHECK(took < 5s);
       CHECK(stage.holder_becomes(standby->pid()));
       holder = std::move(standby);

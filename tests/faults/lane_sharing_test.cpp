@@ -69,7 +69,7 @@ struct Stage {
     }
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
     MESSAGE("lanes held ", wanted, " after ", took.count(), " ms");
-    WARN(took < 5s);  // the bound users are told; a fact with slack is what is asserted
+    WARN(took < 5s);  // the bound users read of; a fact with slack is what is asserted
     return true;
   }
   std::string claims() {
@@ -127,7 +127,7 @@ TEST_SUITE("lane sharing") {
   }
 
   TEST_CASE(
-      "kill -9 of one and a new one beside the others: even again, at most the rows in flight "
+      "kill -9 of one and a new one next to the others: even again, at most the rows in flight "
       "repeated") {
     Stage stage;
     for (int i = 0; i < 3; ++i) stage.start();

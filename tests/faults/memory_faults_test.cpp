@@ -10,7 +10,7 @@ using namespace seriatim::testing;
 
 namespace {
 
-constexpr long mebibyte = 1024;  ///< in kB, as /proc tells
+constexpr long mebibyte = 1024;  ///< in kB, as /proc says
 
 /// Sanitizers keep what was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

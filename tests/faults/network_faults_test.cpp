@@ -168,7 +168,7 @@ struct Vanishing {
   explicit Vanishing(const std::string& deadline, const std::string& bounds) : stage(1) {
     stage.start_through(deadline, bounds);
     REQUIRE(stage.cursor_reaches(1));
-    beside = stage.start_another(deadline);
+    another = stage.start_another(deadline);
     REQUIRE(stage.database.becomes_true(
         "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'seriatim/p/0'"
         " AND datname = current_database()"));
@@ -190,7 +190,7 @@ struct Vanishing {
   }
 
   NetworkStage stage;
-  std::unique_ptr<RelayProgram> beside;
+  std::unique_ptr<RelayProgram> another;
 };
 
 }  // namespace
@@ -202,7 +202,7 @@ TEST_SUITE("hosts that vanish") {
     scene.stage.append(2);
     CHECK(scene.stage.cursor_reaches(3));
     CHECK(scene.stage.calls() == "1 2 3");
-    CHECK(scene.beside->stop().code == 0);
+    CHECK(scene.another->stop().code == 0);
   }
 
   TEST_CASE("a host vanishes under a call: the server frees the lock within the keepalive bound") {
@@ -211,7 +211,7 @@ TEST_SUITE("hosts that vanish") {
     if (!scene.vanish()) return;
     CHECK(scene.stage.cursor_reaches(2));
     CHECK(scene.stage.calls() == "1 2 2");
-    CHECK(scene.beside->stop().code == 0);
+    CHECK(scene.another->stop().code == 0);
   }
 
   TEST_CASE("… or when the call's deadline is past, where keepalives are switched off") {
@@ -220,7 +220,7 @@ TEST_SUITE("hosts that vanish") {
     if (!scene.vanish()) return;
     CHECK(scene.stage.cursor_reaches(2));
     CHECK(scene.stage.calls() == "1 2 2");
-    CHECK(scene.beside->stop().code == 0);
+    CHECK(scene.another->stop().code == 0);
   }
 
   TEST_CASE("a holder cut off from the database alone starts no further call, then stands by") {
@@ -237,6 +237,6 @@ TEST_SUITE("hosts that vanish") {
     CHECK(stage.calls() == "1 2 3 4 5");  // … and no epoch after a later one: see calls()
     CHECK(stage.receiver.last_request().header("Seriatim-Epoch") == "2");
     CHECK(stage.relay->stop().code == 0);
-    CHECK(scene.beside->stop().code == 0);
+    CHECK(scene.another->stop().code == 0);
   }
 }

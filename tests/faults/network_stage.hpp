@@ -29,7 +29,7 @@ struct NetworkStage : CrashStage {
   /// Another one, its ways clear.
   std::unique_ptr<RelayProgram> start_another(const std::string& deadline) {
     return std::make_unique<RelayProgram>(
-        folder, "beside",
+        folder, "another",
         database_section(database.url()) +
             http_process("p", "public.t", "created_at", receiver.url(),
                          "handler_deadline = \"" + deadline + "\"\n" + settings));

@@ -348,7 +348,7 @@ TEST_SUITE("PgBouncer") {
     CHECK(holder_is(second.pid()));
     REQUIRE(receiver.wait_for_requests(41, 30s));
     CHECK(outbox.database.becomes_true("SELECT sequence = 41 FROM seriatim.cursor"));
-    CHECK(receiver.request_count() <= 42);  // the row in hand at the kill
+    CHECK(receiver.request_count() <= 42);  // the row in flight at the kill
     CHECK(outbox.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'claim'") ==
           "2");
     CHECK(second.stop().code == 0);

@@ -192,7 +192,7 @@ TEST_SUITE("faults of the receiver") {
     CHECK(requests[1].header("Seriatim-Attempt") == "2");
   }
 
-  TEST_CASE("the halt outlives the program: a restart stands still at the same row") {
+  TEST_CASE("the halt outlives the program: a restart is halted at the same row") {
     Stage stage(2);
     stage.receiver.reply_with(Reply::with_status(400));
     auto relay = stage.start();

@@ -45,7 +45,7 @@ class Cluster {
     session.run(table_t);
   }
 
-  /// A copy of the files, which follows the primary where it is told to.
+  /// A copy of the files, which follows the primary if it is asked to.
   std::unique_ptr<EmbeddedServer> copy(bool follows) {
     primary->stop(EmbeddedServer::Stop::fast);
     const auto folder = folder_.path() / "copy";
@@ -288,7 +288,7 @@ TEST_SUITE("the source changed") {
   }
 
   TEST_CASE(
-      "a handler taken out of the configuration or of the program is told with file and line") {
+      "a handler taken out of the configuration or of the program is reported with file and line") {
     const Stage stage;
     stage.configure("[[process]]\nname = \"p\"\n");
     const auto none = stage.seriatim({"run"});

@@ -175,7 +175,7 @@ class ForgetfulWriter {
 }  // namespace
 
 TEST_SUITE("self-block") {
-  TEST_CASE("a handler that writes the table it is fed from is told to block itself") {
+  TEST_CASE("a handler that writes the table it is fed from is reported as blocking itself") {
     Stall stall;
     ForgetfulWriter writer(stall.database, "seriatim/echo handler");
     ProcessConfig config;

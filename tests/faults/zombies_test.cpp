@@ -112,7 +112,7 @@ std::vector<std::unique_ptr<Zombie>> frozen_at(
 }
 
 /// A holder frozen before it starts row 3, which is the first of a batch; its successor
-/// stands at that row, which the receiver refuses for long.
+/// is at that row, which the receiver refuses for long.
 struct StandingRow {
   explicit StandingRow(const std::string& mutant)
       : zombie("before start:2", 2, 2, mutant, "batch_rows = 2\n") {
@@ -162,7 +162,7 @@ TEST_SUITE("zombies") {
     CHECK(stage.calls_of_epoch(1) == 2);
   }
 
-  TEST_CASE("a holder broken so that it ignores the epoch calls the row its successor stands at") {
+  TEST_CASE("a holder broken so that it ignores the epoch calls the row its successor is at") {
     StandingRow stage("no_epoch");
     stage.thaw();
     wait_until("it calls", [&] { return stage.calls_of_epoch(1) == 3; });

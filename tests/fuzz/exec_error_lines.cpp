@@ -7,20 +7,20 @@ namespace {
 
 std::vector<std::string> error_lines_of(std::string_view text, std::size_t piece) {
   using seriatim::handlers::ErrorLines;
-  std::vector<std::string> told;
-  ErrorLines lines([&](std::string line) { told.push_back(std::move(line)); });
+  std::vector<std::string> found;
+  ErrorLines lines([&](std::string line) { found.push_back(std::move(line)); });
   for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
     lines.feed(text.substr(0, piece), {});
   }
   lines.finish({});
-  for (const auto& line : told) {
+  for (const auto& line : found) {
     seriatim::fuzz::require(!line.empty() && line.size() <= ErrorLines::line_bytes_max,
                             "a line is not blank and is cut");
     seriatim::fuzz::require(!seriatim::fuzz::has_control(line), "a line stays one line");
   }
-  seriatim::fuzz::require(told.size() <= ErrorLines::lines_a_second_max + 1, "a flood is thinned");
-  told.push_back(lines.last());
-  return told;
+  seriatim::fuzz::require(found.size() <= ErrorLines::lines_a_second_max + 1, "a flood is thinned");
+  found.push_back(lines.last());
+  return found;
 }
 
 }  // namespace

@@ -36,6 +36,6 @@ SERIATIM_FUZZ_TARGET(options) {
   }
   ConfigValue other{std::string(input)};
   (void)other.options.flag(input, false);
-  other.options.finish();  // looks for the nearest of the known keys
-  require(other.problems.lines().size() <= 1, "one problem is told once");
+  other.options.finish();  // searches for the nearest of the known keys
+  require(other.problems.lines().size() <= 1, "one problem is reported once");
 }

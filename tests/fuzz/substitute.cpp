@@ -12,7 +12,7 @@ SERIATIM_FUZZ_TARGET(substitute) {
   for (const auto& [name, used] : result.used) {
     require(input.find("${" + name) != input.npos, "a variable is one that the text names");
     require(used.empty() || result.text.find(used) != std::string::npos,
-            "a value is put in as it is, and is not looked into");
+            "a value is put in as it is, and is not substituted again");
   }
   const bool has_name = input.find("${") != input.npos;
   require(has_name || (result.used.empty() && result.problems.empty()), "${ begins a variable");

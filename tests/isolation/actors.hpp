@@ -69,7 +69,7 @@ class Relay final : public Actor {
 
   /// One round: answers false when nothing was delivered and nothing waits.
   bool deliver_more();
-  /// One look: did the audit say LATE_ROW?
+  /// One check: did the audit say LATE_ROW?
   bool finds_late_row();
   [[nodiscard]] bool has_delivered(const Position& position) const;
 
@@ -107,7 +107,7 @@ class Gates {
   mutable std::mutex mutex_;
   std::condition_variable opened_;
   std::array<bool, 2> closed_{};
-  std::optional<std::size_t> reached_;  ///< the gate the relay stands at, open or not
+  std::optional<std::size_t> reached_;  ///< the gate the relay is at, open or not
 };
 
 }  // namespace seriatim::isolation

@@ -173,7 +173,7 @@ TEST_CASE("every spec is held") {
   }
 }
 
-TEST_CASE("the judge tells a loss, a repeat and a row out of order") {
+TEST_CASE("the judge detects a loss, a repeat and a row out of order") {
   const Row a{{1, "2"}, "a"};
   const Row b{{2, "1"}, "b"};
   CHECK_FALSE(judge(OrderBy::created_at, {a, b}, {a, b}));

@@ -182,7 +182,7 @@ void Permutation::settle(std::size_t stepping) {
   for (const auto& place : std::exchange(done_, {})) say(place.second);
 }
 
-/// Looks once; answers whether it is worth another look, at this session or at those that waited
+/// Checks once; answers whether it is worth another check, at this session or at those that waited
 /// for it.
 bool Permutation::is_moving(std::size_t session, bool stepping) {
   auto& actor = *stage_.actors[session];

@@ -53,7 +53,7 @@ class Permutation {
  private:
   struct Place {  ///< of a session in its steps
     std::size_t next = 0;
-    std::string step;  ///< in hand
+    std::string step;  ///< in flight
     bool waits = false;
   };
 

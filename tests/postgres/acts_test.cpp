@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Two lanes that nobody holds; each stands at a row of its own.
+/// Two lanes that nobody holds; each is at a row of its own.
 struct TwoLanes : Desk {
   TwoLanes() {
     target.process.lanes = 2;
@@ -149,7 +149,7 @@ TEST_SUITE("acts") {
         refusal([&] { desk.admin.retry(desk.target, seen({.lane = 1, .epoch = 8})); });
     CHECK(said ==
           "lane 1 of process \"process\" is not as expected: its epoch is 9, not 8; nothing was "
-          "done: look again");
+          "done: check again");
     CHECK(desk.states() == "halted halted");
     CHECK(desk.journal("act").empty());
     desk.admin.retry(desk.target, seen({.lane = 1, .epoch = 9}));

@@ -14,7 +14,7 @@ std::optional<Halted> audited(Desk& desk, std::chrono::milliseconds patience = 2
   return audited(desk.database, desk.target.source, patience);
 }
 
-/// One look at everything: nothing is found then, or the halt is at once.
+/// One check of everything: nothing is found then, or the halt is at once.
 std::optional<Halted> first_pass(Desk& desk) {
   return audit_fully(desk.database, desk.target.source);
 }
@@ -151,7 +151,7 @@ TEST_CASE("ids drawn ahead of their insert are found in id order") {  // FAULTS 
   CHECK(found->row_id == "4");
 }
 
-TEST_CASE("retry looks again: a row stamped anew goes out in its place, an unmended one halts") {
+TEST_CASE("retry checks again: a row stamped anew goes out in its place, an unmended one halts") {
   Desk desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());

@@ -28,15 +28,15 @@ struct InCall : Desk {
     database.run(late_row);
     call.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
   }
-  /// Has the auditor look once. `meanwhile` commits when the auditor waits for the row.
+  /// Has the auditor check once. `meanwhile` commits when the auditor waits for the row.
   template <class Meanwhile>
   void audit_while(Meanwhile&& meanwhile) {
     TestAuditor auditor(database, target.source);
-    std::jthread looking([&] { auditor.session->check(); });
+    std::jthread checking([&] { auditor.session->check(); });
     const bool waits = database.becomes_true(waits_for_row);
     meanwhile();
     call.run("COMMIT");
-    looking.join();
+    checking.join();
     REQUIRE(waits);
   }
   TestLane lane = relay();
@@ -69,7 +69,7 @@ struct GatedDesk : Desk {
   bool compares_under_lock() {
     auto call = database.connect("call");
     call.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
-    looking = std::jthread([&] { auditor->session->check(); });
+    checking = std::jthread([&] { auditor->session->check(); });
     const bool waits = database.becomes_true(waits_for_row);
     database.run("SELECT pg_advisory_lock(7)");
     call.run("COMMIT");
@@ -82,7 +82,7 @@ struct GatedDesk : Desk {
   const LeastRole role{database, "bookings"};
   std::optional<TestLane> lane;
   std::optional<TestAuditor> auditor;
-  std::jthread looking;
+  std::jthread checking;
 };
 
 class AuditLog final : public Observer {
@@ -164,13 +164,13 @@ TEST_CASE("a late row waits in seriatim.aside for a person") {
   CHECK(late() == "none");
 }
 
-TEST_CASE("what is found is compared under the lock, whatever else the server refuses to tell") {
+TEST_CASE("what is found is compared under the lock, whatever else the server refuses to say") {
   GatedDesk desk;
   desk.database.run("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
   desk.deliver();
   const bool compares = desk.compares_under_lock();
   desk.database.run("SELECT pg_advisory_unlock(7)");
-  desk.looking.join();
+  desk.checking.join();
   CHECK(compares);
   CHECK(halted(desk.database));
 }
@@ -181,7 +181,7 @@ TEST_CASE("a compare that takes long lets the lane go, and is made again") {
   const bool compares = desk.compares_under_lock();
   // The lane waits no longer than that, far less than a statement of the auditor may take.
   const bool moves = desk.database.becomes_true("SELECT count(*) = 1 FROM (" + free_row + ") AS c");
-  desk.looking.join();
+  desk.checking.join();
   CHECK_FALSE(halted(desk.database));
   desk.database.run("SELECT pg_advisory_unlock(7)");
   desk.auditor->session->check();
@@ -190,12 +190,12 @@ TEST_CASE("a compare that takes long lets the lane go, and is made again") {
   CHECK(halted(desk.database));
 }
 
-TEST_CASE("a look that is interrupted ends at once") {
+TEST_CASE("a check that is interrupted ends at once") {
   GatedDesk desk;
   desk.deliver();
   desk.database.run("SELECT pg_advisory_lock(7)");
   std::string said;
-  desk.looking = std::jthread([&] {
+  desk.checking = std::jthread([&] {
     try {
       desk.auditor->session->check();
     } catch (const SessionLost& lost) {
@@ -206,12 +206,12 @@ TEST_CASE("a look that is interrupted ends at once") {
       desk.database.becomes_true("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' "
                                  "AND NOT granted"));
   desk.auditor->session->interrupt();
-  desk.looking.join();
+  desk.checking.join();
   CHECK(contains(said, "57014"));
   CHECK_THROWS_AS(desk.auditor->session->check(), SessionLost);
 }
 
-TEST_CASE("a call longer than the lock is waited for is looked at again") {
+TEST_CASE("a call longer than the lock is waited for is checked again") {
   InCall desk;
   TestAuditor auditor(desk.database, desk.target.source);
   const auto due = auditor.session->check();  // gives up after lock_timeout
@@ -332,9 +332,9 @@ TEST_CASE("the auditor of four lanes has one connection, and finds another when 
   desk.target.process.lanes = 4;
   desk.target.source.key = "id::text";
   DeliveryLog log;
-  const auto told = std::make_shared<AuditLog>();
+  const auto audit_log = std::make_shared<AuditLog>();
   Relay relay;
-  relay.observe(told);
+  relay.observe(audit_log);
   relay.add(desk.target.process, postgres_source(desk.database.url(), desk.target.source),
             handler_from([&](const Record& record) {
               log.add(record);
@@ -349,7 +349,7 @@ TEST_CASE("the auditor of four lanes has one connection, and finds another when 
   REQUIRE(log.wait_for_rows(4));  // delivery goes on
   REQUIRE(desk.database.becomes_true("SELECT count(*) = 1 AND bool_and(pid <> " + pid + ") " +
                                      auditors));
-  CHECK(told->failures == 1);
+  CHECK(audit_log->failures == 1);
   desk.database.run(late_row);
   CHECK(desk.database.becomes_true(
       "SELECT count(*) = 1 FROM seriatim.cursor WHERE state = 'halted' AND failed_id = '50'"));
@@ -373,13 +373,13 @@ TEST_CASE("an auditor that leaves its connection to a lane which has none says s
   desk.target.source.key = "id::text";
   const auto source = std::make_shared<OneLane>();
   source->real = postgres_source(desk.database.url(), desk.target.source);
-  const auto told = std::make_shared<AuditLog>();
+  const auto audit_log = std::make_shared<AuditLog>();
   Relay relay;
-  relay.observe(told);
+  relay.observe(audit_log);
   relay.add(desk.target.process, source,
             handler_from([](const Record&) { return Outcome::done(); }));
   std::jthread running([&](const std::stop_token& stop) { relay.run(stop); });
-  CHECK(told->wait_for_failure());
+  CHECK(audit_log->wait_for_failure());
   CHECK(desk.database.value("SELECT count(*) " + auditors) == "0");
-  CHECK(told->failures == 1);
+  CHECK(audit_log->failures == 1);
 }

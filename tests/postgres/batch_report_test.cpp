@@ -76,11 +76,11 @@ TEST_CASE("status, why and skip name the row at which a batch goes on") {
   CHECK(desk.peek() == Ids{"30", "20", "10", "8", "7"});
   CHECK(desk.admin.why(desk.target, "8").rows_before == 4);
   CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "20", alice),
-                       doctest::Contains("lane 0 stands at row 30"), Error);
+                       doctest::Contains("lane 0 is at row 30"), Error);
   CHECK(desk.admin.skip(desk.target, "30", alice).size() == 1);
 }
 
-TEST_CASE("skip accepts the row that the batch stands at, and not the first by its place") {
+TEST_CASE("skip accepts the row that the batch is at, and not the first by its place") {
   Falling desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -88,7 +88,7 @@ TEST_CASE("skip accepts the row that the batch stands at, and not the first by i
   relay.session->release(relay.cursor.epoch, false);
   CHECK(desk.admin.status(desk.target).at(0).next_id == "50");
   CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "10", alice),
-                       doctest::Contains("lane 0 stands at row 50"), Error);
+                       doctest::Contains("lane 0 is at row 50"), Error);
   CHECK(desk.admin.skip(desk.target, "50", alice).size() == 1);
   CHECK(desk.peek() == Ids{"40", "30", "20", "10"});
   CHECK(desk.audit().sound());
@@ -98,7 +98,7 @@ TEST_CASE("a row of a batch can be skipped before it is handed over, also behind
   Falling desk;
   desk.go_to_30(false);
   CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "10", alice),
-                       doctest::Contains("lane 0 stands at row 30"), Error);
+                       doctest::Contains("lane 0 is at row 30"), Error);
   CHECK(desk.admin.skip(desk.target, "30", alice).at(0) ==
         "lane 0: skipped late row 30 (sequence 3)");
   CHECK(desk.cursor("position_id") == "50");

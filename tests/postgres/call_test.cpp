@@ -29,7 +29,7 @@ struct Called : Desk {
     row = holder.poll(1).records.at(0);
     REQUIRE(holder.start());
   }
-  /// As the holder's lease looks if the server's clock goes forward by a minute.
+  /// As the holder's lease is if the server's clock goes forward by a minute.
   void set_forward() {
     database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 min'");
   }
@@ -81,7 +81,7 @@ TEST_CASE("the server's clock is set forward during a call: the lane stays its h
   Called lane;
   lane.set_forward();
   SUBCASE("for other relays") {
-    lane.shorten_lease();  // so that a short time tells much
+    lane.shorten_lease();  // so that a short time says much
     CHECK(lane.is_refused_for(250ms));
     CHECK(lane.settle() == Grant::ours);
   }

@@ -1,4 +1,4 @@
-// Does this server show the locks the fence rests on? And do we look at its own pg_locks?
+// Does this server show the locks the fence rests on? And do we read its own pg_locks?
 #include "postgres/admin/check/check_probe.hpp"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ TEST_CASE("a table locked against writers is not waited for") {
   CHECK(of(Severity::refusal, findings).empty());
 }
 
-TEST_CASE("locks looked at from where they do not show are refused in the words of guard latency") {
+TEST_CASE("locks read from where they do not show are refused in the words of guard latency") {
   TestDatabase database;
   const TestDatabase elsewhere;  // of the same template, so the cursor's table has the same oid
   postgres::Connection eye(elsewhere.url(), {});
@@ -111,7 +111,7 @@ TEST_CASE("a search_path with a pg_locks of its own does not blind the fence") {
   auto witness = database.connect();
   REQUIRE(witness.value("SELECT count(*) FROM pg_locks") == "0");
   Opened opened(database, table("t"));
-  REQUIRE(opened.lane.poll().records.empty());  // the fence has looked once
+  REQUIRE(opened.lane.poll().records.empty());  // the fence has read the locks once
   auto writer = database.connect("writer");
   writer.run("BEGIN; INSERT INTO t (payload) VALUES ('early')");
   database.run("INSERT INTO t (payload) VALUES ('late')");

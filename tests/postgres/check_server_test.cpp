@@ -82,7 +82,7 @@ TEST_CASE("the owner of a table that forces row-level security on itself is refu
   CHECK(find(check(role.url(), target_of()), Severity::refusal, "row-level security"));
 }
 
-TEST_CASE("a sequence we may not look at is not trusted when the table ends before the cursor") {
+TEST_CASE("a sequence we may not read is not trusted when the table ends before the cursor") {
   TestDatabase database;
   database.run(sound_table);
   database.run(
@@ -93,9 +93,9 @@ TEST_CASE("a sequence we may not look at is not trusted when the table ends befo
   const LeastRole role(database, "public.bookings");
   auto target = target_of();
   by_id(target);
-  const auto refusal = find(check(role.url(), target), Severity::refusal, "may not look at");
+  const auto refusal = find(check(role.url(), target), Severity::refusal, "may not read");
   REQUIRE(refusal);
-  database.run(refusal->remedy);  // the sequence stands at 10: rows were deleted, nothing is wrong
+  database.run(refusal->remedy);  // the sequence is at 10: rows were deleted, nothing is wrong
   CHECK(postgres::refusals(check(role.url(), target)).empty());
 }
 

@@ -195,7 +195,7 @@ TEST_CASE("in id order a sequence that does not count one by one is refused and 
           "is not drawn from a sequence", by_id, by_created_at});
 }
 
-TEST_CASE("partitions are looked at one by one") {
+TEST_CASE("partitions are checked one by one") {
   const std::string partitions = partitioned_table;
   verify({partitions + "ALTER TABLE bookings_now ALTER created_at SET DEFAULT now()",
           "public.bookings_now.created_at defaults to now()"});
@@ -304,7 +304,7 @@ TEST_CASE("a cursor that does not fit the table or the configuration is refused"
 }
 
 TEST_CASE(
-    "for many lanes an index of the lane is asked for, with a statement that the lanes' look "
+    "for many lanes an index of the lane is asked for, with a statement that the lanes' poll "
     "uses") {
   TestDatabase database;
   database.run(sound_table);

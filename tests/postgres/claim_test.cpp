@@ -37,7 +37,7 @@ TEST_CASE("the first claim creates the cursor row and raises the epoch") {
         "begin relay, claim relay");
 }
 
-TEST_CASE("a cursor made anew by somebody else is refused by a look too, at the same epoch") {
+TEST_CASE("a cursor made anew by somebody else is refused by a read too, at the same epoch") {
   Outbox database;
   TestLane first(database, {}, "first");
   REQUIRE(first.claim());
@@ -100,7 +100,7 @@ TEST_CASE("a claim by the holder renews the lease and keeps the epoch") {
   CHECK(database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'claim'") == "1");
 }
 
-TEST_CASE("a second relay is refused and told who holds the lane") {
+TEST_CASE("a second relay is refused and learns who holds the lane") {
   Outbox database;
   TestLane first(database, {}, "first");
   TestLane second(database, {}, "second");
@@ -111,12 +111,12 @@ TEST_CASE("a second relay is refused and told who holds the lane") {
   CHECK(answer.cursor.epoch == 1);
 }
 
-TEST_CASE("a standby that looks again and again never stands in the holder's way") {
+TEST_CASE("a standby that checks again and again never holds up the holder") {
   Outbox database;
   TestLane holder(database, {}, "holder");
   TestLane standby(database, {}, "standby");
   REQUIRE(holder.claim());
-  std::jthread looking([&](const std::stop_token& stop) {
+  std::jthread checking([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) standby.claim();
   });
   database.append(300);
@@ -170,7 +170,7 @@ TEST_CASE("a lease that has passed by the server's clock alone is no lease") {
   TestLane other(database, {}, "other");
   other.config.lease = 1s;
   other.open();
-  const auto set_forward = [&] {  // as the holder's lease looks when the clock was
+  const auto set_forward = [&] {  // as the holder's lease is when the clock was
     database.run("UPDATE seriatim.cursor SET lease_until = clock_timestamp() - interval '1 min'");
   };
   set_forward();
@@ -366,7 +366,7 @@ TEST_CASE("a paused lane keeps its pause whatever the holder wants to note") {
   CHECK(lane.session->read_cursor().state == Cursor::State::paused);
 }
 
-TEST_CASE("a backend ended while it commits is a lost session, and a look shows the truth") {
+TEST_CASE("a backend ended while it commits is a lost session, and a read shows the truth") {
   Outbox database;
   database.append();
   // The commit itself waits here, so that the backend can be ended in the middle of it.

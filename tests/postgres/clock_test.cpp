@@ -58,7 +58,7 @@ class SteppedClock {
 
 }  // namespace
 
-// Minutes, so that what passes meanwhile is nothing beside them.
+// Minutes, so that what passes meanwhile is nothing next to them.
 
 TEST_CASE("a clock stepped back by less than insert_latency loses nothing") {
   SteppedClock stage(std::chrono::minutes(10));

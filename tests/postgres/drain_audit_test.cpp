@@ -94,13 +94,13 @@ TEST_CASE("a drain does not end as drained past a row that came late meanwhile")
   CHECK(left.at(0).reason == HaltReason::late_row);
 }
 
-TEST_CASE("a drain that finds an act in hand keeps what it found until the lane is free") {
+TEST_CASE("a drain that finds an act in flight keeps what it found until the lane is free") {
   DrainDesk desk;
   desk.database.run(late_row);
   auto act = desk.database.connect("act");
   act.run("BEGIN; SELECT FROM seriatim.cursor FOR UPDATE");
   TestAuditor auditor(desk.database, desk.target.source, "older");
-  std::jthread looking([&] { auditor.session->check_all([] { return false; }, 0); });
+  std::jthread checking([&] { auditor.session->check_all([] { return false; }, 0); });
   // Its second wait: the first has ended after the lock timeout.
   const std::string begun =
       "SELECT coalesce(max(xact_start)::text, '') FROM pg_stat_activity WHERE application_name = "
@@ -110,7 +110,7 @@ TEST_CASE("a drain that finds an act in hand keeps what it found until the lane 
   const bool waits_again =
       desk.database.becomes_true("SELECT (" + begun + ") NOT IN ('', '" + first + "')");
   act.run("COMMIT");
-  looking.join();
+  checking.join();
   CHECK(waits_again);
   CHECK(halted(desk.database));
 }

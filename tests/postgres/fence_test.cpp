@@ -207,7 +207,7 @@ TEST_CASE("readers, writers of other tables and lockers without writes hold noth
   CHECK(stage.deliver() == Ids{"1"});
 }
 
-TEST_CASE("who holds up what is behind the rows that go out is told when they are gone") {
+TEST_CASE("who holds up what is behind the rows that go out is reported when they are gone") {
   BOTH_ORDERS
   Stage stage(order);
   stage.insert("B");
@@ -228,7 +228,7 @@ TEST_CASE("who holds up what is behind the rows that go out is told when they ar
   CHECK(round.blockers.size() == 1);
 }
 
-TEST_CASE("a transaction prepared before the first look holds what comes after it") {  // FAULTS 3
+TEST_CASE("a transaction prepared before the first read holds what comes after it") {  // FAULTS 3
   BOTH_ORDERS
   Stage stage(order);
   stage["A"].run("BEGIN");

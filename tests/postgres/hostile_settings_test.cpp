@@ -151,8 +151,8 @@ class HostileStage {
   /// init, check, run and status from the start; all that a person or a receiver is shown.
   std::string story() {
     database_.run("DROP SCHEMA IF EXISTS seriatim CASCADE");
-    std::string told = std::to_string(postgres::migrate(url()).size()) + " migrations\n";
-    told += postgres::refusals(postgres::check(url(), target_)) + '\n';
+    std::string text = std::to_string(postgres::migrate(url()).size()) + " migrations\n";
+    text += postgres::refusals(postgres::check(url(), target_)) + '\n';
     DeliveryLog log;
     InProcessRelay relay(postgres_source(url(), target_.source), target_.process,
                          handler_from([&log](const Record& record) {
@@ -162,16 +162,16 @@ class HostileStage {
     log.wait_for_rows(rows);
     relay.stop();
     for (const auto& record : log.records()) {
-      told += record.id() + ' ' + std::to_string(record.position.created_at_us) + ' ' +
+      text += record.id() + ' ' + std::to_string(record.position.created_at_us) + ' ' +
               std::to_string(record.sequence) + ' ' + record.key.value_or("NULL") + ' ' +
               record.payload.value_or("NULL") + '\n';
     }
     for (const auto& report : Admin(url()).status(target_)) {
-      told += std::string(to_string(report.lane.state)) + ' ' + report.lane.detail + ' ' +
+      text += std::string(to_string(report.lane.state)) + ' ' + report.lane.detail + ' ' +
               std::to_string(report.lane.sequence) + ' ' +
               std::to_string(report.lag_records.value()) + '\n';
     }
-    return told;
+    return text;
   }
 
   [[nodiscard]] std::string url() const {
@@ -210,9 +210,9 @@ TEST_CASE("settings of the role change nothing of what init, check, run and stat
     CAPTURE(setting.value);
     stage.set(setting);
     if (setting.refused.empty()) {
-      std::string told;
-      CHECK(refusal_of([&] { told = stage.story(); }) == "");
-      CHECK(told == plain);
+      std::string text;
+      CHECK(refusal_of([&] { text = stage.story(); }) == "");
+      CHECK(text == plain);
     } else {
       CHECK(contains(refusal_of([&] { postgres::migrate(stage.url()); }), setting.refused));
       CHECK(contains(refusal_of([&] { (void)postgres::check(stage.url(), stage.target()); }),

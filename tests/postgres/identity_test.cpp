@@ -112,7 +112,7 @@ TEST_CASE("a cursor kept for another server, timeline, database, table or order 
   }
 }
 
-TEST_CASE("of several changes the gravest is told") {
+TEST_CASE("of several changes the gravest is reported") {
   const IdentityChange system{"system", "1", "2"};
   const IdentityChange oid{"table_oid", "3", "4"};
   const IdentityChange table{"table", "a", "b"};
@@ -202,7 +202,7 @@ TEST_CASE("adopt lets only those go on who halted over it") {
                        doctest::Contains("what it halted for is something else"), Error);
   note(desk, "timeline", "00000009");
   const auto done = desk.admin.adopt(desk.target, std::nullopt, alice);
-  CHECK(contains(done.at(0), "timeline 00000009 → 00000001; still stands before the first row"));
+  CHECK(contains(done.at(0), "timeline 00000009 → 00000001; still before the first row"));
   CHECK(desk.cursor("state, reason, failed_id") == "halted|POISON|1");
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("a process without a cursor is asked whether it is another one under a
 
   SUBCASE("it was renamed: it takes the cursor over") {
     const auto done = desk.admin.adopt(desk.target, "process", alice);
-    CHECK(done.at(0) == "lane 0: taken over from process, stands after row 3");
+    CHECK(done.at(0) == "lane 0: taken over from process; its cursor is after row 3");
     CHECK(desk.journal("process_name, act, detail #>> '{after,renamed_to}'") ==
           "process|retire|renamed");
     CHECK(refusals(desk, {.configured = {"renamed"}}).empty());

@@ -80,7 +80,7 @@ TEST_SUITE("seriatim.inbox_once") {
     session.run("COMMIT");
   }
 
-  TEST_CASE("two at the same event: the second waits, and is told what became of the first") {
+  TEST_CASE("two at the same event: the second waits, and learns what became of the first") {
     TestDatabase database;
     for (const bool committed : {true, false}) {
       auto first = database.connect();
@@ -332,7 +332,7 @@ TEST_SUITE("Inbox") {
     CHECK_THROWS_AS(inbox.prune(0h), InboxRefusal);
   }
 
-  TEST_CASE("a database without the schema is told how to get it") {
+  TEST_CASE("without the schema, the refusal says how to get it") {
     SqlSession(shared_server().url()).run("CREATE DATABASE no_inbox");
     Inbox inbox(shared_server().url("no_inbox"), "billing");
     CHECK_THROWS_WITH_AS(inbox.once("p:1", [](Transaction&) {}),

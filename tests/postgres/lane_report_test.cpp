@@ -49,7 +49,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("lanes configured beyond those the process is cut into are not told to be gone") {
+TEST_CASE("lanes configured beyond those the process is cut into are not reported as gone") {
   Desk desk;
   REQUIRE(desk.relay().claim());
   desk.target.process.lanes = 2;

@@ -60,7 +60,7 @@ TEST_CASE("a row that goes out late, and is tried again, is not late for the aud
   REQUIRE(relay.deliver() == Ids{"4"});
   desk.insert_at(50, "10 min 30 s");
   REQUIRE(ids_and_late(relay.poll()) == Seen{{"50", true}});
-  REQUIRE(relay.start());  // the last look is at the cursor now
+  REQUIRE(relay.start());  // the last check is at the cursor now
   REQUIRE(relay.settle({relay.cursor.position, {}, {}, Retry{{"50", "receiver said 503"}, 0s}}));
   CHECK_FALSE(audit_fully(desk.database, desk.target.source));
 
@@ -93,7 +93,7 @@ TEST_CASE("a transaction that committed before another began goes out first, whe
   auto first = desk.database.connect("first");
   first.run("BEGIN; SELECT now()");
   desk.insert(1);
-  while (relay.deliver().size() > 0) {  // the bound of `first` is known, no complete look is due
+  while (relay.deliver().size() > 0) {  // the bound of `first` is known, no complete check is due
   }
   for (int id = 5; id < 40; id += 3) {
     first.run("INSERT INTO bookings (payload) VALUES ('{}'); COMMIT; BEGIN; SELECT now()");
@@ -133,7 +133,7 @@ TEST_CASE("status and check name the transaction that makes late rows swap") {
   CHECK_FALSE(report());
 }
 
-TEST_CASE("status, peek and why tell the late rows that wait, as those that go out first") {
+TEST_CASE("status, peek and why report the late rows that wait, as those that go out first") {
   LateDesk desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -206,7 +206,7 @@ TEST_CASE("a row that was attempted comes first again, although an older late on
   CHECK(relay.deliver(1) == Ids{"2"});
   CHECK(desk.planned() == "3");
   CHECK(relay.deliver() == Ids{"3"});
-  Ids rest = relay.deliver();  // 50 is no part of it if no complete look is due yet
+  Ids rest = relay.deliver();  // 50 is no part of it if no complete check is due yet
   if (rest == Ids{"4"}) rest.insert(rest.begin(), relay.deliver().at(0));
   CHECK(rest == Ids{"50", "4"});
   CHECK(desk.planned().empty());
@@ -280,7 +280,7 @@ TEST_CASE("a late row that fails is skipped without moving the cursor") {
   CHECK(desk.planned().empty());
 }
 
-TEST_CASE("late rows are counted where they stand, in closed buckets and the open one") {
+TEST_CASE("late rows are counted where they belong, in closed buckets and the open one") {
   LateDesk desk;
   desk.database.run(
       "INSERT INTO bookings (id, created_at, payload) OVERRIDING SYSTEM VALUE SELECT 1000 + i, "
@@ -312,7 +312,7 @@ TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the ho
   desk.insert_at(10, "1 hour");
   auto relay = desk.relay();
   REQUIRE(relay.claim());
-  REQUIRE(relay.deliver() == Ids{"10"});  // the cursor stands an hour back …
+  REQUIRE(relay.deliver() == Ids{"10"});  // the cursor is an hour back …
   CHECK(relay.poll().records.empty());
   desk.insert_at(11, "0 s");
   REQUIRE(ids_of(relay.poll()) == Ids{"11"});
@@ -326,7 +326,7 @@ TEST_CASE("no row leaves the window unlooked-at when the cursor leaps and the ho
   REQUIRE(desk.database.becomes_true("SELECT holder IS NULL FROM seriatim.lanes"));
   auto next = desk.relay("next");
   REQUIRE(next.claim());
-  CHECK(next.deliver(1) == Ids{"12"});  // one found of two is no complete look
+  CHECK(next.deliver(1) == Ids{"12"});  // one found of two is no complete check
   CHECK(ids_and_late(next.poll(1)) == Seen{{"13", true}});
 }
 
@@ -402,7 +402,7 @@ TEST_CASE("a batch started by a session given up, rows of which went out since, 
   SUBCASE("all of them") {
     REQUIRE(relay.deliver() == Ids{"1", "2", "3"});
   }
-  SUBCASE("or are in hand") {
+  SUBCASE("or are in flight") {
     desk.insert_at(50, "5 min");
     REQUIRE(ids_of(relay.poll(1)) == Ids{"50"});
     REQUIRE(relay.start());

@@ -159,7 +159,7 @@ TEST_CASE("ids so far apart that their distance is no bigint are counted") {
 
 TEST_CASE("ids that are no integers are listed") {
   std::string type = "text";
-  SUBCASE("text, though it looks like integers") {}
+  SUBCASE("text, though it could be integers") {}
   SUBCASE("uuid") {
     type = "uuid";
   }
@@ -286,7 +286,7 @@ TEST_CASE("a bucket keeps the newest created_at it delivered") {
                             "seriatim.ledger") == "t");
 }
 
-TEST_CASE("of a bucket that was begun without its newest created_at none is told") {
+TEST_CASE("of a bucket that was begun without its newest created_at none is reported") {
   Ranged desk(OrderBy::id);
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -309,7 +309,7 @@ TEST_CASE("a row that comes a second time is counted a second time") {
   CHECK(desk.audit().sound());
 }
 
-TEST_CASE("a row that stands in another bucket than the range that notes it is not late") {
+TEST_CASE("a row that is in another bucket than the range that notes it is not late") {
   Ranged desk;
   desk.insert_up_to(200);
   auto relay = desk.relay();

@@ -103,7 +103,7 @@ TEST_CASE("a skipped row is accounted for like a delivered one") {
   CHECK(desk.open_bucket() == "1,2");
 }
 
-TEST_CASE("a cursor older than the ledger is audited from where it stands") {
+TEST_CASE("a cursor older than the ledger is audited from where it is") {
   const auto url = [] {
     SqlSession(shared_server().url()).run("CREATE DATABASE ledger_upgrade");
     return shared_server().url("ledger_upgrade");

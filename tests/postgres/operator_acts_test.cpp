@@ -112,7 +112,7 @@ TEST_CASE("a relay that died of something else is not counted as killed by the r
   CHECK(next.cursor.crashes == 0);
 }
 
-TEST_CASE("skip sets aside exactly the row a halted lane stands at") {
+TEST_CASE("skip sets aside exactly the row a halted lane is at") {
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
     Desk desk(order);
     auto relay = desk.relay();
@@ -120,9 +120,9 @@ TEST_CASE("skip sets aside exactly the row a halted lane stands at") {
     REQUIRE(relay.deliver(1) == Ids{"1"});
     halt_at_next(relay);
     CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "3", alice),
-                         doctest::Contains("lane 0 stands at row 2"), Error);
+                         doctest::Contains("lane 0 is at row 2"), Error);
     CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "1", alice),
-                         doctest::Contains("lane 0 stands at row 2"), Error);
+                         doctest::Contains("lane 0 is at row 2"), Error);
     CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "2", {"alice", ""}),
                          doctest::Contains("needs a reason"), Error);
     CHECK(desk.cursor("state, position_id, sequence") == "halted|1|1");
@@ -167,7 +167,7 @@ TEST_CASE("a row that might still get an earlier neighbour is not skipped") {
                          Error);
     producer.run("COMMIT");
     CHECK_THROWS_WITH_AS(desk.admin.skip(desk.target, "5", alice),
-                         doctest::Contains("lane 0 stands at row 4"), Error);
+                         doctest::Contains("lane 0 is at row 4"), Error);
     CHECK(relay.deliver() == Ids{"4", "5"});
   }
 }
@@ -211,7 +211,7 @@ TEST_CASE("a row too large to read can be skipped, and a paused lane stays pause
   CHECK(relay.deliver() == Ids{"2", "3"});
 }
 
-TEST_CASE("an act waits for the call in hand, and gives up with nothing changed when it hangs") {
+TEST_CASE("an act waits for the call in flight, and gives up with nothing changed when it hangs") {
   Desk desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -293,7 +293,7 @@ TEST_CASE("a producer needs to insert into the outbox and to read its id, nothin
   CHECK(database.value("SELECT count(*) FROM seriatim.outbox") == "1");
 }
 
-TEST_CASE("a role with the rights of docs/roles.sql alone can run, look and act") {
+TEST_CASE("a role with the rights of docs/roles.sql alone can run, read and act") {
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
     Desk desk(order);
     const LeastRole role(desk.database, "public.bookings");

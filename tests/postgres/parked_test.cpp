@@ -161,7 +161,7 @@ TEST_SUITE("parked rows") {
         "process \"process\" has not parked any row of key \"x\"; nothing was changed: "
         "seriatim parked list process");
     CHECK_THROWS_WITH(shop.admin.skip(shop.target, "1", bob),
-                      "row 1 is parked, no lane stands at it; nothing was changed: seriatim parked "
+                      "row 1 is parked, no lane is at it; nothing was changed: seriatim parked "
                       "discard --reason TEXT process 1, or seriatim parked redrive process 1");
   }
 
@@ -254,7 +254,7 @@ TEST_SUITE("parked rows") {
     CHECK(shop.drain() == Ids{"1", "2"});
   }
 
-  TEST_CASE("an act on parked rows makes their holder look anew before it does anything else") {
+  TEST_CASE("an act on parked rows makes their holder read anew before it does anything else") {
     Shop shop;
     shop.book({"a", "a"});
     shop.refused = {"1"};
@@ -271,7 +271,7 @@ TEST_SUITE("parked rows") {
     CHECK(ids_of(lane.poll()) == Ids{"3"});
   }
 
-  TEST_CASE("a lane that stands at a redriven row goes on once that is discarded") {
+  TEST_CASE("a lane that is at a redriven row goes on once that is discarded") {
     Shop shop;
     shop.book({"a"});
     shop.refused = {"1"};
@@ -378,7 +378,7 @@ TEST_SUITE("parked rows") {
     CHECK(shop.audit_is_sound());
   }
 
-  TEST_CASE("a batch of many rows is set aside in its order, and counted where it stands") {
+  TEST_CASE("a batch of many rows is set aside in its order, and counted where it is") {
     Shop shop;
     shop.target.process.commit_every = 50;
     Ids customers;

@@ -100,7 +100,7 @@ TEST_CASE("a payload over payload_max is named once the rows before it are gone"
   CHECK(round.unreadable->detail == "its payload has 101 bytes, payload_max is 100");
 }
 
-TEST_CASE("what travels beside the payload is bounded like it") {
+TEST_CASE("what travels with the payload is bounded like it") {
   TestDatabase database;
   database.run("CREATE TABLE t (id int PRIMARY KEY, " + stamped +
                ", payload text, event_type text, headers jsonb);"

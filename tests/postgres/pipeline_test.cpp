@@ -104,7 +104,7 @@ TEST_SUITE("statements in one round trip") {
       CHECK(line.rows() == "1");
       return;  // there is nothing left to be used
     }
-    SUBCASE("not asked where the server would have to be told the statement first") {
+    SUBCASE("not asked if the server would have to be sent the statement first") {
       behind.statement = {"SELECT n FROM no_such_table WHERE n = $1::int", {"1"}};
       CHECK(connection.run_then({inserted, {"1"}}, &behind).size() == 1);
       CHECK_FALSE(behind.answer);

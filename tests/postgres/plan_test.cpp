@@ -31,7 +31,7 @@ constexpr const char* million_rows =
 struct MillionRows {
   MillionRows(const std::string& type, const std::string& id) {
     const auto script = fill(million_rows, {{"type", type}, {"id", id}});
-    // VACUUM stands alone.
+    // VACUUM runs alone.
     const auto vacuum = script.rfind(";VACUUM");
     database.run(script.substr(0, vacuum));
     database.run(script.substr(vacuum + 1));
@@ -40,7 +40,7 @@ struct MillionRows {
   Connection connection{database.url(), {.one_plan = true}};  // as a lane's
 };
 
-/// Made without a look at the parameters, as a prepared statement's is after a while, or with one.
+/// Made without reading the parameters, as a prepared statement's is after a while, or with one.
 std::string plan(Connection& connection, const std::string& statement,
                  const std::vector<std::string>& values,
                  const std::string& mode = "force_generic_plan") {

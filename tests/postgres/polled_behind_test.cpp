@@ -36,7 +36,7 @@ struct Underway {
   void correct_row_4() {
     desk.database.run("UPDATE bookings SET payload = '\"corrected\"' WHERE id = 4");
   }
-  /// The first row of what is polled, as a relay does, which looks at the cursor only where it has
+  /// The first row of what is polled, as a relay does, which reads the cursor only if it has
   /// a reason to.
   std::string deliver(unsigned rows_max = 1) {
     const auto round = lane.poll(rows_max);
@@ -72,7 +72,7 @@ TEST_CASE("rows that came are not kept beyond the next poll") {
 TEST_CASE("rows that came are not kept while an operator may correct them") {
   Underway relay;
   relay.correct_row_4();
-  SUBCASE("a look at the cursor") {
+  SUBCASE("a read of the cursor") {
     (void)relay.lane.session->read_cursor();
   }
   SUBCASE("a claim") {

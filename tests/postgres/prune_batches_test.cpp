@@ -1,4 +1,4 @@
-// What a batch of `prune` costs those beside it.
+// What a batch of `prune` costs those that run along with it.
 #include <doctest/doctest.h>
 
 #include "postgres/pruned_desk.hpp"
@@ -28,6 +28,6 @@ TEST_CASE("cursors are read once a batch, not once a row") {
   const std::string scans =
       "SELECT sum(seq_scan + coalesce(idx_scan, 0)) FROM pg_stat_user_tables"
       " WHERE relid = 'seriatim.cursor'::regclass";
-  REQUIRE(desk.database.becomes_true("SELECT (" + scans + ") > 0"));  // told at the session's end
+  REQUIRE(desk.database.becomes_true("SELECT (" + scans + ") > 0"));  // sent at the session's end
   CHECK(std::stoi(desk.database.value(scans)) < 150);
 }

@@ -160,7 +160,7 @@ TEST_CASE("a partition with a parked row, or with a late one, stays") {
   CHECK(days.database.value("SELECT count(*) FROM day2") == "1");
 }
 
-TEST_CASE("a late row that comes between the look and the drop keeps the partition") {
+TEST_CASE("a late row that comes between the check and the drop keeps the partition") {
   Days days;
   bool came = false;
   const auto report = days.prune({}, [&](std::uint64_t, microseconds) {
@@ -229,10 +229,10 @@ TEST_CASE("the ready-made outbox becomes partitioned with what was granted, and 
     target.source.order_by = order;
     const auto findings = postgres::check(outbox.database.url(), target, {});
     CHECK(postgres::refusals(findings) == "");
-    bool told = false;
+    bool reported = false;
     for (const auto& finding : findings)
-      told = told || contains(finding.what, "partitions: 14 ahead, daily");
-    CHECK(told);
+      reported = reported || contains(finding.what, "partitions: 14 ahead, daily");
+    CHECK(reported);
   }
   Opened opened(outbox.database, outbox.target().source);
   CHECK(opened.lane.deliver().size() == 3);

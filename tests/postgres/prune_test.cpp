@@ -117,7 +117,7 @@ TEST_CASE("the lane that is furthest behind holds the rows of all lanes") {
   }
 }
 
-TEST_CASE("of lanes that stand in one moment the one behind holds") {
+TEST_CASE("of lanes that are at one moment the one behind holds") {
   Delivered desk(OrderBy::created_at, "customer");
   desk.database.run(
       "INSERT INTO bookings (created_at, customer, payload)"
@@ -134,7 +134,7 @@ TEST_CASE("of lanes that stand in one moment the one behind holds") {
   CHECK(desk.prune().rows == 309);
 }
 
-TEST_CASE("parked rows, rows of a batch that was started and rows lanes stand at stay") {
+TEST_CASE("parked rows, rows of a batch that was started and rows lanes are at stay") {
   BOTH_ORDERS
   Delivered desk(order);
   desk.database.run(
@@ -260,7 +260,7 @@ TEST_CASE("within the lookback of late_rows = deliver nothing goes") {
   CHECK(std::to_string(desk.prune().rows) == old);
 }
 
-TEST_CASE("a rewind tells what was pruned, and delivers what is left with its own numbers") {
+TEST_CASE("a rewind reports what was pruned, and delivers what is left with its own numbers") {
   BOTH_ORDERS
   Delivered desk(order);
   desk.deliver("second", 100);
@@ -307,7 +307,7 @@ TEST_CASE(
   CHECK(report.batches >= 6);
 }
 
-TEST_CASE("told to stop, it ends between two batches, and the next prune goes on") {
+TEST_CASE("asked to stop, it ends between two batches, and the next prune goes on") {
   Delivered desk;
   auto choice = everything();
   choice.batch_rows = 50;
@@ -375,7 +375,7 @@ TEST_CASE("where it cannot be known what was read, nothing is deleted") {
   CHECK(desk.count() == "300");
 }
 
-TEST_CASE("a role that may not delete is told the GRANT it lacks, and needs nothing else") {
+TEST_CASE("a role that may not delete learns the GRANT it lacks, and needs nothing else") {
   Delivered desk;
   LeastRole role(desk.database, "bookings");
   const auto run = [&] { return prune(role.url(), desk.targets, everything(), alice, go_on); };

@@ -1,4 +1,4 @@
-// The next batch is read while one is in hand, and never anything a poll would not have brought.
+// The next batch is read while one is in flight, and never anything a poll would not have brought.
 #include "postgres/reader/read_ahead.hpp"
 
 #include <atomic>
@@ -219,7 +219,7 @@ TEST_SUITE("reading ahead") {
         const int before = lane.polls;
         lane.take();
         if (i == 0) lane.await_polls(before + 1);
-        for (int looks = 0; looks < 1'000; ++looks) {
+        for (int checks = 0; checks < 1'000; ++checks) {
           CHECK(lane.ahead.ready(at(lane.taken + 1)) == (i < 1 ? 1 : 0));
         }
         CHECK(lane.polls <= before + 1);

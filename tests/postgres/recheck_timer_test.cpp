@@ -9,7 +9,7 @@ namespace {
 
 constexpr RecheckTimer::Clock::time_point start{1000h};
 
-RecheckTimer looked_at_start(bool whole, RecheckTimer::Clock::duration pause = 0s) {
+RecheckTimer checked_at_start(bool whole, RecheckTimer::Clock::duration pause = 0s) {
   RecheckTimer timer;
   timer.looked(start, pause, whole);
   return timer;
@@ -17,12 +17,12 @@ RecheckTimer looked_at_start(bool whole, RecheckTimer::Clock::duration pause = 0
 
 }  // namespace
 
-TEST_CASE("the first look is due at once") {
+TEST_CASE("the first check is due at once") {
   CHECK(RecheckTimer().due(start));
 }
 
-TEST_CASE("after a look at everything the next waits for a minute, or a prompt") {
-  auto timer = looked_at_start(true);
+TEST_CASE("after a check of everything the next waits for a minute, or a prompt") {
+  auto timer = checked_at_start(true);
   CHECK_FALSE(timer.due(start + 59s));
   CHECK(timer.due(start + 60s));
   timer.prompt();
@@ -30,14 +30,14 @@ TEST_CASE("after a look at everything the next waits for a minute, or a prompt")
   CHECK(timer.due(start + 1s));
 }
 
-TEST_CASE("while something is left to look at it goes on every second") {
-  const auto timer = looked_at_start(false);
+TEST_CASE("while something is left to check it goes on every second") {
+  const auto timer = checked_at_start(false);
   CHECK_FALSE(timer.due(start + 999ms));
   CHECK(timer.due(start + 1s));
 }
 
-TEST_CASE("a dear look is followed by its pause, prompted or not") {
-  const auto timer = looked_at_start(false, 5s);
+TEST_CASE("an expensive check is followed by its pause, prompted or not") {
+  const auto timer = checked_at_start(false, 5s);
   CHECK_FALSE(timer.due(start + 4s));
   CHECK(timer.due(start + 5s));
 }

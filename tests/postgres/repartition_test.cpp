@@ -56,7 +56,7 @@ struct Keyed : Desk {
         "BY lane) FROM seriatim.cursor");
   }
 
-  /// What to look at if it does not go on.
+  /// What to check if it does not go on.
   std::string lanes_text() {
     std::string text;
     for (const auto& report : admin.status(target)) {
@@ -194,10 +194,10 @@ TEST_CASE("no lane runs past the barrier, and none is exchanged before all have 
   REQUIRE_FALSE(ahead.deliver(50).empty());
   const auto barrier = ahead.cursor.position->id;
 
-  std::string told;
+  std::string reported;
   const auto result = desk.cut(3, [&](const std::string& left) {
-    const bool first_time = told.empty();
-    told = left;
+    const bool first_time = reported.empty();
+    reported = left;
     if (first_time) CHECK_FALSE(ahead.start());
     REQUIRE(ahead.claim());
     CHECK(ahead.poll().records.empty());  // nothing of its own up to the barrier is left
@@ -205,7 +205,7 @@ TEST_CASE("no lane runs past the barrier, and none is exchanged before all have 
     for (const auto& id : behind.deliver(7)) CHECK(std::stol(id) <= std::stol(barrier));
     return true;
   });
-  CHECK(contains(told, "lane 1"));
+  CHECK(contains(reported, "lane 1"));
   CHECK(contains(result.at(0), "after row " + barrier));
   CHECK(desk.lanes() == "0/3@" + barrier + " 1/3@" + barrier + " 2/3@" + barrier);
   CHECK_THROWS_AS(ahead.session->claim(), SourceBroken);
@@ -274,7 +274,7 @@ TEST_CASE("a halted lane is named while the barrier waits for it") {
   });
 }
 
-TEST_CASE("a barrier left by an interrupted command is told, with those who wait behind it") {
+TEST_CASE("a barrier left by an interrupted command is reported, with those who wait behind it") {
   Keyed desk;
   desk.insert_keyed(100);
   desk.target.process.lanes = 2;

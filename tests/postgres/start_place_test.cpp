@@ -48,10 +48,10 @@ TEST_CASE("a process begins at its start place, and what lies before it is not l
   struct Case {
     const char* start;
     Ids first;
-    const char* told;
+    const char* reported;
   };
   for (const auto order : {OrderBy::created_at, OrderBy::id}) {
-    for (const auto& [start, first, told] :
+    for (const auto& [start, first, reported] :
          {Case{"beginning",
                {"1", "2", "3", "4"},
                "begins with the oldest row (start = \"beginning\"); 3 rows go out first"},
@@ -71,7 +71,7 @@ TEST_CASE("a process begins at its start place, and what lies before it is not l
           "UPDATE bookings SET created_at = timestamptz '2026-01-01 UTC' + (id - 2) * interval '1 "
           "day 1 second'");
       desk.target.source.start = start;
-      CHECK(any_contains(checked(desk, postgres::Finding::Severity::ok), told));
+      CHECK(any_contains(checked(desk, postgres::Finding::Severity::ok), reported));
       auto lane = desk.relay();
       REQUIRE(lane.claim());
       CHECK(desk.database.value(

@@ -73,7 +73,7 @@ struct OwnServer {
   }
 };
 
-/// What a receiver is told of the next row, once its attempt is counted.
+/// What a receiver is sent of the next row, once its attempt is counted.
 struct Recorded {
   std::string id;
   std::uint64_t sequence;

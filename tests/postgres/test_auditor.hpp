@@ -53,7 +53,7 @@ struct TestAuditor {
     session = postgres_source(url, source)->open_auditor(config, holder, waker);
   }
 
-  /// Looks in turns until a lane is halted, or `enough`.
+  /// Checks in turns until a lane is halted, or `enough`.
   template <class Enough>
   std::optional<Halted> audit_until(TestDatabase& database, Enough&& enough) {
     for (;;) {
@@ -75,7 +75,7 @@ inline std::optional<Halted> audited(TestDatabase& database, const SourceConfig&
   return auditor.audit_until(database, [&] { return std::chrono::steady_clock::now() > end; });
 }
 
-/// What a whole pass finds that looks at everything, whoever holds the lanes.
+/// What a whole pass finds that checks everything, whoever holds the lanes.
 inline std::optional<Halted> audit_fully(TestDatabase& database, const SourceConfig& source) {
   database.run("UPDATE seriatim.cursor SET holder = NULL");
   TestAuditor(database, source).session->check_all([] { return false; });

@@ -103,7 +103,7 @@ TEST_CASE("a row that came behind the cursor is late where the ledger has ids, e
   }
 }
 
-TEST_CASE("the row a handler is called with is told as such, and no writer is blamed for it") {
+TEST_CASE("the row a handler is called with is reported as such, and no writer is blamed for it") {
   EACH_ORDER
   WhyDesk desk(order);
   auto relay = desk.relay();
@@ -128,7 +128,7 @@ TEST_CASE("the row a handler is called with is told as such, and no writer is bl
   CHECK_FALSE(desk.why("4").lane.value().called_for);
 }
 
-TEST_CASE("a row that failed is told with its reason, and those behind it with their number") {
+TEST_CASE("a row that failed is reported with its reason, and those behind it with their number") {
   EACH_ORDER
   WhyDesk desk(order);
   auto relay = desk.relay();
@@ -167,7 +167,7 @@ TEST_CASE("a row that failed is told with its reason, and those behind it with t
   }
 }
 
-TEST_CASE("a paused lane's row is told with who paused it, when and why") {
+TEST_CASE("a paused lane's row is reported with who paused it, when and why") {
   WhyDesk desk;
   auto relay = desk.relay();
   REQUIRE(relay.claim());
@@ -179,7 +179,7 @@ TEST_CASE("a paused lane's row is told with who paused it, when and why") {
   CHECK(row.act->why == "the number is wrong");
 }
 
-TEST_CASE("a row set aside is told with who did it and why, also once it is deleted") {
+TEST_CASE("a row set aside is reported with who did it and why, also once it is deleted") {
   EACH_ORDER
   WhyDesk desk(order);
   auto relay = desk.relay();
@@ -197,7 +197,7 @@ TEST_CASE("a row set aside is told with who did it and why, also once it is dele
   }
 }
 
-TEST_CASE("a row behind the fence is told with the transaction that holds it") {
+TEST_CASE("a row behind the fence is reported with the transaction that holds it") {
   EACH_ORDER
   WhyDesk desk(order);
   auto relay = desk.relay();
@@ -228,7 +228,7 @@ TEST_CASE("a row behind the fence is told with the transaction that holds it") {
 }
 
 TEST_CASE(
-    "an id that is not in the table is told apart: never drawn, a hole, delivered and deleted") {
+    "an id that is not in the table is classified: never drawn, a hole, delivered and deleted") {
   EACH_ORDER
   WhyDesk desk(order);
   auto relay = desk.relay();
@@ -251,7 +251,7 @@ TEST_CASE(
   CHECK(pruned.sequence == 2);
 }
 
-TEST_CASE("a row that `where` leaves out is told with what it says: false or NULL") {
+TEST_CASE("a row that `where` leaves out is reported with what it says: false or NULL") {
   EACH_ORDER
   WhyDesk desk(order);
   desk.target.source.where = "t.customer <> 'test'";
@@ -265,7 +265,7 @@ TEST_CASE("a row that `where` leaves out is told with what it says: false or NUL
   CHECK_FALSE(unknown.matches);
 }
 
-TEST_CASE("a row of an ignored event type is told so, also where `where` is false as well") {
+TEST_CASE("a row of an ignored event type is reported so, also if `where` is false as well") {
   EACH_ORDER
   WhyDesk desk(order);
   desk.target.source.event_type = "customer";
@@ -279,7 +279,7 @@ TEST_CASE("a row of an ignored event type is told so, also where `where` is fals
   CHECK(desk.why("4").ignored == "noted");
 }
 
-TEST_CASE("a row is told in the lane its key leads to") {
+TEST_CASE("a row is reported in the lane its key leads to") {
   WhyDesk desk;
   desk.target.process.lanes = 4;
   desk.target.source.key = "customer";
@@ -298,7 +298,7 @@ TEST_CASE("a row is told in the lane its key leads to") {
   }
 }
 
-TEST_CASE("a row that cannot be read is told before its lane halts at it") {
+TEST_CASE("a row that cannot be read is reported before its lane halts at it") {
   EACH_ORDER
   WhyDesk desk(order);
   desk.target.source.payload_max = 10;
@@ -310,7 +310,7 @@ TEST_CASE("a row that cannot be read is told before its lane halts at it") {
   CHECK(row.unreadable.find("division by zero") != std::string::npos);
 }
 
-TEST_CASE("a row without a place in the order, and one that is too young, are told as such") {
+TEST_CASE("a row without a place in the order, and one that is too young, are reported as such") {
   WhyDesk desk;
   desk.database.run("INSERT INTO bookings (created_at) VALUES ('infinity')");
   CHECK(desk.why("4").state == State::unplaced);
@@ -333,7 +333,7 @@ TEST_CASE("an id of the wrong type is refused, one in another spelling is unders
   }
 }
 
-TEST_CASE("the relay's own role can ask, and is told when the journal is hidden from it") {
+TEST_CASE("the relay's own role can ask, and learns when the journal is hidden from it") {
   WhyDesk desk;
   const LeastRole role(desk.database, "bookings");
   auto relay = desk.relay();

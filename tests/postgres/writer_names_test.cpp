@@ -1,4 +1,4 @@
-// Who holds rows up, for people: asked seldom, and told as of now.
+// Who holds rows up, for people: asked seldom, and reported as of now.
 #include <doctest/doctest.h>
 
 #include <set>

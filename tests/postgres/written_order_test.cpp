@@ -202,7 +202,7 @@ TEST_CASE("a transaction with a row that `where` fails on goes out in the order 
   CHECK(events.sound());
 }
 
-TEST_CASE("the row a transaction's delivery stands at is skipped, wherever its id is") {
+TEST_CASE("the row a transaction's delivery is at is skipped, wherever its id is") {
   for (int i = 0; i < 6; ++i) {  // the ids are random
     Framework events;
     events.write(rows(1, 6));

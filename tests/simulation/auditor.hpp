@@ -12,7 +12,7 @@
 namespace seriatim::simulation {
 
 /// The auditor of a relay process: it lives, freezes and dies with that, on a connection of its
-/// own. A turn looks at the newest rows behind the cursor, then at one older bucket; what it finds
+/// own. A turn checks the newest rows behind the cursor, then at one older bucket; what it finds
 /// halts the lane by an act, which compares again. Others act between any two of its steps.
 class Auditor {
  public:

@@ -22,7 +22,7 @@ Micros micros(milliseconds time) {
 
 constexpr Micros at_the_end = std::numeric_limits<Micros>::max();
 constexpr Micros audit_interval = second;
-/// Turns of the audit that find a row behind the cursor, beside one for each bucket of the ledger.
+/// Turns of the audit that find a row behind the cursor, next to one for each bucket of the ledger.
 constexpr std::size_t turns_to_spare = 3;
 constexpr std::size_t rows_a_bucket_min = 4;
 
@@ -49,7 +49,7 @@ void Judge::rank_durable_rows() {
   extend_prefixes();
 }
 
-/// How many rows stand at or before a place.
+/// How many rows are at or before a place.
 std::size_t Judge::ranks_up_to(const std::optional<Position>& place) const {
   if (!place) return 0;
   const auto end = key(place->created_at_us, std::stoll(place->id));
@@ -147,7 +147,7 @@ std::string Judge::name(const Attempt& attempt) const {
          ")";
 }
 
-// --- P7, and what an id stands for (P3) ----------------------------------------------------------
+// --- P7, and what an id names (P3) ---------------------------------------------------------------
 
 void Judge::check_durability() {
   for (const auto& attempt : seen_.attempts) {

@@ -67,7 +67,7 @@ bool CursorStore::holder_is_gone(const LeaseWatch& seen) const {
   return !backend || !backend->alive || lease_has_passed(seen);
 }
 
-/// Who looks has seen the same epoch and lease for the lease's length on its own clock.
+/// Who asks has seen the same epoch and lease for the lease's length on its own clock.
 bool CursorStore::lease_has_passed(const LeaseWatch& seen) const {
   if (table_.clock() <= lease_until_) return false;
   if (stage_.sabotaged(Sabotage::server_clock_alone)) return true;

@@ -101,7 +101,7 @@ class CursorStore {
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);
 
-  /// Late rows, delivered: the cursor at the last complete look for them, as the row says.
+  /// Late rows, delivered: the cursor at the last complete check for them, as the row says.
   [[nodiscard]] OrderKey looked_at(const Position& cursor) const;
 
   // The audit.
@@ -109,7 +109,7 @@ class CursorStore {
   /// The first visible rows of the range that are neither noted for it nor anywhere else.
   [[nodiscard]] std::vector<Table::Row> late_rows(const NotedRange& range, unsigned rows_max,
                                                   bool aside_too = false) const;
-  /// If late rows are delivered: before it they are the audit's, as the row alone tells.
+  /// If late rows are delivered: before it they are the audit's, as the row alone says.
   [[nodiscard]] std::optional<OrderKey> late_window_start() const;
   void halt_late(std::int64_t row);
   /// The one of that name, behind the cursor.

@@ -48,12 +48,12 @@ void CursorStore::redrive(const ParkedChoice& choice) {
   new_epoch();
 }
 
-/// A lane that stands at one of them goes on; those that were begun keep their numbers.
+/// A lane that is at one of them goes on; those that were begun keep their numbers.
 void CursorStore::discard(const ParkedChoice& choice) {
   const auto gone = aside_.discard(choice);
   const bool failed =
       cursor_.state == Cursor::State::halted || cursor_.state == Cursor::State::retrying;
-  const bool stands = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
+  const bool is_one = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
                         return row.position.id == cursor_.row_id;
                       });
   const auto left = aside_.due();  // those that were begun come first
@@ -78,7 +78,7 @@ void CursorStore::discard(const ParkedChoice& choice) {
                 .redriven = begun});
     cursor_.attempts = cursor_.crashes = 0;
   }
-  if (stands) begin_anew();
+  if (is_one) begin_anew();
   table_.wal.commit(true);
   if (!stage_.sabotaged(Sabotage::discard_keeps_epoch)) new_epoch();
 }
@@ -88,8 +88,8 @@ void CursorStore::discard(const ParkedChoice& choice) {
 OrderKey CursorStore::looked_at(const Position& cursor) const {
   const OrderKey here = cursor.created_at_us;
   if (stage_.sabotaged(Sabotage::window_from_cursor)) return here;
-  const OrderKey looked = looked_at_.value_or(here);
-  return stage_.sabotaged(Sabotage::window_past_cursor) ? looked : std::min(looked, here);
+  const OrderKey marked = looked_at_.value_or(here);
+  return stage_.sabotaged(Sabotage::window_past_cursor) ? marked : std::min(marked, here);
 }
 
 // --- the audit -----------------------------------------------------------------------------------

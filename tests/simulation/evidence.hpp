@@ -119,7 +119,7 @@ struct Evidence {
   std::vector<Micros> releases;
 };
 
-/// The bytes of row `number`, so that the receiver's log tells which row it was, whatever its id.
+/// The bytes of row `number`, so that the receiver's log says which row it was, whatever its id.
 [[nodiscard]] inline std::string payload_of(std::size_t number) {
   return "row " + std::to_string(number);
 }

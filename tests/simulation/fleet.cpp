@@ -16,7 +16,7 @@ constexpr Micros liveness_bound = 60 * second;
 /// Until the last fault is over for everyone: leases, the server's patience with a frozen call, and
 /// lanes kept because nobody took them.
 constexpr Micros aftermath = 25 * second;
-/// What users are told (docs/operations.md).
+/// What users read (docs/operations.md).
 constexpr Micros even_within = 5 * second;
 constexpr core::LaneAssignment::Times times{milliseconds{5'000}, milliseconds{8'000}};
 constexpr core::LaneAssignment::Times never_orphaned{milliseconds{1'000'000}, milliseconds{0}};
@@ -129,7 +129,7 @@ void Fleet::trouble() {
 void Fleet::join(std::size_t number) {
   auto& instance = instances_[number];
   for (auto& lane : lanes_) {
-    if (lane->relay(number).is_running()) return;  // its last calls are still in hand
+    if (lane->relay(number).is_running()) return;  // its last calls are still in flight
   }
   const auto life = instance.life + 1;
   instance = Instance{};
@@ -168,7 +168,7 @@ void Fleet::look(Instance& instance) {
   instance.read_at = now_ + std::chrono::microseconds(pause).count();
 }
 
-/// A lane's holder is told by the name of the instance, where it is this life's relay.
+/// A lane's holder is known by the name of the instance, if it is this life's relay.
 Membership Fleet::membership_for(const Instance& instance) const {
   Membership membership;
   if (sabotage_ == Sabotage::instances_unseen) {
@@ -280,7 +280,7 @@ std::vector<unsigned> Fleet::held() const {
   return held;
 }
 
-/// The instance whose relay holds the lane, where it lives still. Its name tells its number.
+/// The instance whose relay holds the lane, if it lives still. Its name holds its number.
 std::optional<std::size_t> Fleet::holder_of(const World& lane) const {
   const auto& name = lane.cursors().holder();
   if (name.empty()) return std::nullopt;

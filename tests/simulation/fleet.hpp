@@ -21,7 +21,7 @@ class Fleet {
     unsigned instances = 0;
   };
   Fleet(std::uint64_t seed, bool calm, Sabotage sabotage);
-  /// As large as told, and nothing fails but what `grow_and_shrink` does.
+  /// As large as given, and nothing fails but what `grow_and_shrink` does.
   Fleet(std::uint64_t seed, Size size, Sabotage sabotage);
 
   struct Outcome {
@@ -57,12 +57,12 @@ class Fleet {
     bool stopping = false;
     bool cut_off = false;
     Micros frozen_until = 0;
-    Micros silent_until = 0;  ///< its looks are late
+    Micros silent_until = 0;  ///< its reads are late
     Micros read_at = 0;
     Micros tell_at = 0;
     std::optional<Micros> reported_at;         ///< as its row says
     std::optional<Micros> gone_at;             ///< killed: its row counts no longer from then on
-    std::optional<std::vector<bool>> decided;  ///< told to its lanes a moment later
+    std::optional<std::vector<bool>> decided;  ///< sent to its lanes a moment later
   };
 
   void pass(Micros time);

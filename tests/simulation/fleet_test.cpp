@@ -1,5 +1,5 @@
 // Instances that share the lanes of a process: whatever becomes of them each lane keeps P1 to P7,
-// and once nothing fails any more the lanes are evenly held. SERIATIM_SIM_SEED tells one seed.
+// and once nothing fails any more the lanes are evenly held. SERIATIM_SIM_SEED shows one seed.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -51,13 +51,13 @@ std::string text_of(const Fleet::Turn& turn, Fleet::Size size) {
   return std::to_string(size.lanes) + " lanes, " + turn.what + ", " +
          std::to_string(turn.instances) + " run: even after " +
          std::to_string(turn.even_after / millisecond) + " ms, " + std::to_string(turn.moved) +
-         " lanes moved, " + std::to_string(std::lround(turn.looks_per_s)) + " looks a second";
+         " lanes moved, " + std::to_string(std::lround(turn.looks_per_s)) + " reads a second";
 }
 
 }  // namespace
 
 TEST_SUITE("fleets: instances that share lanes") {
-  TEST_CASE("joining, stopping and late looks: no row repeated, lanes even within 5 s") {
+  TEST_CASE("joining, stopping and late reads: no row repeated, lanes even within 5 s") {
     check_fleets(300, true);
   }
   TEST_CASE("… dying, frozen and cut off from their lanes too") {
@@ -98,7 +98,7 @@ TEST_SUITE("fleets: instances that share lanes") {
   TEST_CASE("instances that do not see each other are uneven") {
     must_be_caught(Mutant::none, Sabotage::instances_unseen, 20, true, "even");
   }
-  TEST_CASE("a lane left to an instance that cannot take it stands still") {
+  TEST_CASE("a lane left to an instance that cannot take it waits") {
     must_be_caught(Mutant::none, Sabotage::orphans_left, 200, false, "P1 liveness");
   }
 }

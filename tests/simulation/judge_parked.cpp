@@ -162,7 +162,7 @@ void Judge::check_number(const Attempt& attempt, std::size_t rank) {
   on_numbered(attempt);
 }
 
-/// No number stands for two rows, and what is delivered has a higher one each time.
+/// No number names two rows, and what is delivered has a higher one each time.
 void Judge::on_numbered(const Attempt& attempt) {
   const auto rank = *rank_of(attempt);
   const auto [known, fresh] = rank_of_number_.try_emplace(attempt.sequence, rank);

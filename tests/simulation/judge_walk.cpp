@@ -181,12 +181,12 @@ void Judge::on_begun(const Attempt& attempt) {
   }
 }
 
-/// A person gave it another place later, which its rank tells: where it stood then is not known.
+/// A person gave it another place later, which its rank says: where it was then is not known.
 bool Judge::moved_since(const Attempt& attempt, std::size_t rank) const {
   return row_at(rank).moved_at > attempt.begun;
 }
 
-/// No row comes before one that stands before it; where late rows are delivered, none comes before
+/// No row comes before one that is before it; if late rows are delivered, none comes before
 /// one that was begun.
 void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
   const auto known = known_until(attempt);
@@ -241,7 +241,7 @@ void Judge::on_late_row(const Evidence::Halt& halt) {
   if (!rank) return;  // undone by a crash since
   const auto& row = row_at(*rank);
   const auto known_late = setup_.faults ? statement_outlives_session_max : 0;
-  if (row.moved_at && *row.moved_at + known_late >= halt.at) return;  // where it stood is not known
+  if (row.moved_at && *row.moved_at + known_late >= halt.at) return;  // where it was is not known
   const auto what = "the lane halts LATE_ROW at row " + halt.row_id;
   if (row.visible_at > halt.at) breach("P9", halt.at, what + ", which there is not");
   if (!row.astray) breach("P9", halt.at, what + ", which came in its place");
@@ -252,7 +252,7 @@ void Judge::on_late_row(const Evidence::Halt& halt) {
   if (*rank >= cursor_end_) breach("P9", halt.at, what + ", which is not behind the cursor");
 }
 
-/// Of the cursor as it stood then, or wherever a rewind took it since.
+/// Of the cursor as it was then, or wherever a rewind took it since.
 bool Judge::appeared_within_lookback(const Evidence::Row& row, Micros halted_at) const {
   std::optional<std::int64_t> cursor;
   for (const auto& move : seen_.moves) {

@@ -133,10 +133,10 @@ TEST_SUITE("every place for a few troubles: three rows, two relays") {
   TEST_CASE("answers lost at any two statements, with a relay killed, break no promise") {
     hold(answers_that_are_lost(depth()));
   }
-  TEST_CASE("operators at any step, beside failures of the receiver, break no promise") {
+  TEST_CASE("operators at any step, with failures of the receiver, break no promise") {
     hold(operators_that_act(depth()));
   }
-  TEST_CASE("rows parked and decided on at any step, beside a relay killed, break no promise") {
+  TEST_CASE("rows parked and decided on at any step, with a relay killed, break no promise") {
     hold_in_all(rows_that_are_parked(depth()));  // two rows a call
   }
   TEST_CASE("each guard is needed") {

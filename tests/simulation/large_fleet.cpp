@@ -1,5 +1,5 @@
 // A fleet of any size whose instances come and go while rows come: how soon its lanes are even
-// again, how many of them move, and how often the instances look at one another.
+// again, how many of them move, and how often the instances read of one another.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What users are told (docs/operations.md).
+/// What users read (docs/operations.md).
 constexpr Micros even_within = 5 * second;
 constexpr milliseconds lease{10'000};
 constexpr Micros lease_time = 10 * second;
@@ -125,11 +125,11 @@ std::optional<Fleet::Turn> Fleet::turn(const std::string& what, Micros within,
   result.even_after = now_ - since;
   pass(second);
   const auto moved = hand_overs();
-  const auto looks = reads_;
+  const auto reads = reads_;
   pass(calm_time);
   if (hand_overs() != moved || !even()) return std::nullopt;
   result.moved = moved - before;
-  result.looks_per_s = static_cast<double>(reads_ - looks) * static_cast<double>(second) /
+  result.looks_per_s = static_cast<double>(reads_ - reads) * static_cast<double>(second) /
                        static_cast<double>(calm_time);
   for (std::size_t i = 0; i < instances_.size(); ++i) result.instances += runs(i);
   return result;

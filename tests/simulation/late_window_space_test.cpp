@@ -18,7 +18,7 @@ using core::Holder;
 
 namespace {
 
-/// A part of the look taken away.
+/// A part of the check taken away.
 enum class Broken {
   nothing,
   bound_of_this_poll,       ///< instead of the one before
@@ -27,7 +27,7 @@ enum class Broken {
   no_margin,                ///< stamps are taken to be drawn after the transaction can be seen
   transactions_then_clock,  ///< the clock is read after them
   rows_then_transactions,   ///< … and both after the rows after the cursor
-  late_then_rows,           ///< those rows are read after the look
+  late_then_rows,           ///< those rows are read after the check
   late_after_settled        ///< late rows go out after those
 };
 
@@ -243,7 +243,7 @@ TEST_SUITE("every interleaving of a late row, its effect and polls") {
   TEST_CASE("nor if the other one is prepared") {
     CHECK(walk_all({.prepares = true, .polls = 3}));
   }
-  TEST_CASE("each part of the look is needed") {
+  TEST_CASE("each part of the check is needed") {
     for (const auto broken :
          {Broken::bound_of_this_poll, Broken::virtual_forgotten, Broken::no_margin,
           Broken::transactions_then_clock, Broken::rows_then_transactions, Broken::late_then_rows,

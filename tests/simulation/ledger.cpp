@@ -37,7 +37,7 @@ void Ledger::jump(const std::vector<Position>& rows, const std::optional<Positio
   if (!open_.ids.empty()) close(rows.back());
 }
 
-/// The bucket the place lies in is the open one again, with what stands up to the place.
+/// The bucket the place lies in is the open one again, with what is there up to the place.
 void Ledger::cut(const std::optional<Position>& place) {
   const auto first_gone = std::find_if(closed_.begin(), closed_.end(), [&](const Bucket& bucket) {
     return !place || is_after(bucket.to, place);

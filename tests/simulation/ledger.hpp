@@ -14,7 +14,7 @@ struct NotedRange {
   std::set<std::string> ids;  ///< delivered or set aside
 };
 
-/// At a moment, after whatever stands there.
+/// At a moment, after whatever is there.
 [[nodiscard]] Position end_of(OrderKey moment);
 
 /// seriatim.ledger and the open bucket: the ids of all that was delivered or set aside, in buckets
@@ -27,7 +27,7 @@ class Ledger {
 
   /// Rows done, the cursor being at `cursor` now.
   void note(const std::vector<Position>& done, const Position& cursor);
-  /// A row done behind the cursor, counted where it stands.
+  /// A row done behind the cursor, counted where it is.
   void note_late(const Position& row);
   /// An operator's jump from `from` over `rows`, set aside.
   void jump(const std::vector<Position>& rows, const std::optional<Position>& from);

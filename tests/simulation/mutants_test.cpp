@@ -142,7 +142,7 @@ void late_rows_in_small_batches(Setup& setup) {
   setup.config.commit_every = 1;
 }
 
-/// … and are tried again and again, while the auditor looks.
+/// … and are tried again and again, while the auditor checks.
 void late_rows_tried_again(Setup& setup) {
   late_rows_delivered(setup);
   setup.lookback = 100 * millisecond;
@@ -178,7 +178,7 @@ void auditors_held_up(Setup& setup) {
   setup.operator_act = 100 * millisecond;
 }
 
-/// Rows of few keys fail alone, beside people who decide on them at once.
+/// Rows of few keys fail alone, with people who decide on them at once.
 void keys_parked(Setup& setup) {
   setup.config.on_poison = seriatim::OnPoison::park_key;
   setup.config.max_parked = 0;
@@ -343,13 +343,13 @@ TEST_SUITE("mutants of the audit and of operators' acts") {
   TEST_CASE("a jump that is not in the ledger halts the lane at what it set aside") {
     must_be_caught({.sabotage = Sabotage::jump_not_noted}, Profile::meddling, 100, "P9");
   }
-  TEST_CASE("a rewind that leaves a holder's epoch valid lets it send what it has in hand") {
+  TEST_CASE("a rewind that leaves a holder's epoch valid lets it send what it has in flight") {
     must_be_caught({.sabotage = Sabotage::rewind_keeps_epoch}, Profile::meddling, 500, "P2 P3 P6");
   }
 }
 
 TEST_SUITE("mutants of the delivery of late rows") {
-  TEST_CASE("a plan kept by the session alone lets a late row come before the one in hand") {
+  TEST_CASE("a plan kept by the session alone lets a late row come before the one in flight") {
     must_be_caught({.sabotage = Sabotage::plan_not_kept}, Profile::meddling, 500, "P3 P4",
                    late_rows_delivered);
   }
@@ -365,7 +365,7 @@ TEST_SUITE("mutants of the delivery of late rows") {
     must_be_caught({.sabotage = Sabotage::due_overtaken}, Profile::meddling, 500, "P1 P3 P4",
                    late_rows_delivered);
   }
-  TEST_CASE("a look that is no complete one and counts forgets rows that it did not put aside") {
+  TEST_CASE("a check that is no complete one and counts forgets rows that it did not put aside") {
     must_be_caught({.sabotage = Sabotage::late_row_forgotten}, Profile::meddling, 4'000, "P9",
                    late_rows_in_small_batches);
   }
@@ -440,7 +440,7 @@ TEST_SUITE("mutants of rows set aside") {
     must_be_caught({.sabotage = Sabotage::discard_keeps_sequence}, Profile::parking, 500, "P3",
                    keys_parked_amid_faults);
   }
-  TEST_CASE("a holder that is not told of a discard goes on setting rows of the key aside") {
+  TEST_CASE("a holder that does not learn of a discard goes on setting rows of the key aside") {
     must_be_caught({.sabotage = Sabotage::discard_keeps_epoch}, Profile::parking, 200,
                    "P2 P3 P4 P6", keys_parked);
   }

@@ -96,8 +96,8 @@ void Operators::pause_or_resume(const Cursor& row) {
 }
 
 void Operators::retry_or_skip(const Cursor& row) {
-  const bool stands = row.state == Cursor::State::halted || row.state == Cursor::State::retrying;
-  if (!stands) return;
+  const bool waits = row.state == Cursor::State::halted || row.state == Cursor::State::retrying;
+  if (!waits) return;
   if (!row.row_id || stage_.one_of(2) == 0) return mend_and_retry(row);
   skip(row);
 }
@@ -113,7 +113,7 @@ void Operators::mend_and_retry(const Cursor& row) {
   server_.cursors().set_state(Cursor::State::running);
 }
 
-/// By its name: the row the lane stands at, if it was tried there and so was settled, or one that
+/// By its name: the row the lane is at, if it was tried there and so was settled, or one that
 /// appeared behind the cursor.
 void Operators::skip(const Cursor& row) {
   auto& cursors = server_.cursors();

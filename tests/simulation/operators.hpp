@@ -21,7 +21,7 @@ class Operators {
   void start();
   /// One act, as soon as no call is in flight.
   void act_once();
-  /// From now on somebody looks after a lane that stands still.
+  /// From now on somebody sees to a lane that waits.
   void watch_act();
 
  private:

@@ -37,7 +37,7 @@ class Relay {
   /// Comes back by itself when it is killed or stopped.
   void keep_restarting(bool on) { restarting_ = on; }
 
-  /// How the lane stood when the process ended in good order.
+  /// How the lane was when the process ended in good order.
   [[nodiscard]] LaneState left_as() const { return left_as_; }
 
   /// The most things done in a second in which no cursor moved.

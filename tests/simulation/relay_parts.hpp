@@ -83,7 +83,7 @@ class Relay::TableReader final : public Reader {
   std::shared_ptr<Fiber> reading_ahead_;
   // If late rows are delivered:
   Micros next_check_ = 0;
-  std::optional<OrderKey> looked_at_;  ///< the cursor at the last complete look
+  std::optional<OrderKey> looked_at_;  ///< the cursor at the last complete check
   std::optional<OrderKey> soon_;       ///< … once what it found is put aside
   bool found_ = false;                 ///< rows that are not put aside yet
 };

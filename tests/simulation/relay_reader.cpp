@@ -8,7 +8,7 @@ namespace seriatim::simulation {
 namespace {
 
 constexpr Micros check_duty_cycle =
-    10;  ///< a look is followed by none for so many times its length
+    10;  ///< a check is followed by none for so many times its length
 
 /// Late rows, and as many of the others as there is room for behind the last of them.
 void go_before(PollResult& round, PollResult late, bool all, unsigned rows_max) {
@@ -132,7 +132,7 @@ PollResult Relay::TableReader::read(const Wanted& wanted, Memory& memory) {
   return settled_of(table.rows_after(wanted.after), wanted, settled);
 }
 
-/// By more than rows must be old since this session last looked, or to before the cursor.
+/// By more than rows must be old since this session last read it, or to before the cursor.
 bool Relay::TableReader::clock_went_back(const Wanted& wanted, Memory& memory) const {
   const auto& setup = relay_.stage_.setup;
   if (setup.order == OrderBy::id) return false;
@@ -261,7 +261,7 @@ void Relay::TableReader::started() {
   found_ = false;
 }
 
-/// The cursor at the last complete look; for the first batch, the place of its first row.
+/// The cursor at the last complete check; for the first batch, the place of its first row.
 OrderKey Relay::TableReader::looked_at(const PollResult& round,
                                        const std::optional<Position>& after) const {
   if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
@@ -278,10 +278,10 @@ PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wa
   const bool idle = round.empty();
   if (!idle && !found_ && stage.now() < next_check_) return round;
   const auto window = cursors.looked_at(cursor);
-  // The cursor may have been taken back since this session looked.
+  // The cursor may have been taken back since this session read it.
   const bool clamped = !stage.sabotaged(Sabotage::window_past_cursor);
-  const auto looked = looked_at_.value_or(window);
-  looked_at_ = std::max(window, clamped ? std::min(looked, cursor.created_at_us) : looked);
+  const auto marked = looked_at_.value_or(window);
+  looked_at_ = std::max(window, clamped ? std::min(marked, cursor.created_at_us) : marked);
   const auto took = relay_.latency();
   at_server(took);
   std::vector<std::string> ids;

@@ -25,7 +25,7 @@ class SeedInUse {
 
  private:
   static void last_words(int signal) {
-    std::fprintf(stderr, "the seed in hand: SERIATIM_SIM_SEED=%llu\n",
+    std::fprintf(stderr, "the seed in use: SERIATIM_SIM_SEED=%llu\n",
                  static_cast<unsigned long long>(in_flight_));
     std::signal(signal, previous_);
     std::raise(signal);

@@ -29,7 +29,7 @@ class Server {
 
   void crash_within(Micros time);
 
-  /// New rows are visible: `listener` is told, unless the hint is lost.
+  /// New rows are visible: `listener` is notified, unless the hint is lost.
   void on_notify(std::function<void()> listener) { listeners_.push_back(std::move(listener)); }
   void notify();
 

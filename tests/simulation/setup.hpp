@@ -33,7 +33,7 @@ enum class Sabotage {
   no_durability_commit,      ///< the first call does not wait for the producers' commits to be safe
   start_forgets_parked,      ///< … nor, though rows are parked, for its own start
   behind_hole_passed,        ///< rows that came with a commit go out whatever is open before them
-  behind_kept,               ///< … and are kept, wherever the cursor stands by then
+  behind_kept,               ///< … and are kept, wherever the cursor is by then
   next_not_durable,          ///< … nor that of a batch which starts with the commit before
   act_ignores_call,          ///< an operator acts though a call is in flight
   hold_ignored,              ///< calls are announced though an operator asks for a turn
@@ -43,7 +43,7 @@ enum class Sabotage {
   failure_overtaken,         ///< the rest of a batch is sent though a row failed
   no_insert_latency,         ///< rows as young as a step of the clock are read
   previous_id_forgotten,     ///< the receiver is not given the id of the row before
-  no_audit,                  ///< nobody looks behind the cursor
+  no_audit,                  ///< nobody checks behind the cursor
   newest_audited,            ///< … but at the newest bucket
   audit_not_compared,        ///< its act halts for what was found, whatever became of it since
   aside_taken_for_late,      ///< rows that are aside, and go out, are late to the auditor
@@ -53,16 +53,16 @@ enum class Sabotage {
   late_row_moves_cursor,     ///< … and takes the cursor with it
   plan_not_kept,       ///< late rows delivered: what was started is forgotten with the session
   due_overtaken,       ///< … rows after the cursor go out before rows that were started
-  late_row_forgotten,  ///< … a look that found more rows than a batch takes counts as complete
-  plan_not_read_at_first,      ///< … is not looked at before the first row is delivered
+  late_row_forgotten,  ///< … a check that found more rows than a batch takes counts as complete
+  plan_not_read_at_first,      ///< … is not read before the first row is delivered
   plan_outlives_rewind,        ///< … or kept though the cursor was taken elsewhere
   late_delivery_not_noted,     ///< … a late row is not in the ledger
   late_delivery_moves_cursor,  ///< … takes the cursor with it
-  window_from_cursor,          ///< … is looked for behind the cursor, not behind the last look
-  window_past_cursor,          ///< … from the last look, though the cursor was taken back since
+  window_from_cursor,          ///< … is checked from the cursor, not from the last check
+  window_past_cursor,          ///< … from the last check, though the cursor was taken back since
   jump_not_settled,            ///< a rewind forwards does not wait for open transactions
   jump_not_noted,              ///< … does not put what it passes into the ledger
-  rewind_keeps_epoch,          ///< a rewind leaves what a holder has in hand valid
+  rewind_keeps_epoch,          ///< a rewind leaves what a holder has in flight valid
   queue_not_written,           ///< rows of a parked key are passed over and not set aside
   keys_not_reloaded,           ///< a claim does not read which keys are parked
   park_keeps_sequence,         ///< a row set aside uses up no number

@@ -1,4 +1,4 @@
-// One seed, one story. SERIATIM_SIM_SEEDS runs more of them, SERIATIM_SIM_SEED tells one.
+// One seed, one story. SERIATIM_SIM_SEEDS runs more of them, SERIATIM_SIM_SEED shows one.
 #include <doctest/doctest.h>
 
 #include "simulation/seeds.hpp"

@@ -201,7 +201,7 @@ void Table::undo_unflushed() {
   });
 }
 
-// --- what a poll looks at ------------------------------------------------------------------------
+// --- what a poll reads ---------------------------------------------------------------------------
 
 std::optional<OrderKey> Table::high_mark(const std::optional<Position>& after,
                                          unsigned rows_max) const {

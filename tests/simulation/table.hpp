@@ -69,7 +69,7 @@ class Table {
   /// The server dies and recovers.
   void crash();
 
-  // What a poll looks at. The two parts of a read of pg_locks are apart in time.
+  // What a poll reads. The two parts of a read of pg_locks are apart in time.
   /// F: the clock, or one above the last candidate's id; absent when there is no candidate.
   [[nodiscard]] std::optional<OrderKey> high_mark(const std::optional<Position>& after,
                                                   unsigned rows_max) const;

@@ -10,7 +10,7 @@ namespace seriatim::simulation {
 namespace {
 
 constexpr Micros liveness_bound = 60 * second;
-/// Until people have looked at one row behind the cursor and decided on it.
+/// Until people have examined one row behind the cursor and decided on it.
 constexpr Micros decided_within = 5 * second;
 constexpr unsigned actions_per_idle_second_max = 2'500;
 constexpr unsigned drains_max = 60;
@@ -129,9 +129,9 @@ bool World::drain() {
     relay.run(true);
     if (!until(liveness_bound, [this] { return nobody_runs(); })) return false;
     if (nothing_waits() && all_decided_on()) return true;
-    const bool stands = relay.left_as() == LaneState::halted ||
-                        relay.left_as() == LaneState::paused || !all_decided_on();
-    if (!stands) return false;
+    const bool waits = relay.left_as() == LaneState::halted ||
+                       relay.left_as() == LaneState::paused || !all_decided_on();
+    if (!waits) return false;
     pass(second);
   }
   return false;

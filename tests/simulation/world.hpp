@@ -28,7 +28,7 @@ struct Result {
 /// A space: of what may strike, `setup.troubles_max` in each run, wherever the choices say.
 [[nodiscard]] Result run(const Setup& setup, testing::Choices& choices);
 
-/// The same story again, told step by step up to `end`.
+/// The same story again, written step by step up to `end`.
 [[nodiscard]] std::string tell(const Setup& setup, Micros end, testing::Choices* choices = nullptr);
 
 }  // namespace seriatim::simulation

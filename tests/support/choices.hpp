@@ -38,7 +38,7 @@ class Choices {
     return same;
   }
 
-  /// The way in hand, for a failing test to print.
+  /// The present way, for a failing test to print.
   [[nodiscard]] std::string text() const {
     std::string all;
     for (const auto& choice : path_) all += (all.empty() ? "" : " ") + std::to_string(choice.taken);

@@ -8,7 +8,7 @@
 namespace seriatim::testing {
 
 /// librdkafka's own mock of a Kafka cluster: its brokers listen on free ports of 127.0.0.1 in a
-/// thread of this process, answer as Kafka does, and can be told to err. Topics are made when they
+/// thread of this process, answer as Kafka does, and can be set to err. Topics are made when they
 /// are first asked for, with four partitions, unless made before.
 ///
 /// Error codes are those of rd_kafka_resp_err_t.

@@ -31,7 +31,7 @@ class KafkaReader {
   /// Everything in the topic, by partition and offset.
   [[nodiscard]] std::vector<KafkaMessage> messages(const std::string& topic,
                                                    std::int32_t partitions = 1) const;
-  /// How many stand in partition 0.
+  /// How many are in partition 0.
   [[nodiscard]] std::size_t count(const std::string& topic) const;
 
  private:

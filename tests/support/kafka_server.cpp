@@ -33,7 +33,7 @@ const Jars& jars() {
     const auto fetched = lab::run({SERIATIM_SOURCE_DIR "/tests/fetch-kafka"});
     auto text = fetched.code == 0 ? fetched.out : fetched.err;
     while (!text.empty() && text.back() == '\n') text.pop_back();
-    return fetched.code == 0 ? Jars{text, ""} : Jars{"", text.empty() ? "no reason told" : text};
+    return fetched.code == 0 ? Jars{text, ""} : Jars{"", text.empty() ? "no reason given" : text};
   }();
   return found;
 }

@@ -153,7 +153,7 @@ class Parser {
     number("--waiting", verb->waiting, 0, 1e9, "null: further rows that wait (0)");
     number("--delivered", verb->delivered, 0, 1e9, "null: rows delivered before (0)");
     number("--partitions", verb->partitions, 1, 1'000, "Partitions of the table (1)");
-    number("--connections", verb->connections, 0, 10'000, "Idle connections beside (0)");
+    number("--connections", verb->connections, 0, 10'000, "Further idle connections (0)");
     number("--max-connections", verb->max_connections, 0, 20'000,
            "max_connections of a private server, at least\n(default: as many as are needed)");
   }

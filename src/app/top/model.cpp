@@ -62,7 +62,7 @@ std::string verdict(const std::vector<Lane>& lanes) {
   auto text = still == 0
                   ? std::string("everything moves")
                   : std::to_string(still) + " of " + count_text(lanes.size(), "lane", "lanes") +
-                        (still == 1 ? " stands still" : " stand still");
+                        (still == 1 ? " is stopped" : " are stopped");
   if (waiting == 0 && !more) return text + "; no row waits";
   text += "; " + count_text(waiting, "row", "rows") + (more ? " or more" : "") +
           (waiting == 1 && !more ? " waits" : " wait");

@@ -27,7 +27,7 @@ struct Lane {
 /// A lane that does not deliver although it should, or may not.
 [[nodiscard]] bool is_stopped(const postgres::LaneReport& report);
 
-/// "2 of 12 lanes stand still; 9814 rows wait, the oldest for 31 min"
+/// "2 of 12 lanes are stopped; 9814 rows wait, the oldest for 31 min"
 [[nodiscard]] std::string verdict(const std::vector<Lane>& lanes);
 
 enum class Sort { trouble, lag, rate, name };

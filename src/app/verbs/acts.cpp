@@ -1,4 +1,4 @@
-// What an operator does to a process; each act stands in the journal.
+// What an operator does to a process; each act is in the journal.
 #include <algorithm>
 #include <charconv>
 

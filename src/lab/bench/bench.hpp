@@ -23,7 +23,7 @@ struct Settings {
   bool read_ahead = true;           ///< if several rows are committed together
   std::optional<unsigned> seconds;  ///< of latency, idle; absent: under a minute in all
 
-  // What the table and the server hold beside the rows handed over.
+  // What the table and the server hold next to the rows handed over.
   std::uint64_t waiting = 0;    ///< further rows that wait
   std::uint64_t delivered = 0;  ///< rows behind the cursor
   unsigned partitions = 1;
@@ -38,13 +38,13 @@ using Progress = std::function<void(const std::string& line)>;
 [[nodiscard]] const std::vector<std::string>& names();
 
 /// Carries out one bench in a database of its own on the server, which it removes. A requested stop
-/// ends it early; what was measured until then is told.
+/// ends it early; what was measured until then is reported.
 ///
 /// Errors: Error if it cannot be held.
 [[nodiscard]] Report measure(const Settings& settings, const Progress& progress,
                              const std::stop_token& stop);
 
-/// The relay under test: reads what to do from stdin, delivers, tells on stdout, ends with stdin.
+/// The relay under test: reads what to do from stdin, delivers, reports on stdout, ends with stdin.
 /// Answers an exit code.
 int relay_part();
 

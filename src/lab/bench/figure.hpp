@@ -12,7 +12,7 @@ namespace seriatim::bench {
 /// The value below which so large a share lies.
 [[nodiscard]] double percentile(std::vector<double> values, double share);
 
-/// What one measurement found, repeat by repeat, the limit taken beside each.
+/// What one measurement found, repeat by repeat, the limit taken next to each.
 struct Figure {
   using Facts = std::vector<std::pair<std::string, std::string>>;
   struct Samples {
@@ -26,14 +26,14 @@ struct Figure {
   std::vector<double> rates;   ///< rows a second
   std::vector<double> limits;  ///< rows a second, by the same repeats
   Facts settings;
-  std::vector<Samples> measured;  ///< beside the rate
+  std::vector<Samples> measured;  ///< next to the rate
 
   void note(const std::string& sample, double value);
   [[nodiscard]] double ratio() const;  ///< median of the repeats' own; 0 without a limit
   [[nodiscard]] std::vector<double> ratios() const;
 };
 
-/// All that one run of a bench has to tell.
+/// All that one run of a bench has to report.
 struct Report {
   std::string bench;
   std::string server;  ///< its version

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned many_lanes = 64;
 constexpr unsigned seconds_default = 5;
-constexpr std::uint64_t rows_behind = 5'000;  ///< delivered: what is looked at while idle
+constexpr std::uint64_t rows_behind = 5'000;  ///< delivered: what is checked while idle
 constexpr std::chrono::milliseconds check_interval{50};
 
 /// Statements of relays in the server's log (log_line_prefix '%a|', log_statement 'all').

@@ -37,13 +37,13 @@ std::vector<Case> cases_of(OrderBy order) {
   std::vector<Case> cases{{by + ".100", "commit to call, LISTEN", order, 100},
                           {by + ".1000", "commit to call, LISTEN", order, 1'000},
                           {by + ".poll", "commit to call, polling only", order, 100, false}};
-  const Case beside{
-      by + ".long", "commit to call, LISTEN, beside transactions held open 50 to 500 ms",
+  const Case long_case{
+      by + ".long", "commit to call, LISTEN, while transactions are held open 50 to 500 ms",
       order,        100,
       true,         long_writers};
-  cases.push_back(beside);
+  cases.push_back(long_case);
   if (order == OrderBy::id) return cases;
-  for (auto asked : {cases[0], cases[1], beside}) {
+  for (auto asked : {cases[0], cases[1], long_case}) {
     asked.name.insert(by.size(), "_0ms");
     asked.what += ", insert_latency 0";
     asked.insert_latency_ms = 0;

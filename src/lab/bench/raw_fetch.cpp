@@ -8,7 +8,7 @@ namespace seriatim::bench {
 
 namespace {
 
-/// Every byte is looked at once, as a handler would.
+/// Every byte is read once, as a handler would.
 std::size_t read(const Result& batch) {
   std::size_t bytes = 0;
   for (int row = 0; row < batch.rows(); ++row) {

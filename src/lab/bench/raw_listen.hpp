@@ -12,7 +12,7 @@ namespace seriatim::bench {
 
 /// The limit of commit to call: LISTEN, and SELECT what lies after the last row, through libpq. It
 /// keeps none of the relay's promises (a row that commits late is passed over) and writes nothing;
-/// `durable`: a commit of one row comes before rows count as in hand, without which nobody can say
+/// `durable`: a commit of one row comes before rows count as received, without which nobody can say
 /// that a crash of the server leaves them there.
 class RawListener {
  public:
@@ -21,7 +21,7 @@ class RawListener {
   RawListener(const RawListener&) = delete;
   RawListener& operator=(const RawListener&) = delete;
 
-  /// Ends it: when each row (by id) was in hand.
+  /// Ends it: when each row (by id) was received.
   std::map<std::int64_t, std::int64_t> finish();
 
  private:

@@ -32,8 +32,8 @@ void report(const object& said) {
   std::cout << boost::json::serialize(said) << std::endl;
 }
 
-/// Tells when every lane has become idle, when all rows are delivered, and what went wrong. Then it
-/// holds the lanes: nothing more is to be done until what they cost has been read.
+/// Reports when every lane has become idle, when all rows are delivered, and what went wrong. Then
+/// it holds the lanes: nothing more is to be done until what they cost has been read.
 class Watch final : public Observer {
  public:
   Watch(std::uint64_t rows, unsigned lanes) : rows_(rows), lanes_(lanes) {}
@@ -140,9 +140,9 @@ void deliver(const RelaySpec& spec) {
   stop.request_stop();
   watch->let_go();
   running.join();
-  boost::json::array told;
-  for (const auto& [id, at] : arrivals->all) told.push_back(boost::json::array{id, at});
-  report({{"arrivals", std::move(told)}});
+  boost::json::array listed;
+  for (const auto& [id, at] : arrivals->all) listed.push_back(boost::json::array{id, at});
+  report({{"arrivals", std::move(listed)}});
 }
 
 }  // namespace

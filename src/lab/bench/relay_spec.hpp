@@ -9,7 +9,7 @@
 
 namespace seriatim::bench {
 
-/// What the relay under test is told: one JSON object on one line.
+/// The orders for the relay under test: one JSON object on one line.
 struct RelaySpec {
   using Option = std::variant<bool, std::string>;
 
@@ -23,7 +23,7 @@ struct RelaySpec {
   bool listen = false;
   unsigned insert_latency_ms = 5;
   bool delivers_late = false;  ///< late_rows = "deliver"
-  std::uint64_t rows = 0;      ///< told when so many are delivered; 0: never
+  std::uint64_t rows = 0;      ///< reported when so many are delivered; 0: never
   /// A kind of handler; "null" does nothing, "arrivals" notes when it was called.
   std::string handler = "null";
   std::map<std::string, Option> options;

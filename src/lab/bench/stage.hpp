@@ -24,7 +24,7 @@ class Stage {
   /// The table, for about so many rows; once.
   void create_events(std::uint64_t rows);
   void append(std::uint64_t rows);
-  /// As a server looks that has been left alone since the rows came.
+  /// Makes it as a server is that has been left alone since the rows came.
   void settle();
 
   /// A relay that is to deliver the table; the process's name is one never used before.

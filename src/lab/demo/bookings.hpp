@@ -15,7 +15,7 @@ class Bookings {
   explicit Bookings(const std::string& url);
 
   void start() { writers_.start(); }
-  /// Waits for the transactions in hand. Throws what stopped a writer, if anything did.
+  /// Waits for the transactions in flight. Throws what stopped a writer, if anything did.
   void stop() { writers_.stop(); }
 
   /// One booking with this number, committed at once; answers its id.

@@ -158,7 +158,7 @@ class Demo {
     if (!wait_until([&] { return status().lane.state == LaneState::halted; }, relay)) {
       throw Error("the lane did not halt at booking " + id + "; see " + log_.string());
     }
-    say_("The lane stands still rather than skip it. What an operator sees:\n");
+    say_("The lane halts rather than skip it. What an operator sees:\n");
     show({"status"});
     show({"peek", "booking_sms", "--rows", "3"});
     return id;

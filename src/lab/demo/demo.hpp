@@ -12,7 +12,7 @@ constexpr std::chrono::minutes demo_stop_max{2};
 
 struct DemoOptions {
   std::chrono::seconds length{30};
-  bool keep = false;  ///< leave the folder (database, configuration, logs) for a look around
+  bool keep = false;  ///< leave the folder (database, configuration, logs) to examine
 };
 
 /// The main job on real parts: private PostgreSQL, bookings written by concurrent transactions,

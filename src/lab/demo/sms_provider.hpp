@@ -8,8 +8,8 @@
 
 namespace seriatim::lab {
 
-/// An SMS provider as the large ones look from outside: form POST, 201 with a sid, 400 with a JSON
-/// error for a number that does not exist.
+/// An SMS provider as the large ones appear from outside: form POST, 201 with a sid, 400 with a
+/// JSON error for a number that does not exist.
 class SmsProvider {
  public:
   /// Numbers starting so are answered with 400.

@@ -25,7 +25,7 @@ struct Verdict {
   std::vector<std::string> overtaken;  ///< a later row attempted while this one had failed
   std::vector<std::string> sequence_holes;
   std::vector<std::string> overlapping;       ///< calls of one holder at the same time
-  std::vector<std::string> stale_epochs;      ///< late calls beyond the one in hand
+  std::vector<std::string> stale_epochs;      ///< late calls beyond the one in flight
   std::vector<std::string> unclaimed_epochs;  ///< calls under an epoch no journal row gave out
   std::vector<std::string> cursor_back;
   std::vector<std::string> cursor_stolen;  ///< moved by one who had been replaced

@@ -16,8 +16,8 @@ namespace seriatim::lab {
 
 namespace {
 
-/// A name beside the port, as a lock that ends with this process: two programs that ask at
-/// once must not be told the same port, for their servers take it later.
+/// A name next to the port, as a lock that ends with this process: two programs that ask at
+/// once must not be given the same port, for their servers take it later.
 bool claim(int port) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;

@@ -179,7 +179,7 @@ Process::Process(std::vector<std::string> command, const Options& options)
   for (const int fd : {in_fd_, out_fd_, err_fd_}) {
     if (fd >= 0) fcntl(fd, F_SETFL, O_NONBLOCK);
   }
-  // Not there before Linux 5.3: its end is then seen by looking again and again.
+  // Not there before Linux 5.3: its end is then seen by polling.
   pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   feed();
 }

@@ -37,7 +37,7 @@ class Process {
   enum class Group { same, own, own_session };
 
   struct Options {
-    std::map<std::string, std::string> environment;  ///< set beside this program's own
+    std::map<std::string, std::string> environment;  ///< added to this program's own
     std::vector<std::string> without_environment;    ///< names unset
     std::string folder;                              ///< working directory; empty: this program's
     std::string input;                    ///< bytes on stdin, which then ends; empty: /dev/null
@@ -57,7 +57,7 @@ class Process {
 
   static constexpr milliseconds patience{30'000};
 
-  /// `command[0]` is a path or is looked up in PATH.
+  /// `command[0]` is a path or is searched in PATH.
   explicit Process(std::vector<std::string> command);
   Process(std::vector<std::string> command, const Options& options);
   ~Process();
@@ -66,7 +66,7 @@ class Process {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number);
-  /// SIGSTOP; returns once all its threads stand still. SIGCONT lets it go on.
+  /// SIGSTOP; returns once all its threads are stopped. SIGCONT lets it go on.
   void freeze();
   /// SIGKILL and its end.
   void kill();
@@ -117,7 +117,7 @@ class Process {
 Ended run(std::vector<std::string> command);
 Ended run(std::vector<std::string> command, const Process::Options& options);
 
-/// Waits until `fact` holds, looking every few milliseconds; throws with `what` after `limit`.
+/// Waits until `fact` holds, checking every few milliseconds; throws with `what` after `limit`.
 void wait_until(const std::string& what, const std::function<bool()>& fact,
                 std::chrono::milliseconds limit = Process::patience);
 

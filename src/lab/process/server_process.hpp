@@ -29,7 +29,7 @@ class ServerProcess {
   void start();
   void stop() { end(SIGTERM); }
   void kill() { end(SIGKILL); }
-  void freeze();  ///< SIGSTOP; returns once it stands still
+  void freeze();  ///< SIGSTOP; returns once it is stopped
   void thaw();
   /// False from a stop or kill on, until it is started again.
   [[nodiscard]] bool runs() const { return process_ != nullptr; }

@@ -16,8 +16,8 @@ namespace seriatim::torture {
 /// semicolons around it, near the beginning; a statement prepared under a name asks each time it is
 /// bound.
 ///
-/// Units: offsets into the bytes given. One that lies in earlier bytes, already told as harmless,
-/// is 0: the rest of its message is still to come, and without it nobody can read it.
+/// Units: offsets into the bytes given. One that lies in earlier bytes, already reported as
+/// harmless, is 0: the rest of its message is still to come, and without it nobody can read it.
 class CommitWatch {
  public:
   using Offsets = std::vector<std::size_t>;
@@ -46,10 +46,10 @@ class CommitWatch {
   void end_message(Stream& stream);
 
   std::set<std::string, std::less<>> prepared_;  ///< names of statements that commit
-  bool in_transaction_ = false;                  ///< as the server's answers tell
+  bool in_transaction_ = false;                  ///< as the server's answers say
   Stream client_;
   Stream server_{.typed = true};
-  bool opaque_ = false;  ///< not understood: nothing is looked for any more
+  bool opaque_ = false;  ///< not understood: nothing is searched for any more
 };
 
 }  // namespace seriatim::torture

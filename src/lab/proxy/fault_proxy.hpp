@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 enum class Side { client, server };
 
-/// What the bytes of one direction suffer. As it stands: nothing.
+/// What the bytes of one direction suffer. By default: nothing.
 struct Flow {
   milliseconds latency{0};           ///< each byte arrives so much later
   std::size_t bytes_per_second = 0;  ///< 0: as many as come

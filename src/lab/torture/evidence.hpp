@@ -12,7 +12,7 @@ using lab::Evidence;
                                        const Receiver& receiver, const Faults& faults,
                                        unsigned number);
 
-/// The receiver's log of a stream, one call a line, for whoever looks into a broken run.
+/// The receiver's log of a stream, one call a line, for whoever examines a broken run.
 void write_calls(const Evidence& evidence, const std::filesystem::path& folder);
 
 /// Commit to call, over the first deliveries of all streams.

@@ -81,8 +81,8 @@ void Faults::perform(const Fault& fault) {
 /// For longer than its lease, or for longer than the server leaves a silent holder its lock. In the
 /// first case it is stopped just after an answer, when it has committed the row, or is about to,
 /// and will lock the lane for the next one; and the receiver is out of order meanwhile. So whoever
-/// takes over stands at the very row the frozen one goes on with, and only the epoch tells them
-/// apart.
+/// takes over is at the very row the frozen one goes on with, and only the epoch distinguishes
+/// them.
 void Faults::freeze(std::uint64_t dice) {
   if (frozen_) return;
   const auto relay = parts_.relays.holder(dice);
@@ -184,7 +184,7 @@ std::string Faults::summary() const {
   return text.empty() ? "none" : text;
 }
 
-/// One call in hand for each fault that ends or replaces a holder.
+/// One call in flight for each fault that ends or replaces a holder.
 std::size_t Faults::repeats_allowed(const std::string& process) const {
   std::size_t allowed = 0;
   for (const auto& [kind, count] : counts_) {

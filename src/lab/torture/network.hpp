@@ -15,8 +15,8 @@ using lab::Session;
 /// Bad weather on both of the relays' ways: to the database and to the receiver. The producers and
 /// the checker go straight.
 ///
-/// Every storm is over before a call in hand would be given up (handler_deadline of relays.cpp), so
-/// that each of them can cause one repeat a lane and no more.
+/// Every storm is over before a call in flight would be given up (handler_deadline of relays.cpp),
+/// so that each of them can cause one repeat a lane and no more.
 class Network {
  public:
   Network(const std::string& database_url, std::uint16_t receiver_port, std::uint64_t seed);

@@ -20,7 +20,7 @@ bool is_plain(const std::string& table) {
   return table == "plain";
 }
 
-/// Fixed by the name, whoever looks when.
+/// Fixed by the name, whoever asks when.
 std::uint64_t dice_of(const std::string& gid) {
   return hash_of(gid) >> 8U;
 }

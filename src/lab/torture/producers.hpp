@@ -37,7 +37,7 @@ class Producers {
   Producers& operator=(const Producers&) = delete;
 
   void start();
-  /// Waits for the transactions in hand; then no prepared one is left either.
+  /// Waits for the transactions in flight; then no prepared one is left either.
   void stop();
 
   /// Writers begin no transaction while so; prepared ones are ended.
@@ -51,7 +51,7 @@ class Producers {
   /// Inserts one row into each table by a commit that does not wait for the disk.
   void slip_in_rows();
 
-  /// Rows a table should have got, near enough to tell a backlog.
+  /// Rows a table should have got, near enough to detect a backlog.
   [[nodiscard]] std::uint64_t rows(const std::string& table) const;
   [[nodiscard]] CommitTimes commit_times() const;
   /// Transactions by shape, for the report.

@@ -84,8 +84,8 @@ void Writer::draw_table() {
   table_ = std::array<std::string, 4>{"plain", "plain", "parts", leaf}[draw(4)];
 }
 
-/// Tells one row from every other that was ever inserted, also from one a crash undid whose id was
-/// then drawn again.
+/// Distinguishes one row from every other that was ever inserted, also from one a crash undid whose
+/// id was then drawn again.
 std::string Writer::token() {
   return "w" + std::to_string(number_) + '.' + std::to_string(++rows_);
 }
@@ -147,7 +147,7 @@ void Writer::rolled_back() {
   session_.run("ROLLBACK");
 }
 
-/// Ended by someone else, perhaps after a restart of the server. The name tells what it holds.
+/// Ended by someone else, perhaps after a restart of the server. The name says what it holds.
 void Writer::prepared() {
   begin();
   insert();

@@ -49,7 +49,7 @@ class Writer : public lab::Writer {
   std::uint64_t& rows_;
   std::mt19937_64 random_;
   Session session_;
-  std::string table_;  ///< where the transaction in hand inserts: plain, parts or a leaf of parts
+  std::string table_;  ///< where the transaction in flight inserts: plain, parts or a leaf of parts
   unsigned shelf_ = 0;
 };
 

@@ -25,7 +25,7 @@ Connection report_connection(const std::string& url) {
   return {url, {.application = "seriatim/report"}};
 }
 
-/// Acts wait for the call in hand, which holds the cursor row.
+/// Acts wait for the call in flight, which holds the cursor row.
 Connection act_connection(const std::string& url, const Target& target) {
   const auto lock_timeout = target.process.handler_deadline + lock_margin;
   return {url,

@@ -145,8 +145,8 @@ void AuditPass::read_former_lanes() {
 }
 
 /// TRUNCATE … RESTART IDENTITY, refilled past the cursor: the rows up to it have ids that were
-/// delivered, so only what else is known of those rows tells them apart. `last`: the cursor at the
-/// look before.
+/// delivered, so only what else is known of those rows distinguishes them. `last`: the cursor at
+/// the check before.
 std::optional<AuditFinding> AuditPass::ids_begun_again(const std::optional<Position>& last) {
   const auto found = connection_.run(
       began_again_, {lane_.process, std::to_string(lane_.lane),

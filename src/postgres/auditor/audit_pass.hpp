@@ -18,13 +18,13 @@ struct AuditFinding {
 };
 
 /// What is behind the cursor of one lane, step by step: the newest rows, then a walk over all
-/// buckets that have ids, then those of former lanes. A step looks at about a thousand rows.
+/// buckets that have ids, then those of former lanes. A step checks about a thousand rows.
 class AuditPass {
  public:
   AuditPass(Connection& connection, const Table& table, const SourceConfig& config,
             const LaneId& lane);
 
-  /// Where the lane stands. Rows from `window_start` on are the lane's own: it delivers late ones.
+  /// Where the lane is. Rows from `window_start` on are the lane's own: it delivers late ones.
   struct Place {
     Position cursor;
     std::optional<OrderKey> window_start;
@@ -33,7 +33,7 @@ class AuditPass {
   /// One step of the walk.
   [[nodiscard]] std::optional<AuditFinding> walk_on(const Place& place);
 
-  /// Looks once more at what was found last. Nothing if it was delivered or went away since.
+  /// Checks once more what was found last. Nothing if it was delivered or went away since.
   [[nodiscard]] std::optional<AuditFinding> check_again(const Place& place);
 
   /// Seals some old buckets that the walk went through; whether there were any.
@@ -41,7 +41,7 @@ class AuditPass {
 
   /// Something may have changed: a pass that is complete begins anew.
   void prompt();
-  /// All was looked at, and nothing changed since the walk began.
+  /// All was checked, and nothing changed since the walk began.
   [[nodiscard]] bool complete() const { return complete_; }
   /// How many walks came to their end.
   [[nodiscard]] std::uint64_t walks() const { return walks_; }
@@ -71,7 +71,7 @@ class AuditPass {
   std::uint64_t walks_ = 0;
   std::vector<Recount> former_;  ///< our rows in lanes of before the process was cut anew
   std::size_t walk_ = 0;         ///< 0: through our own buckets, else those of a former lane
-  std::int64_t walked_ = -1;     ///< number of the last bucket looked at there
+  std::int64_t walked_ = -1;     ///< number of the last bucket checked there
   std::int64_t looked_at_ = -1;  ///< … of our own, in this walk or the one that just ended
   std::optional<Position> last_cursor_;
 };

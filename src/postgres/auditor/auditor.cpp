@@ -42,9 +42,9 @@ constexpr milliseconds pause_min{250};
 /// No further step of a turn begins after this; the newest rows have half of it.
 constexpr milliseconds turn_max{25};
 
-/// Where inserts send no hints, a look alone shows that rows came.
+/// If inserts send no hints, only a check shows that rows came.
 constexpr seconds unhinted_interval{1};
-/// Where they do, this finds what an UPDATE changed, or an INSERT past the triggers.
+/// If they do, this finds what an UPDATE changed, or an INSERT past the triggers.
 constexpr seconds pass_interval{60};
 /// Does this instance hold other lanes? The one statement of an auditor at rest.
 constexpr seconds rest_interval{10};
@@ -290,7 +290,7 @@ class PostgresAuditor final : public AuditorSession {
     act.commit();
   }
 
-  /// What it waits for a call in hand is no work of ours.
+  /// What it waits for a call in flight is no work of ours.
   std::vector<LaneRow> lock(Act& act, const Lane& lane) {
     struct Wait {
       Clock::duration& sum;
@@ -370,7 +370,7 @@ class PostgresAuditor final : public AuditorSession {
   Waker& waker_;
   NotificationListener wake_up_;
   std::map<unsigned, Lane> lanes_;  ///< held, by number
-  std::optional<unsigned> newest_;  ///< the lane looked at last
+  std::optional<unsigned> newest_;  ///< the lane checked last
   std::optional<unsigned> walked_;  ///< … and walked on
   std::optional<unsigned> sealed_;  ///< … and sealed buckets of
   Time pause_end_{};

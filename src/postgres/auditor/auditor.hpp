@@ -8,7 +8,7 @@
 
 namespace seriatim::postgres {
 
-/// Opens a connection of its own. `holder`: the relay instance whose lanes are looked at.
+/// Opens a connection of its own. `holder`: the relay instance whose lanes are checked.
 [[nodiscard]] std::unique_ptr<AuditorSession> open_auditor(const std::string& url,
                                                            const ProcessConfig& config,
                                                            const SourceConfig& source,

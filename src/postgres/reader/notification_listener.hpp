@@ -10,7 +10,7 @@
 
 namespace seriatim::postgres {
 
-/// Sleeping until something may be worth a look: rows inserted (channel `seriatim`, payload the
+/// Sleeping until something may be worth a check: rows inserted (channel `seriatim`, payload the
 /// table's oid), an operator's act (channel `seriatim_control`, payload the process's name), the
 /// waker, or the deadline. Polling stays the truth: a lost hint costs time only.
 class NotificationListener {

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 /// A row younger than `insert_latency` is waited for inside a poll, if for no longer than this.
 constexpr milliseconds ripening_max{50};
 
-/// Rows that come with a look, before it is known which of them may go out. A guess: a few bytes a
-/// row against a round trip.
+/// Rows that come with a read of the clock, before it is known which of them may go out. A guess: a
+/// few bytes a row against a round trip.
 constexpr unsigned with_clock_max = 64;
 
 std::int64_t microseconds(milliseconds m) {
@@ -53,7 +53,7 @@ PollResult PollSource::poll(const std::optional<Position>& after, unsigned rows_
 
 // --- created_at order ---------------------------------------------------------------------------
 
-/// Instead of clock, locks and rows, which only tell what of them may go out.
+/// Instead of clock, locks and rows, which only say what of them may go out.
 bool PollSource::nothing_after(const std::optional<Position>& after) {
   return !reader_.first_row({after, order_key_max, floor_for(after)});
 }
@@ -98,7 +98,7 @@ ClockAndHolders PollSource::read_at(const Range& all, unsigned rows_max) {
   return read_clock_and_holders(connection_, table_);
 }
 
-/// Of rows that came with the look; nothing if more of them may go out than came.
+/// Of rows that came with the clock; nothing if more of them may go out than came.
 std::optional<PollSource::Settled> PollSource::settled_of(const Answer& rows, const Range& range,
                                                           unsigned rows_max) {
   const auto asked = std::min(rows_max, with_clock_max);
@@ -135,11 +135,11 @@ void PollSource::refuse_clock_back(OrderKey clock, const std::optional<Position>
                        "the server's clock went back by " + std::to_string(*last_clock_ - clock) +
                            " µs, insert_latency allows " + std::to_string(step));
   }
-  // The latest ever seen: small steps back add up, and F stood just below it.
+  // The latest ever seen: small steps back add up, and F was just below it.
   last_clock_ = std::max(clock, last_clock_.value_or(clock));
   if (after && after->created_at_us > clock) {
     throw SourceBroken(HaltReason::clock_back,
-                       "the cursor stands at " + timestamp_text(after->created_at_us) +
+                       "the cursor is at " + timestamp_text(after->created_at_us) +
                            ", the server's clock at " + timestamp_text(clock));
   }
 }
@@ -259,7 +259,7 @@ void PollSource::refuse_cursor_ahead(const Position& cursor) {
   const OrderKey id = id_of(cursor);
   const auto ahead = [&](const std::string& why) {
     throw SourceBroken(HaltReason::cursor_ahead, "the cursor of table " + table_.name +
-                                                     " stands at id " + cursor.id + ", but " + why);
+                                                     " is at id " + cursor.id + ", but " + why);
   };
   const auto sequence = connection_.run(sql::reader::sequence_value, {table_.name, table_.id_name});
   if (!sequence.empty() && !sequence[0][0].is_null() && sequence[0][0].as<OrderKey>() < id) {

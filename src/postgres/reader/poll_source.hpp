@@ -12,7 +12,7 @@
 
 namespace seriatim::postgres {
 
-/// One lane's looks at its table: clock, locks, rows, each a statement of its own, in that order
+/// One lane's reads of its table: clock, locks, rows, each a statement of its own, in that order
 /// (docs/fence.md). Lives as long as its connection, because the fence's memory does.
 class PollSource {
  public:
@@ -84,7 +84,7 @@ class PollSource {
   };
   std::optional<Floor> floor_;
   bool cut_ = false;
-  RecheckTimer recheck_;  ///< looks for rows that can never be delivered
+  RecheckTimer recheck_;  ///< searches for rows that can never be delivered
 };
 
 }  // namespace seriatim::postgres

@@ -15,12 +15,12 @@
 
 namespace seriatim::postgres {
 
-/// Reads the next batch, and the one after it, while the handler has one in hand: polls on a thread
-/// of its own.
+/// Reads the next batch, and the one after it, while the handler has one in flight: polls on a
+/// thread of its own.
 ///
 /// What it brings may be used in place of a poll made later: rows that were settled are settled
 /// still, and the start of the batch makes them durable. What an operator does meanwhile is seen by
-/// the holder at its next claim or look; then `forget` what was read.
+/// the holder at its next claim or read; then `forget` what was read.
 class ReadAhead {
  public:
   /// Polls on a connection of its own; throws where it fails.
@@ -34,7 +34,7 @@ class ReadAhead {
 
   /// A second batch is asked for if the first takes no more than half of `bytes_max`.
   ReadAhead(Open open, std::size_t bytes_max) : open_(std::move(open)), bytes_max_(bytes_max) {}
-  ~ReadAhead();  ///< waits for the poll in hand
+  ~ReadAhead();  ///< waits for the poll in flight
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 

@@ -5,9 +5,9 @@
 
 namespace seriatim::postgres {
 
-/// When to look again for what no poll shows. Where inserts send hints, an idle lane that heard
-/// none since it last looked has nothing to find but what an UPDATE did, or an INSERT past the
-/// triggers: it looks seldom then, for each look is several statements.
+/// When to check again for what no poll shows. If inserts send hints, an idle lane that got none
+/// since its last check has nothing to find but what an UPDATE did, or an INSERT past the triggers.
+/// It checks seldom then, because each check is several statements.
 class RecheckTimer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -19,8 +19,8 @@ class RecheckTimer {
   [[nodiscard]] bool due(Clock::time_point now) const {
     return now >= ended_ + std::max<Clock::duration>(prompted_ ? interval : idle_interval, pause_);
   }
-  /// Looked, and no sooner again than after `pause`. `whole`: nothing is left to look at but what a
-  /// prompt tells of.
+  /// Checked, and no sooner again than after `pause`. `whole`: nothing is left to check but what a
+  /// prompt reports.
   void looked(Clock::time_point ended, Clock::duration pause, bool whole) {
     ended_ = ended;
     pause_ = pause;

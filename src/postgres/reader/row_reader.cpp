@@ -44,7 +44,7 @@ std::optional<std::string> after_id(const Range& range) {
   return range.after ? std::optional(range.after->id) : std::nullopt;
 }
 
-/// A broken page hides even the row's id, so the row before it tells where.
+/// A broken page hides even the row's id, so the row before it says where.
 [[noreturn]] void name_place(const Range& range, const SourceBroken& broken) {
   if (broken.reason() != HaltReason::bad_payload) throw SourceBroken(broken);
   const auto place = range.after ? "after row " + range.after->id : std::string("of the table");
@@ -60,7 +60,7 @@ OrderKey id_of(const Position& position) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (error == std::errc{} && end == text.data() + text.size()) return id;
   throw SourceBroken(HaltReason::config_changed,
-                     "the cursor stands at id \"" + text +
+                     "the cursor is at id \"" + text +
                          "\", which is no number: order_by was changed under this process");
 }
 

@@ -56,10 +56,10 @@ class RowReader {
   /// The cursor was set to another place: what was seen beyond it says nothing any more.
   void forget_ids() { drawn_.reset(); }
 
-  /// This row alone, where it stands in the range.
+  /// This row alone, where it is in the range.
   Batch read_one(const Range& range, const std::string& id);
 
-  /// created_at order: the rows of these ids that are there, in that order; late where they stand
+  /// created_at order: the rows of these ids that are there, in that order; late if they are
   /// behind `cursor`.
   Batch read_ids(const std::vector<std::string>& ids, const std::optional<Position>& cursor,
                  unsigned rows_max);

@@ -134,7 +134,7 @@ RowRecords::RowRecords(const Answer& rows, bool binary, std::size_t payload_max)
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const auto row = cells_of(rows, at);
     if (row[unsent] == "retyped") {
-      throw SessionLost("the type of the payload changed: the table is looked at anew");
+      throw SessionLost("the type of the payload changed: the table is checked anew");
     }
     const auto bad = [&](std::string why) {
       return PollResult::Unreadable{std::string(row[id].value_or("")), HaltReason::bad_payload,

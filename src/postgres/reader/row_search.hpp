@@ -15,7 +15,7 @@
 
 namespace seriatim::postgres {
 
-/// Looks at a lane's rows where `where` or `key` fails on one of them: such a row fails every
+/// Reads a lane's rows if `where` or `key` fails on one of them: such a row fails every
 /// statement that passes it, so rows are read without them and judged in ever smaller groups.
 class RowSearch {
  public:

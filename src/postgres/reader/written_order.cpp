@@ -24,7 +24,7 @@ OrderKey stamp_of(const Record& record) {
   return record.position.created_at_us;
 }
 
-/// Stamps that stand there twice, in order.
+/// Stamps that are there twice, in order.
 template <class Rows>
 std::vector<OrderKey> ties_of(const Rows& rows) {
   std::vector<OrderKey> ties;

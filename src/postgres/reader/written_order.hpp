@@ -22,7 +22,7 @@ namespace seriatim::postgres {
 /// one batch.
 ///
 /// A row that goes out after one of its group at a greater position is marked as late, because the
-/// cursor stands at the greater one by then.
+/// cursor is at the greater one by then.
 class WrittenOrder {
  public:
   WrittenOrder(Connection& connection, const Table& table, const SourceConfig& config,
@@ -38,7 +38,7 @@ class WrittenOrder {
  private:
   struct Written {
     std::vector<std::string> ids;  ///< in order
-    std::vector<bool> behind;      ///< … and whether one before it stands at a greater position
+    std::vector<bool> behind;      ///< … and whether one before it is at a greater position
     std::map<std::string, std::size_t> places;  ///< of the ids
   };
   Written read(const std::vector<OrderKey>& stamps, const std::optional<Position>& after,

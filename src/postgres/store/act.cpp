@@ -139,7 +139,7 @@ void Act::refuse_missing(const std::vector<LaneRow>& lanes) const {
     const auto is_there = [&](const LaneRow& lane) { return lane.id.lane == seen.lane; };
     if (!seen.lane || lanes.empty() || std::any_of(lanes.begin(), lanes.end(), is_there)) continue;
     throw Error("process \"" + process_ + "\" has no lane " + std::to_string(*seen.lane) +
-                ", which was expected; nothing was changed: look again");
+                ", which was expected; nothing was changed: check again");
   }
 }
 
@@ -224,7 +224,7 @@ std::vector<std::uint64_t> Act::change(std::string_view what, const std::string&
     if (!row["refusal"].is_null()) {
       throw ActRefused("lane " + row["lane"].as<std::string>() + " of process \"" + process +
                        "\" is not as expected: " + row["refusal"].as<std::string>() +
-                       "; nothing was done: look again");
+                       "; nothing was done: check again");
     }
     entries.push_back(row["entry"].as<std::uint64_t>());
   }

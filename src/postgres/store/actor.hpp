@@ -10,7 +10,7 @@
 
 namespace seriatim::postgres {
 
-/// What somebody has seen of a lane; what is absent was not looked at.
+/// What somebody has seen of a lane; what is absent was not checked.
 struct Expectation {
   std::optional<unsigned> lane;  ///< absent: of each lane that the act changes
   std::optional<std::uint64_t> epoch;

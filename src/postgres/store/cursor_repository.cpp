@@ -157,7 +157,7 @@ Cursor CursorRepository::read_cursor() {
   if (row.empty()) {
     throw SessionLost("the cursor row of process \"" + lane_.process + "\" is gone");
   }
-  refuse_reborn(row[0]);  // its epochs begin again, so the epoch alone does not tell
+  refuse_reborn(row[0]);  // its epochs begin again, so the epoch alone does not say
   return cursor_from(row[0]);
 }
 
@@ -174,8 +174,8 @@ Params CursorRepository::start_params(std::uint64_t epoch, const Start& start,
 /// A call that was announced before, and is not made now, must not keep a person waiting.
 Grant CursorRepository::granted(std::uint64_t epoch, bool started) {
   if (started) return Grant::ours;
-  const auto stands = read_cursor();
-  if (stands.epoch != epoch || !stands.held) return Grant::lost;
+  const auto cursor = read_cursor();
+  if (cursor.epoch != epoch || !cursor.held) return Grant::lost;
   connection_.run(sql::store::withdraw_call, lane_and({expected(epoch)}));
   return Grant::held;
 }
@@ -261,7 +261,7 @@ CursorRepository::Move CursorRepository::move_of(const Settlement& settlement, c
   return move;
 }
 
-/// Late rows count in the bucket of the ledger in which they stand: in the same transaction.
+/// Late rows count in the bucket of the ledger in which they belong: in the same transaction.
 void CursorRepository::note_late(const std::vector<Position>& late, Move& move) {
   if (!connection_.in_transaction()) connection_.begin(sql::store::no_time_limit);
   for (auto& id : late_rows_.note(late)) {
@@ -379,8 +379,8 @@ SettleAnswer CursorRepository::settle_in_transaction(Statement settle, const Set
 
 /// So that settling it was refused.
 bool CursorRepository::changed_hands(std::uint64_t epoch, const std::optional<Position>& from) {
-  const auto stands = read_cursor();
-  return stands.epoch != epoch || stands.position != from || !is_active(stands.state);
+  const auto cursor = read_cursor();
+  return cursor.epoch != epoch || cursor.position != from || !is_active(cursor.state);
 }
 
 }  // namespace seriatim::postgres

@@ -55,7 +55,7 @@ class CursorRepository final : public Store {
   struct Move {
     std::optional<Position> to;         ///< the last row done that was not late
     std::size_t rows = 0;               ///< done, delivered or set aside
-    std::vector<std::string> open_ids;  ///< of these, those that stand in the open bucket
+    std::vector<std::string> open_ids;  ///< of these, those that belong in the open bucket
     std::optional<OrderKey> newest;     ///< of these, the newest created_at
 
     void saw(const Position& row) {

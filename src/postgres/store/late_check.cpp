@@ -13,10 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A look is followed by none for so many times its length while there are rows to deliver: each
-/// poll looks while that is cheap, and a wide window takes a tenth of the time at most.
+/// A check is followed by none for so many times its length while there are rows to deliver: each
+/// poll checks while that is cheap, and a wide window takes a tenth of the time at most.
 constexpr int duty_cycle = 10;
-/// A narrow look comes with every poll, whatever it takes. One that a long transaction makes wide
+/// A narrow check comes with every poll, whatever it takes. One that a long transaction makes wide
 /// (narrow_width_max) does so only while it takes no longer than this.
 constexpr milliseconds wide_check_max{1};
 /// Seen: 1 of 7 500 rows was stamped more than 5 ms before its transaction could be seen.
@@ -32,7 +32,7 @@ bool is_wide(OrderKey from, const Position& cursor) {
 }  // namespace
 
 /// The window begins where ids are known: what was delivered before there was a ledger, or before
-/// its ids were given up, cannot be told from what is late.
+/// its ids were given up, cannot be distinguished from what is late.
 LateWindow read_late_window(Connection& connection, const LaneId& lane, const Position& cursor,
                             milliseconds lookback, const std::optional<OrderKey>& not_before) {
   const auto rows =
@@ -84,9 +84,9 @@ LateCheck::Late LateCheck::run(const std::optional<Position>& cursor, unsigned r
   if (!complete && is_wide(*narrow, *cursor) && Clock::now() < next_wide_check_) return {};
   const auto window =
       read_late_window(connection_, lane_, *cursor, lookback_, complete ? std::nullopt : narrow);
-  // The cursor may have been taken back since this session looked.
-  const auto looked = std::min(looked_at_.value_or(order_key_min), cursor->created_at_us);
-  looked_at_ = std::max(window.looked_at, looked);
+  // The cursor may have been taken back since this session checked.
+  const auto checked = std::min(looked_at_.value_or(order_key_min), cursor->created_at_us);
+  looked_at_ = std::max(window.looked_at, checked);
   const auto began = Clock::now();
   auto late = late_rows_.find(window.range, INT64_MAX, late_fetched_max);
   const auto took = Clock::now() - began;
@@ -105,7 +105,7 @@ LateCheck::Late LateCheck::run(const std::optional<Position>& cursor, unsigned r
   }
   auto batch = reader_.read_ids(ids, cursor, rows_max);
   const bool all = late.size() <= rows_max && batch.records.size() == late.size();
-  if (!all) next_check_ = {};  // the others are behind a narrow look by then
+  if (!all) next_check_ = {};  // the others are behind a narrow check by then
   if (complete && all) soon_ = cursor->created_at_us;
   return {std::move(batch.records), std::move(batch.unreadable), all};
 }

@@ -12,7 +12,7 @@ namespace seriatim::postgres {
 
 /// Where late rows are delivered.
 struct LateWindow {
-  OrderKey looked_at = order_key_min;  ///< the cursor at the last complete look, as its row says
+  OrderKey looked_at = order_key_min;  ///< the cursor at the last complete check, as its row says
   OrderKey start = order_key_min;      ///< … less the lookback: rows before it are the audit's
   NotedRange range;                    ///< of it, what ids are known of
 };
@@ -24,13 +24,13 @@ struct LateWindow {
 /// late_rows = "deliver" (docs/tables.md): rows that appeared behind the cursor, within the
 /// lookback, go out before those after it.
 ///
-/// A complete look covers [cursor at the last complete look − lookback, cursor], so a row that
+/// A complete check covers [cursor at the last complete check − lookback, cursor], so a row that
 /// appears within the lookback is always found. Found rows are put aside with the start of their
 /// batch, so the window may move on with that.
 ///
-/// Every poll sees which transactions are open, reads the rows after the cursor, and looks, in this
-/// order: a transaction that was committed before one of those rows' began brings its rows first,
-/// although its stamp lies behind the cursor. What a narrow look covers is enough for that
+/// Every poll sees which transactions are open, reads the rows after the cursor, and checks, in
+/// this order: a transaction that was committed before one of those rows' began brings its rows
+/// first, although its stamp lies behind the cursor. What a narrow check covers is enough for that
 /// (docs/fence.md): a row that was not there at the poll before is of a transaction that was open
 /// then, or began since.
 class LateCheck {
@@ -56,7 +56,7 @@ class LateCheck {
   void see_transactions();
   /// Late rows. Comes after the rows after the cursor are read. `idle`: there are none.
   Late run(const std::optional<Position>& cursor, unsigned rows_max, bool idle);
-  /// For the start of what this poll found: the cursor at the last complete look, once that is put
+  /// For the start of what this poll found: the cursor at the last complete check, once that is put
   /// aside.
   [[nodiscard]] std::optional<OrderKey> looked_at() const { return soon_ ? soon_ : looked_at_; }
   /// It is.
@@ -76,7 +76,7 @@ class LateCheck {
   std::chrono::steady_clock::time_point next_wide_check_{};  ///< … or a narrow one that is wide
   core::Fence transactions_{order_key_min};
   OrderKey seen_ = order_key_min;  ///< the least bound of those that are open
-  std::optional<OrderKey> bound_;  ///< … that were at the last look
+  std::optional<OrderKey> bound_;  ///< … that were at the last check
   bool found_ = false;             ///< rows that are not put aside yet
   std::optional<OrderKey> looked_at_;
   std::optional<OrderKey> soon_;  ///< … once what this poll found is put aside

@@ -10,7 +10,7 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// Buckets looked at together: most hold 64 rows or more.
+/// Buckets checked together: most hold 64 rows or more.
 constexpr unsigned buckets_max = 64;
 
 std::optional<std::string> moment_of(const std::optional<Bound>& bound) {
@@ -117,7 +117,7 @@ std::set<std::string> Recount::noted(const std::vector<std::string>& ids) {
   return noted;
 }
 
-/// What is not noted where it stands may be noted elsewhere; that is looked up for these few only.
+/// What is not noted where it is may be noted elsewhere; that lookup is for these few only.
 std::vector<Position> Recount::without_noted(const pqxx::result& rows) {
   if (rows.empty()) return {};
   std::vector<std::string> ids;

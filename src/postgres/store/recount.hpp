@@ -39,8 +39,8 @@ struct NotedRange {
                                                     const char* id);
 
 /// Compares the table with the ledger of a lane and with seriatim.aside: which rows behind the
-/// cursor were neither delivered nor set aside? The auditor, `audit`, `prune` and the look for late
-/// rows ask it.
+/// cursor were neither delivered nor set aside? The auditor, `audit`, `prune` and the check for
+/// late rows ask it.
 class Recount {
  public:
   Recount(Connection& connection, const Table& table, const LaneId& lane);
@@ -56,15 +56,15 @@ class Recount {
                                                const std::optional<OrderKey>& before,
                                                std::uint64_t rows_about);
 
-  /// In order, at most `late_max`. Looks at no more than `rows_max` rows of the table.
+  /// In order, at most `late_max`. Checks no more than `rows_max` rows of the table.
   [[nodiscard]] std::vector<Position> find(const NotedRange& range, std::uint64_t rows_max,
                                            unsigned late_max);
 
   struct NotDelivered {
     std::vector<Position> late;  ///< in order; some of them, at most, if there are very many
-    std::uint64_t aside = 0;     ///< rows of seriatim.aside among those that were looked at
+    std::uint64_t aside = 0;     ///< rows of seriatim.aside among those that were checked
   };
-  /// As `find`, and tells apart the rows in seriatim.aside that the ledger does not count: they go
+  /// As `find`, and separates the rows in seriatim.aside that the ledger does not count: they go
   /// out before the rows after the cursor. A row leaves that table for the ledger in a transaction
   /// that holds the cursor, so this is exact under its lock and within one snapshot.
   [[nodiscard]] NotDelivered not_delivered(const NotedRange& range, unsigned late_max);
@@ -75,10 +75,10 @@ class Recount {
   /// The row of that id, if it is late.
   [[nodiscard]] std::optional<Position> one(const Position& cursor, const std::string& id);
 
-  /// Those of the ids that any lane of the process has delivered or set aside, wherever they stood.
+  /// Those of the ids that any lane of the process has delivered or set aside, wherever they were.
   [[nodiscard]] std::set<std::string> noted(const std::vector<std::string>& ids);
-  /// Counts rows as delivered or set aside in the closed buckets they stand in; answers the ids of
-  /// those that stand in none and so belong to the open one.
+  /// Counts rows as delivered or set aside in the closed buckets they belong in; answers the ids of
+  /// the others, which belong in the open one.
   [[nodiscard]] std::vector<std::string> note(const std::vector<Position>& rows);
 
  private:

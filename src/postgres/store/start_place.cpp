@@ -55,7 +55,7 @@ std::string names(const std::vector<Blocker>& blockers) {
 }  // namespace
 
 /// The clock (or the newest id) is read before the writers, as for every fence. A writer of the
-/// first look has no bound in the fence, but its rows are not stamped before its transaction began,
+/// first read has no bound in the fence, but its rows are not stamped before its transaction began,
 /// less the margin for small clock steps.
 std::optional<StartFinder::Now> StartFinder::now(Connection& connection, const Table& table) {
   const bool by_id = source_.order_by == OrderBy::id;

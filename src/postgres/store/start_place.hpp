@@ -14,7 +14,7 @@ namespace seriatim::postgres {
 
 /// Finds where a process begins that has no cursor yet.
 ///
-/// `start = "now"` is the moment of the first look. Every row committed later is delivered, also
+/// `start = "now"` is the moment of the first read. Every row committed later is delivered, also
 /// one whose place lies before rows committed earlier: the cursor is put before all that the
 /// transactions writing the table at that moment can still commit. If it cannot be seen when one of
 /// them began (another role's, prepared), its end is awaited first, and what it commits then counts
@@ -40,7 +40,7 @@ class StartFinder {
   std::optional<Now> now(Connection& connection, const Table& table);
 
   SourceConfig source_;
-  core::Fence fence_{order_key_min};  ///< of all looks: who wrote at the first has no bound
+  core::Fence fence_{order_key_min};  ///< of all reads: who wrote at the first has no bound
   std::optional<OrderKey> first_read_;
   std::string waits_for_;
 };

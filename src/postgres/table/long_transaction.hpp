@@ -8,7 +8,7 @@
 namespace seriatim::postgres {
 
 /// While a transaction is open for longer, late rows may go out after rows of transactions that
-/// began once theirs had committed (late_rows = "deliver", docs/fence.md): the look that keeps
+/// began once theirs had committed (late_rows = "deliver", docs/fence.md): the check that keeps
 /// cause before effect is as wide as the transaction is old, and no longer comes with every poll.
 inline constexpr milliseconds narrow_width_max{5'000};
 

@@ -17,7 +17,7 @@ class PositionLookup {
   PositionLookup(Connection& connection, const Table& table, const LaneId& lane);
 
   /// The lane's last row before a row, a time (ISO 8601) or, absent, the end of the table: where a
-  /// cursor stands that goes on from there. Nothing: before the first row.
+  /// cursor is that goes on from there. Nothing: before the first row.
   std::optional<Position> before_row(const Position& row);
   std::optional<Position> before_time(const std::string& time);
   std::optional<Position> at_end();
@@ -39,7 +39,7 @@ class PositionLookup {
   std::string first_id_since_;
 };
 
-/// Where a row of a process stands, whatever its lane. Error where there is no such row.
+/// Where a row of a process is, whatever its lane. Error if there is no such row.
 [[nodiscard]] Position place_of_row(Connection& connection, const Table& table,
                                     const std::string& id);
 

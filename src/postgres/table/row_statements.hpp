@@ -26,7 +26,7 @@ struct RowShape {
 [[nodiscard]] std::string rows_in_range(const Table& table, const LaneId& lane,
                                         const RowShape& shape);
 
-/// The same for one row, if it stands in the range. In id order the range is that row alone.
+/// The same for one row, if it is in the range. In id order the range is that row alone.
 [[nodiscard]] std::string row_in_range(const Table& table, const LaneId& lane, bool from_the_start);
 
 /// The same for ids.

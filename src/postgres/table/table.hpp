@@ -10,8 +10,8 @@
 
 namespace seriatim::postgres {
 
-/// A configured table as the database knows it: names quoted, expressions resolved, types looked
-/// up.
+/// A configured table as the database knows it: names quoted, expressions and types
+/// resolved.
 struct Table {
   std::string oid;
   std::string name;             ///< "public"."bookings", quoted where needed

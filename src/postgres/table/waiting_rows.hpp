@@ -25,7 +25,7 @@ class WaitingRows {
   std::optional<Row> first(const std::optional<Position>& after);
   /// Counted no further than `rows_max`.
   std::uint64_t count(const std::optional<Position>& after, std::uint64_t rows_max);
-  /// Is there such a row in the table, wherever it stands?
+  /// Is there such a row in the table, wherever it is?
   bool exists(const std::string& id);
 
  private:

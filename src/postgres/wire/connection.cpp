@@ -178,7 +178,7 @@ Connection::OneBackend::OneBackend(Connection& connection)
 Connection::OneBackend::~OneBackend() {
   try {
     if (opened_) connection_.rollback();
-  } catch (const std::exception&) {  // lost: whoever uses it next is told
+  } catch (const std::exception&) {  // lost: whoever uses it next learns it
   }
 }
 
@@ -240,7 +240,7 @@ void Connection::watch_silence(const std::string& url, const Options& options) {
   constexpr auto npos = std::string_view::npos;
   watch_->ask([url, pid = std::to_string(backend_pid())] {
     try {
-      Connection another(url, {.application = "seriatim looks again", .tries_again = false});
+      Connection another(url, {.application = "seriatim checks again", .tries_again = false});
       return another.run(sql::wire::backend_works, {pid})[0][0].as<bool>();
     } catch (const SessionLost& lost) {
       // A server that refuses us lives. At connect libpq hands its words on, and no SQLSTATE.

@@ -151,7 +151,7 @@ class Connection {
   /// How long a statement may wait for a lock.
   [[nodiscard]] milliseconds lock_timeout() const { return lock_timeout_; }
 
-  /// Asks the server to end the statement in hand (57014), if there is one. From any thread.
+  /// Asks the server to end the statement in flight (57014), if there is one. From any thread.
   void cancel() noexcept;
 
   /// False behind a pooler, which would leave the LISTEN with a backend that others use.

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 6> network_bounds{
     "connect_timeout=10",    "keepalives=1",       "keepalives_idle=10",
     "keepalives_interval=5", "keepalives_count=3", "tcp_user_timeout=15000"};
 
-/// Where the query of a URL begins. libpq takes what stands before an '@' for user and password, if
+/// Where the query of a URL begins. libpq takes what comes before an '@' for user and password, if
 /// no '/' comes first: a '?' in there is a part of them.
 std::size_t query_of(const std::string& url) {
   const auto authority = url.find("://") + 3;

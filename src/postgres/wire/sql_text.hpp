@@ -9,8 +9,9 @@
 
 namespace seriatim::postgres {
 
-/// Puts text into the `{name}` placeholders of a statement from sql/. What is put in is not looked
-/// at again, so expressions may hold braces. A placeholder without a value is a broken program.
+/// Puts text into the `{name}` placeholders of a statement from sql/. What is put in is not
+/// searched again, so expressions may hold braces. A placeholder without a value is a broken
+/// program.
 using Placeholders = std::vector<std::pair<std::string_view, std::string_view>>;
 [[nodiscard]] std::string fill(std::string_view sql, const Placeholders& values);
 

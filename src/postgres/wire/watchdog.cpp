@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds check_interval_max{1'000};
 constexpr milliseconds check_interval_min{10};
 
-/// How long nothing has come in; a Unix-domain socket does not tell.
+/// How long nothing has come in; a Unix-domain socket does not say.
 milliseconds silent_for(int socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -30,7 +30,7 @@ milliseconds silent_for(int socket) {
 
 }  // namespace
 
-/// All watches of the program and the thread that looks at them, from the first one on.
+/// All watches of the program and the thread that checks them, from the first one on.
 class SilenceWatchers {
  public:
   static SilenceWatchers& instance() {
@@ -48,7 +48,7 @@ class SilenceWatchers {
     const std::scoped_lock guard(mutex_);
     std::erase(all_, watch);
   }
-  /// Looks often enough for this limit from now on.
+  /// Checks often enough for this limit from now on.
   void check_within(milliseconds limit) {
     const auto interval = std::clamp(limit / 4, check_interval_min, check_interval_max);
     if (interval >= interval_.load()) return;

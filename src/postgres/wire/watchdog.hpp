@@ -11,7 +11,7 @@ namespace seriatim::postgres {
 /// vanished; a pooler, a proxy or a stopped server still acknowledges every packet, and libpq then
 /// waits for ever.
 ///
-/// Threads: one user at a time; one thread for all watches of the program looks at them, and one
+/// Threads: one user at a time; one thread for all watches of the program checks them, and one
 /// more for each that asks. An answer that is coming in, however slowly, is no silence.
 class Watchdog {
  public:

@@ -45,7 +45,7 @@ double measured(const boost::json::value& figure, const char* key) {
   return figure.at("measured").at(key).at("median").to_number<double>();
 }
 
-/// A rate between its least and most, beside a limit.
+/// A rate between its least and most, next to a limit.
 void check_rate(const boost::json::value& figure, int repeats) {
   CAPTURE(figure.at("name").as_string());
   CHECK(number(figure, "repeats") == repeats);
@@ -69,7 +69,7 @@ std::string databases_of_bench() {
 }  // namespace
 
 TEST_SUITE("bench") {
-  TEST_CASE("null tells both orders, each beside a bare fetch, and leaves no database behind") {
+  TEST_CASE("null reports both orders, each next to a bare fetch, and leaves no database behind") {
     const auto figures = figures_of({"null", "--rows", "200", "--batch", "10", "--repeats", "3"});
     REQUIRE(figures.size() == 2);
     CHECK(figures[0].at("name") == "null.id");
@@ -81,7 +81,7 @@ TEST_SUITE("bench") {
     CHECK(databases_of_bench() == "0");
   }
 
-  TEST_CASE("null goes on behind delivered rows, on partitions, beside idle connections") {
+  TEST_CASE("null goes on behind delivered rows, on partitions, with idle connections") {
     const auto figures =
         figures_of({"null", "--rows", "60", "--batch", "10", "--repeats", "2", "--order", "id",
                     "--delivered", "50", "--partitions", "3", "--connections", "4"});
@@ -95,7 +95,7 @@ TEST_SUITE("bench") {
     CHECK(settings.at("rows") == "60");
   }
 
-  TEST_CASE("http tells a commit a row and a commit a hundred rows") {
+  TEST_CASE("http reports a commit a row and a commit a hundred rows") {
     const auto figures = figures_of({"http", "--rows", "100", "--repeats", "1"});
     REQUIRE(figures.size() == 2);
     CHECK(figures[0].at("settings").at("commit_every") == "1");
@@ -105,13 +105,13 @@ TEST_SUITE("bench") {
     CHECK(measured(figures[0], "raw_commits_per_s") > 0);
   }
 
-  TEST_CASE("sql fills a read model beside INSERT … SELECT") {
+  TEST_CASE("sql fills a read model next to INSERT … SELECT") {
     const auto figures = figures_of({"sql", "--rows", "100", "--batch", "10", "--repeats", "2"});
     REQUIRE(figures.size() == 1);
     check_rate(figures[0], 2);
   }
 
-  TEST_CASE("kafka is measured beside the slower of a bare producer and a bare fetch") {
+  TEST_CASE("kafka is measured next to the slower of a bare producer and a bare fetch") {
     if (bench({"--help"}).out.find("| kafka") == std::string::npos) {
       SKIP_TEST("this program was built without librdkafka");
     }
@@ -123,7 +123,7 @@ TEST_SUITE("bench") {
     CHECK(number(figures[0], "limit_rows_per_s") == doctest::Approx(limit));
   }
 
-  TEST_CASE("latency tells p50 and p99, and beside long writers what comes on top of their age") {
+  TEST_CASE("latency reports p50 and p99, and with long writers what comes on top of their age") {
     const auto figures =
         figures_of({"latency", "--seconds", "1", "--repeats", "2", "--order", "id"});
     REQUIRE(figures.size() == 4);
@@ -175,7 +175,7 @@ TEST_SUITE("bench") {
     }
   }
 
-  TEST_CASE("one commit for all rows tells no rate: refused, with what to do") {
+  TEST_CASE("one commit for all rows gives no rate: refused, with what to do") {
     const auto ended = bench({"null", "--rows", "50", "--database", shared_server().url()});
     CHECK(ended.code == 1);
     CHECK(ended.err.find("give --rows more than --batch") != std::string::npos);
@@ -194,7 +194,7 @@ TEST_SUITE("bench") {
     CHECK(databases_of_bench() == "0");
   }
 
-  TEST_CASE("a role that may not make a database is told so") {
+  TEST_CASE("a role that may not make a database learns so") {
     SqlSession session(shared_server().url());
     session.run("CREATE ROLE bench_nobody LOGIN");
     auto url = shared_server().url();

@@ -58,8 +58,8 @@ TEST_CASE("a figure without a limit says null, not zero") {
   Report report;
   report.figures.emplace_back();
   report.figures.back().note("p50_ms", 1.5);
-  const auto told = boost::json::parse(report_json(report));
-  const auto& figure = told.at("figures").at(0).as_object();
+  const auto parsed = boost::json::parse(report_json(report));
+  const auto& figure = parsed.at("figures").at(0).as_object();
   CHECK(figure.at("rows_per_s").is_null());
   CHECK(figure.at("limit_rows_per_s").is_null());
   CHECK(figure.at("ratio").is_null());

@@ -1,4 +1,4 @@
-"""docs/performance.md is what the figures beside it give, and a step measured anew changes its own part of it alone."""
+"""docs/performance.md is what the figures next to it give, and a step measured anew changes its own part of it alone."""
 import json
 import shutil
 import subprocess
@@ -71,7 +71,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("\n*", self.written().split("## Profiles")[0])
 
     def test_a_section_of_another_run_says_of_which(self):
-        for other, told in (({"version": "1.0.0 (bbbbbbb)"}, "*Of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*"),
+        for other, said in (({"version": "1.0.0 (bbbbbbb)"}, "*Of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*"),
                             ({"quick": True}, "*Of version 1.0.0 (aaaaaaa), at small sizes, preset release, 2026-01-01.*"),
                             ({"machine": "an older one"}, "2026-01-01, on an older one, PostgreSQL 17.1.*"),
                             ({"load_before": 3.5}, "2026-01-01, the machine busy with other work (load average 3.5).*")):
@@ -80,7 +80,7 @@ class PageTest(unittest.TestCase):
                 self.keep("growth-partitions", 1000.0, **other)
                 self.keep("null", 1000.0)
                 found = sections(self.written())
-                self.assertIn(told, found["partitions"])
+                self.assertIn(said, found["partitions"])
                 self.assertNotIn("\n*", found["Throughput of one lane, in order"])
                 self.assertIn("Machine: a machine. PostgreSQL 17.1", found["Performance"])
 
@@ -91,17 +91,17 @@ class PageTest(unittest.TestCase):
         self.assertIn("\n*`kafka`, `sql`: of version 1.0.0 (bbbbbbb), preset release, 2026-01-01.*\n", self.written())
 
     def judged(self, step, *figures):
-        """The lines of the page that tell these figures."""
+        """The lines of the page that show these figures."""
         self.figures.keep(step, report(*figures), RUN)
         return [line for line in self.written().split("## Profiles")[0].split("\n") if line.startswith("| ")]
 
     def test_each_target_of_a_drain_is_judged_by_itself(self):
-        for ratio, cpu, told in ((0.7, 0.9, "≥ 0.60: met; CPU ≤ 1: met"), (0.7, 1.1, "≥ 0.60: met; CPU ≤ 1: **missed**"),
+        for ratio, cpu, said in ((0.7, 0.9, "≥ 0.60: met; CPU ≤ 1: met"), (0.7, 1.1, "≥ 0.60: met; CPU ≤ 1: **missed**"),
                                  (0.5, 0.9, "≥ 0.60: **missed**; CPU ≤ 1: met")):
             with self.subTest(ratio=ratio, cpu=cpu):
                 one = {**figure("null.id", 1000.0), "ratio": ratio}
                 one["measured"]["cpu_s_per_100k_rows"]["median"] = cpu
-                self.assertIn(f"| {told} |", self.judged("null", one)[-1])
+                self.assertIn(f"| {said} |", self.judged("null", one)[-1])
 
     def test_a_drain_that_shows_what_reading_ahead_is_worth_has_no_target(self):
         line = self.judged("null-no-read-ahead", figure("null.id", 1000.0, read_ahead="false"))[-1]
@@ -109,22 +109,22 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("missed", line)
 
     def test_what_a_lane_at_rest_takes_is_that_of_relay_and_backend_together(self):
-        for backend, told in ((0.05, "CPU of both ≤ 0.2: met"), (0.15, "CPU of both ≤ 0.2: **missed**")):
+        for backend, said in ((0.05, "CPU of both ≤ 0.2: met"), (0.15, "CPU of both ≤ 0.2: **missed**")):
             with self.subTest(backend=backend):
                 one = figure("idle.1", 0.0)
                 for what, value in (("relay_cpu_percent_per_lane", 0.1), ("backend_cpu_percent_per_lane", backend), ("statements_per_s_per_lane", 0.8)):
                     one["measured"][what] = {"median": value, "min": value, "max": value}
-                self.assertIn(f"| {told}; statements ≤ 1: met;", self.judged("idle", one)[-1])
+                self.assertIn(f"| {said}; statements ≤ 1: met;", self.judged("idle", one)[-1])
 
     def test_growth_is_judged_by_the_ratio_and_by_the_least_look_at_the_locks(self):
-        for ratio, fence, told in ((0.46, 0.54, "rows/s -50 %; ratio -8 %: met; fence +8 %: met"), (0.44, 0.54, "ratio -12 %: **missed**; fence +8 %: met"),
+        for ratio, fence, said in ((0.46, 0.54, "rows/s -50 %; ratio -8 %: met; fence +8 %: met"), (0.44, 0.54, "ratio -12 %: **missed**; fence +8 %: met"),
                                    (0.46, 0.56, "ratio -8 %: met; fence +12 %: **missed**")):
             with self.subTest(ratio=ratio, fence=fence):
                 grown = {**figure("null.id", 500.0, partitions="64"), "ratio": ratio}
                 grown["measured"]["fence_read_us"]["min"] = fence
                 first, last = self.judged("growth-partitions", figure("null.id", 1000.0), grown)[-2:]
                 self.assertTrue(first.endswith("| – |"))
-                self.assertTrue(last.endswith(f"{told} |"), last)
+                self.assertTrue(last.endswith(f"{said} |"), last)
 
     def test_a_note_names_the_figures_it_is_of(self):
         self.keep("null", 1000.0, note="the disk was slow")
@@ -145,25 +145,25 @@ class PageTest(unittest.TestCase):
                            "has no 'settings'")):
             with self.subTest(why=why):
                 self.figures.path("growth-waiting").write_text(text)
-                told = self.refused(self.written)
-                self.assertIn(str(self.docs / "performance" / "figures" / "growth-waiting.json"), told)
-                self.assertIn(why, told)
-                self.assertIn("bench/run --only ", told)
-                self.assertIn("growth-waiting", told.split("--only")[1])
+                said = self.refused(self.written)
+                self.assertIn(str(self.docs / "performance" / "figures" / "growth-waiting.json"), said)
+                self.assertIn(why, said)
+                self.assertIn("bench/run --only ", said)
+                self.assertIn("growth-waiting", said.split("--only")[1])
 
     def test_no_figures_at_all_are_no_page(self):
         self.assertIn("there are no figures in", self.refused(self.written))
 
 
 class RunTest(unittest.TestCase):
-    """bench/run itself, with a program that tells what it is told to."""
+    """bench/run itself, with a program that prints what it is given."""
 
     def setUp(self):
         self.docs = Path(tempfile.mkdtemp(prefix="seriatim-page-"))
         self.addCleanup(shutil.rmtree, self.docs)
         self.program = self.docs / "program"
-        told = json.dumps(report(figure("kafka", 4321.0)))
-        self.program.write_text(f"#!/bin/sh\n[ \"$1\" = version ] && echo seriatim 9.9.9 || echo '{told}'\n")
+        said = json.dumps(report(figure("kafka", 4321.0)))
+        self.program.write_text(f"#!/bin/sh\n[ \"$1\" = version ] && echo seriatim 9.9.9 || echo '{said}'\n")
         self.program.chmod(0o755)
 
     def run_bench(self, *arguments):

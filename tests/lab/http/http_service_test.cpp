@@ -137,7 +137,7 @@ TEST_CASE("a connection ends after the answer if the request says so") {
   CHECK(client.read_all().starts_with("HTTP/1.1 200"));
 }
 
-TEST_CASE("a service told to hang, close or reset never answers") {
+TEST_CASE("a service set to hang, close or reset never answers") {
   HttpService service;
   for (const auto act : {Reply::Act::close_before_answer, Reply::Act::reset_before_answer}) {
     service.push(Reply::doing(act));

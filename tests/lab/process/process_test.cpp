@@ -56,7 +56,7 @@ TEST_CASE("a program that ends without reading its input does no harm") {
   CHECK(run({"true"}, {.input = std::string(3 << 20, 'x')}).code == 0);
 }
 
-TEST_CASE("a signal's end is told as a shell tells it") {
+TEST_CASE("a signal's end is reported as a shell reports it") {
   Process process({"sh", "-c", "echo ready; exec sleep 60"});
   process.wait_for_output("ready");
   CHECK_FALSE(process.wait_at_most(milliseconds{20}));
@@ -163,7 +163,7 @@ TEST_CASE("a program of another account ends with the thread that started it") {
   CHECK(orphan({.account = nobody, .death_signal = SIGTERM})->wait().code == 128 + SIGTERM);
 }
 
-TEST_CASE("a frozen program stands still until it goes on") {
+TEST_CASE("a frozen program is stopped until it goes on") {
   Process process({"sh", "-c", "echo ready; read x; echo gone on"}, {.input_open = true});
   process.wait_for_output("ready");
   process.freeze();

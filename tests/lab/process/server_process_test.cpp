@@ -110,7 +110,7 @@ TEST_CASE("a server that ended by itself can be started again") {
   CHECK(state_of(server.pid()) != 'Z');
 }
 
-TEST_CASE("a frozen server stands still, can be thawed and can be stopped") {
+TEST_CASE("a frozen server is stopped, can be thawed and can be stopped") {
   Sample server(serves);
   server.start();
   server.freeze();
@@ -164,7 +164,7 @@ TEST_CASE("a folder is kept if that was asked and something is in it") {
   CHECK(fs::remove_all(full) == 2);
 }
 
-TEST_CASE("a port is told once") {
+TEST_CASE("a port is given once") {
   std::set<int> ports;
   for (int i = 0; i < 20; ++i) ports.insert(free_port());
   CHECK(ports.size() == 20);

@@ -27,7 +27,7 @@ class PlainSocket {
   PlainSocket(PlainSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   PlainSocket& operator=(PlainSocket&&) = delete;
 
-  /// A connection to 127.0.0.1; `error()` tells why there is none.
+  /// A connection to 127.0.0.1; `error()` says why there is none.
   static PlainSocket to(unsigned short port, milliseconds limit = patience) {
     PlainSocket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     auto address = loopback(port);

@@ -34,8 +34,8 @@ namespace seriatim::postgres {
 void set_place(Columns& set, const std::string& name, const std::optional<Position>& position);
 /// A new epoch: what the holder was about to do is refused, and it reads anew.
 [[nodiscard]] std::string next_epoch(const LaneRow& lane);
-/// Whatever the lane stood still for is over. A holder that is found dead did not die of the row
-/// the lane stands at, so the next claim must not count a crash.
+/// Whatever the lane waited for is over. A holder that is found dead did not die of the row
+/// that the lane is at, so the next claim must not count a crash.
 [[nodiscard]] Columns tries_again(const LaneRow& lane);
 /// … and the next row is another one. A paused lane stays paused.
 [[nodiscard]] Columns starts_anew(const LaneRow& lane);

@@ -66,7 +66,8 @@ ActResult adopt_new(Act& act, const Target& target, const Reading& seen) {
   const auto places = find_start(act.connection(), seen.table, target, settle_max);
   if (!begin_process(act.connection(), {process, target.source.start}, places, seen.identity,
                      {"adopt", stored_who(actor), stored_reason(actor)})) {
-    throw Error("process \"" + process + "\" got a cursor meanwhile; nothing was done: look again");
+    throw Error("process \"" + process +
+                "\" got a cursor meanwhile; nothing was done: check again");
   }
   return {"noted as a new process, which begins " + begins_after(places) + " (start = \"" +
           target.source.start + "\")"};
@@ -242,7 +243,7 @@ std::string summary_of(const Adoption& adoption, std::optional<OldRows> old_rows
                                               ? " old rows passed over; "
                                               : " old rows go out late, in between new ones; ");
   }
-  return text + (goes_on ? "goes on " : "still stands ") + after_row(lane.cursor.position) + again;
+  return text + (goes_on ? "goes on " : "still ") + after_row(lane.cursor.position) + again;
 }
 
 }  // namespace
@@ -355,7 +356,7 @@ ActResult take_over(Act& act, const Target& target) {
     }
     names.push_back(renamed(lane, process.name, identity));
     left.push_back(retired(lane, process.name, act.actor(), now));
-    result.push_back(lane_name(lane) + ": taken over from " + from + ", stands " +
+    result.push_back(lane_name(lane) + ": taken over from " + from + "; its cursor is " +
                      after_row(lane.cursor.position));
   }
   act.change("adopt", names);

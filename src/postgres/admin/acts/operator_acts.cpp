@@ -17,7 +17,7 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// The auditor looks for them once more.
+/// The auditor searches for them once more.
 void forget_late_rows(Act& act, const std::vector<LaneChange>& changes) {
   for (const auto& change : changes) {
     act.connection().run(sql::acts::forget_late,
@@ -57,7 +57,7 @@ ActResult act_on_lanes(Act& act, const StateAct& on_state) {
 
 std::string why_no_pause(const std::string& lane, Cursor::State state) {
   if (state == Cursor::State::paused) return lane + " is paused already";
-  return lane + " is halted and stands still already; `retry` or `skip` let it go on";
+  return lane + " is halted already; `retry` or `skip` let it go on";
 }
 
 std::string why_no_resume(const std::string& lane, Cursor::State state) {
@@ -146,7 +146,7 @@ std::optional<std::string> set_aside_late(Act& act, const Table& table, const La
          set_aside(act, lane, id, position, late_rows.note({*late}), late->created_at_us);
 }
 
-/// The row a lane stands at, which is the one that `skip` sets aside.
+/// The row a lane is at, which is the one that `skip` sets aside.
 struct FirstRow {
   WaitingRows::Row row;
   bool begun = false;  ///< the next one of a batch that goes on, so it is settled; else the first
@@ -163,15 +163,15 @@ std::optional<FirstRow> first_row(Connection& connection, WaitingRows& rows, con
   return row ? std::optional(FirstRow{std::move(*row)}) : std::nullopt;
 }
 
-/// One sentence on where a lane stands, for who named another row.
+/// One sentence on where a lane is, for who named another row.
 std::string standing(WaitingRows& rows, const LaneRow& lane, const std::optional<FirstRow>& first) {
   const auto& failed = lane.cursor.row_id;
-  auto at = first ? lane_name(lane) + " stands at row " + first->row.id
+  auto at = first ? lane_name(lane) + " is at row " + first->row.id
                   : lane_name(lane) + " has no row waiting";
   if (!failed || (first && first->row.id == *failed)) return at;
   if (lane.cursor.reason == HaltReason::late_row) return at + "; row " + *failed + " is late";
   if (rows.exists(*failed)) {
-    return at + "; row " + *failed + ", which failed, stands elsewhere now: `retry` suffices";
+    return at + "; row " + *failed + ", which failed, is elsewhere now: `retry` suffices";
   }
   return at + "; row " + *failed + ", which failed, is no longer in the table: `retry` suffices";
 }
@@ -262,10 +262,10 @@ ActResult skip_row(Act& act, const Target& target, const std::string& id) {
   }
   if (find_parked(connection, target.process.name, id)) {
     const auto words = shell_word(target.process.name) + ' ' + shell_word(id);
-    throw Error("row " + id + " is parked, no lane stands at it; nothing was changed: seriatim " +
+    throw Error("row " + id + " is parked, no lane is at it; nothing was changed: seriatim " +
                 "parked discard --reason TEXT " + words + ", or seriatim parked redrive " + words);
   }
-  throw Error("no lane of process \"" + target.process.name + "\" stands at row " + id +
+  throw Error("no lane of process \"" + target.process.name + "\" is at row " + id +
               ", so nothing was skipped" + standings);
 }
 

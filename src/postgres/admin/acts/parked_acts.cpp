@@ -77,7 +77,7 @@ ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
   return result;
 }
 
-/// A lane that stands at one of them goes on.
+/// A lane that is at one of them goes on.
 ActResult discard_parked(Act& act, const ParkedChoice& choice) {
   if (!stored_reason(act.actor())) {
     throw Error("discard needs a reason for the journal; nothing was discarded: --reason \"…\"");

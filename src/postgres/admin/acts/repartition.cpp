@@ -40,7 +40,7 @@ class Repartition {
         seen_(read_identity(connection, table_, target.source)) {}
 
   void refuse_other_key(std::size_t lanes) const {
-    // Where each lane stands was found by the key that is noted.
+    // The place of each lane was found by the key that is noted.
     const auto changes = read_identity_changes(connection_, target_.process.name, seen_);
     if (const auto mismatch = judge_identity(changes, static_cast<unsigned>(lanes))) {
       throw Error("process \"" + target_.process.name + "\": " + mismatch->what +
@@ -64,11 +64,11 @@ class Repartition {
   bool remove_barrier() {
     Act act(connection_, target_.process.name, actor_);
     const auto lanes = take_turn(act);
-    const bool stands = std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) {
+    const bool was_set = std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) {
       return lane.cursor.barrier.has_value();
     });
-    if (stands) stand_at(act, std::nullopt, lanes);
-    return stands;
+    if (was_set) stand_at(act, std::nullopt, lanes);
+    return was_set;
   }
 
   /// Rows up to the barrier that some lane has still to deliver, in words; empty: none.
@@ -126,11 +126,10 @@ class Repartition {
     connection_.run(sql::acts::forget_begun, {act.process(), std::nullopt});
     connection_.run(sql::acts::move_late_rows, {act.process(), std::to_string(lanes_)});
     act.commit();
-    return {
-        "cut from " + std::to_string(now) + " into " + std::to_string(lanes_) + " lanes " +
-            after_row(barrier_),
-        "relays configured with another number stand still now: start them again with lanes = " +
-            std::to_string(lanes_)};
+    return {"cut from " + std::to_string(now) + " into " + std::to_string(lanes_) + " lanes " +
+                after_row(barrier_),
+            "relays configured with another number are halted now: start them again with lanes = " +
+                std::to_string(lanes_)};
   }
 
   pqxx::result new_lanes(unsigned now) {

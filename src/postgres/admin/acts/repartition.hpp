@@ -14,8 +14,8 @@ namespace seriatim::postgres {
 /// are exchanged in one transaction, and every new lane goes on behind the barrier.
 ///
 /// `act_waits`: while one of its acts waits for a turn.
-/// `keep_waiting` is told what is still to be delivered, some times a second; when it answers
-/// false, or the connection is lost, nothing has changed but that the barrier may stand: called
+/// `keep_waiting` learns what is still to be delivered, some times a second. If it answers
+/// false, or the connection is lost, nothing has changed but that the barrier may remain: called
 /// again, it is set anew, and with the number of lanes there are it is taken away.
 ActResult recut_lanes(Connection& connection, const Target& target, unsigned lanes,
                       const Actor& actor, const KeepWaiting& act_waits,

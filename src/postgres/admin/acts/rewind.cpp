@@ -116,7 +116,7 @@ class Rewind {
     }
   }
 
-  /// The step as planned, from where the lane stands now. A lane that has meanwhile passed the
+  /// The step as planned, from where the lane is now. A lane that has meanwhile passed the
   /// place it was to jump to stays: going back is another act.
   RewindStep carry_out(Act& act, const LaneRow& lane, const RewindStep& planned) {
     auto step = step_to(lane, planned.to);
@@ -222,7 +222,7 @@ class Rewind {
         .as<std::uint64_t>();
   }
 
-  /// Rows after this place: they come again where they stand, or are jumped over.
+  /// Rows after this place: they come again where they are, or are jumped over.
   void forget_aside(const LaneRow& lane, const std::optional<Position>& place) {
     connection_.run(statement_for(sql::acts::forget_aside, table_, {}),
                     of(lane, {at(place), id(place), std::to_string(lane.id.lanes)}));
@@ -290,7 +290,7 @@ std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const Rewin
   const auto lanes = take_turn(act);
   connection.run(
       sql::acts::lock_retention);  // no row that is counted now is pruned before this is done
-  if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: look again");
+  if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: check again");
   std::vector<RewindStep> done;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     done.push_back(rewind.carry_out(act, lanes[i], planned[i]));

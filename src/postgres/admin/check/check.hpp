@@ -17,7 +17,7 @@ struct Finding {
 
 struct CheckOptions {
   /// Every process of the configuration: a cursor of none of them may be ours under a former name.
-  /// Empty: not looked for.
+  /// Empty: not searched for.
   std::vector<std::string> configured;
   /// What the lanes themselves halt for, and go on from once it was adopted, is no reason not to
   /// start them.

@@ -57,8 +57,8 @@ void refuse_ahead(TableCheck& check, const pqxx::row& sequence, const std::strin
     check.findings.refuse(what, "SELECT setval(" + quote_literal(name) + ", " + at + ")");
     return;
   }
-  what += ", the newest row is " + end + ", and role " + check.role + " may not look at " + name;
-  what += " to tell deleted rows from a sequence set back";
+  what += ", the newest row is " + end + ", and role " + check.role + " may not read " + name;
+  what += " to distinguish deleted rows from a sequence set back";
   check.findings.refuse(what, "GRANT SELECT ON SEQUENCE " + name + " TO " + check.role);
 }
 

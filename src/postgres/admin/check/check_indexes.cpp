@@ -97,7 +97,7 @@ void check_order_index(TableCheck& check, const ColumnFacts& id, const ColumnFac
   });
   const auto columns = by_id ? id.name : time.name + ", " + id.name;
   check.findings.warn(
-      "no btree index on (" + columns + "): every look for new rows reads the whole table" +
+      "no btree index on (" + columns + "): every poll for new rows reads the whole table" +
           (brin == nullptr ? ""
                            : "; " + std::string((*brin)["name"].c_str()) +
                                  " cannot serve, it does not give rows in order (docs/indexes.md)"),
@@ -143,7 +143,7 @@ void check_lane_index(TableCheck& check, const std::string& columns) {
                                       {"key", without_alias(table.key)},
                                       {"lanes", lanes},
                                       {"columns", columns}}));
-  } catch (const SourceBroken&) {  // told by the other checks
+  } catch (const SourceBroken&) {  // reported by the other checks
     check.connection.rollback();
   }
 }

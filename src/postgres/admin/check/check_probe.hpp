@@ -16,8 +16,8 @@ struct ProbeFacts {
   std::optional<bool> prepared_seen;  ///< of a prepared transaction; absent: not tried
 };
 
-/// Has `other` lock `table` as an INSERT does, and looks at it from `eye` with the fence's own
-/// statement; where `prepare`, once more after PREPARE TRANSACTION, which is rolled back on every
+/// Has `other` lock `table` as an INSERT does, and checks it from `eye` with the fence's own
+/// statement; if `prepare`, once more after PREPARE TRANSACTION, which is rolled back on every
 /// path. `table` needs name and oid alone. Nothing where `table` is locked against writers.
 [[nodiscard]] std::optional<ProbeFacts> probe_locks(Connection& eye, Connection& other,
                                                     const Table& table, bool prepare);

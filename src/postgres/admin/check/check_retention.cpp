@@ -35,7 +35,7 @@ std::string oldest_unread(TableCheck& check) {
       if (first && first->created_at_us)
         oldest = std::min(oldest.value_or(*first->created_at_us), *first->created_at_us);
     }
-  } catch (const SourceBroken&) {  // told by the other checks
+  } catch (const SourceBroken&) {  // reported by the other checks
     return "which rows were not read yet could not be seen";
   }
   if (!oldest) return "every row is read now";
@@ -86,7 +86,7 @@ void check_retention(TableCheck& check) {
     check.findings.warn(
         cutter + ", read or not: a row it takes first is lost; " + unread,
         "seriatim prune in its place, which never takes a row that was not read\nor: keep rows for "
-        "longer than a lane may ever stand still, and raise an alarm on its lag well before\nor: "
+        "longer than a lane may ever wait, and raise an alarm on its lag well before\nor: "
         "take only rows behind position_at and position_id of "
         "every lane of process " +
             check.target.process.name + " in seriatim.cursor");

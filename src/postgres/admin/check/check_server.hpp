@@ -18,7 +18,7 @@ struct ServerFacts {
   std::string database;  ///< quoted
   std::string role;      ///< quoted
   bool superuser = false;
-  bool pooled = false;  ///< a pooler stands between us and the server
+  bool pooled = false;  ///< a pooler is between us and the server
   bool tls = false;
   bool local = true;             ///< a socket or loopback
   milliseconds idle_timeout{0};  ///< idle_in_transaction_session_timeout; 0: none
@@ -27,7 +27,7 @@ struct ServerFacts {
 
 [[nodiscard]] ServerFacts read_server(Connection& connection);
 
-/// Judging is apart from looking, so that servers we cannot start here are judged in tests too.
+/// Judging is apart from reading, so that servers we cannot start here are judged in tests too.
 void judge_server(const ServerFacts& server, Guard guard, Findings& findings);
 
 /// What changes behind a pooler, where there is one.

@@ -23,7 +23,7 @@ struct TableCheck {
   bool partitioned = false;
   std::string partition_key = {};  ///< its columns, quoted: "created_at, region"
 
-  /// The catalogue's name of a configured column: taken as it stands, else as SQL would read it.
+  /// The catalogue's name of a configured column: taken as it is, else as SQL would read it.
   [[nodiscard]] std::string column_name(const std::string& configured) const {
     return columns.contains(configured) ? configured : fold_identifier(configured);
   }
@@ -62,7 +62,7 @@ void check_not_null(TableCheck& check, const ColumnFacts& column);
 /// Ids are drawn one by one from one sequence.
 [[nodiscard]] bool id_order_is_possible(TableCheck& check);
 
-/// Finds the table and refuses what cannot be an outbox; false where there is nothing to look at.
+/// Finds the table and refuses what cannot be an outbox; false if there is nothing to check.
 bool check_relation(TableCheck& check);
 void check_created_at(TableCheck& check);
 /// Warns if rows of one created_at go out in another order than they were written.

@@ -12,7 +12,7 @@
 
 namespace seriatim::postgres {
 
-/// What the table looked like when it was last found sound: one for all lanes and sessions of a
+/// What the table was like when it was last found sound: one for all lanes and sessions of a
 /// source, so that a change while no session was open is noticed too.
 class SoundSetup {
  public:

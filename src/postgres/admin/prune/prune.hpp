@@ -31,7 +31,7 @@ struct PruneReport {
 
   std::string table;
   std::vector<std::string> readers;     ///< processes, configured here or not
-  std::int64_t older_than_us = 0;       ///< rows created before this moment were looked at
+  std::int64_t older_than_us = 0;       ///< rows created before this moment were checked
   std::uint64_t rows = 0;               ///< deleted, or that would be
   std::vector<std::string> partitions;  ///< dropped or detached as a whole; their rows count
   std::vector<std::string> created;     ///< partitions for the time ahead

@@ -139,7 +139,7 @@ void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
   if (!unnoted.empty()) judge_late(reader, candidates, unnoted);
 }
 
-/// Not noted where it stands. One whose key or created_at was changed since is noted elsewhere.
+/// Not noted where it is. One whose key or created_at was changed since is noted elsewhere.
 void PruneJudge::judge_late(const Reader& reader, Candidates& candidates,
                             const std::vector<std::string>& unnoted) {
   const auto delivered =

@@ -24,16 +24,16 @@ struct PrunableRow {
   std::vector<Note> notes;
 };
 
-/// Rows of a table in order, as far as one look goes.
+/// Rows of a table in order, as far as one read goes.
 struct PruneSegment {
   std::vector<PrunableRow> due;
-  std::uint64_t looked = 0;      ///< rows looked at
-  std::optional<Position> last;  ///< looked at; absent: nothing is left
-  bool any_below = false;        ///< of those looked at; rows after a segment without are not below
-  bool held = false;  ///< an old row waits for a cursor, and not only the one it stands at
+  std::uint64_t looked = 0;      ///< rows checked
+  std::optional<Position> last;  ///< checked; absent: nothing is left
+  bool any_below = false;        ///< of those checked; rows after a segment without are not below
+  bool held = false;             ///< an old row waits for a cursor, and not only the one it is at
 };
 
-/// Looks at the table and says which rows may go: every process of the configuration is asked, with
+/// Checks the table and says which rows may go: every process of the configuration is asked, with
 /// its own `where` and `key`, what its ledger says. One snapshot for each segment.
 class PruneJudge {
  public:

@@ -61,7 +61,7 @@ std::optional<PrunePartitions::Contents> PrunePartitions::read_contents(
     const Partition& partition) {
   auto part = table_;
   part.name = partition.name;
-  PruneReport aside;  // what stays is told by the look at the whole table
+  PruneReport aside;  // the check of the whole table reports what stays
   aside.older_than_us = report_.older_than_us;
   PruneJudge judge(connection_, part, readers_, choice_, aside);
   Contents contents;
@@ -106,8 +106,8 @@ bool PrunePartitions::take_away(const Partition& partition, const Contents& cont
   }
 }
 
-/// Under a lock that lets no late row come in what was looked at is looked at again; only the drop
-/// itself asks for the lock that inserts and reads of the whole table wait for.
+/// Under a lock that lets no late row in, what was checked is checked again. Only the drop itself
+/// asks for the lock that inserts and reads of the whole table wait for.
 PrunePartitions::Try PrunePartitions::try_once(const Partition& partition,
                                                const Contents& contents) {
   const auto attempt = [&](const std::string& statement) {

@@ -25,7 +25,7 @@ class PrunePartitions {
   bool run();
 
  private:
-  /// What a look found in a partition, and what the ledger is to note.
+  /// What a check found in a partition, and what the ledger is to note.
   struct Contents {
     std::uint64_t rows = 0;
     std::int64_t hash = 0;

@@ -41,7 +41,7 @@ void refuse_doubtful(const pqxx::row& row) {
   if (row["table_known"].as<bool>() && !row["kept_here"].as<bool>()) {
     refuse("the cursor of process " + process + " was kept for another table than the one " +
            (here ? "it is configured for" : "of that name now") + " (" + text(row, "kept_for") +
-           "): seriatim adopt " + shell_word(process) + " once that was looked into");
+           "): seriatim adopt " + shell_word(process) + " once that was checked");
   }
   static const std::vector<std::string> doubts{"LATE_ROW", "CURSOR_AHEAD", "SOURCE_CHANGED",
                                                "CONFIG_CHANGED", "CLOCK_BACK"};

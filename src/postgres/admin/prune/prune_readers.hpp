@@ -43,7 +43,7 @@ class PruneReaders {
 
   /// The lowest cursor, in words: "process p, lane 1, at row 17 of 2026-…".
   [[nodiscard]] const std::string& lowest() const { return lowest_; }
-  /// The row it stands at, which stays; empty: before the first.
+  /// The row it is at, which stays; empty: before the first.
   [[nodiscard]] const std::string& lowest_id() const { return lowest_id_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace seriatim::postgres {
 
 /// Recounts everything behind the cursors of a process against its ledger, in one snapshot.
-/// `progress` is told the rows recounted so far, now and then.
+/// `progress` gets the number of rows recounted so far, now and then.
 [[nodiscard]] std::vector<LaneAudit> audit_lanes(
     Connection& connection, const Target& target, bool every_bucket,
     const std::function<void(std::uint64_t)>& progress);

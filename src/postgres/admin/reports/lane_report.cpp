@@ -238,7 +238,7 @@ class Reporter {
   const Table& table_;
   const Shared& shared_;
   using Clock = std::chrono::steady_clock;
-  /// A lane of which the passes saw no row looks for its first one itself, which may take long
+  /// A lane of which the passes saw no row searches for its first one itself, which may take long
   /// without an index of the lane. So only until then; then it is said to be unknown.
   Clock::time_point search_until_ = Clock::now() + milliseconds{500};
 };

@@ -14,7 +14,7 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
                                                    KnownWriters& known);
 
-/// The cursor rows of a process, and what stands for them in lanes that never ran; in order.
+/// The cursor rows of a process, and what represents them in lanes that never ran; in order.
 [[nodiscard]] std::vector<LaneRow> all_lanes(Connection& connection, const Target& target);
 
 [[nodiscard]] LaneReport report_lane(Connection& connection, const Target& target,

@@ -30,8 +30,9 @@ struct RowInFront {
 ///
 /// From outside, nobody knows when a writer was seen first by a lane. So each that began before the
 /// row was stamped is taken to hold it, unless it is short: writers gone within `short_writer` hold
-/// nobody up. Its age tells, or that an earlier report saw it. If neither does, the first report
-/// reads the writers again after that time, once for all lanes; a later one leaves it to the next.
+/// nobody up. Its age shows that, or an earlier report that saw it. If neither does, the first
+/// report reads the writers again after that time, once for all lanes; a later one leaves it to the
+/// next.
 void report_fence(Connection& connection, const Table& table,
                   const std::map<LaneReport*, RowInFront>& lanes, KnownWriters& known);
 

@@ -4,7 +4,7 @@
 
 namespace seriatim::postgres {
 
-/// Where one row of a process stands, with the facts that say so: the answer of `seriatim why`.
+/// Where one row of a process is, with the facts that say so: the answer of `seriatim why`.
 struct RowReport {
   enum class State {
     absent,     ///< not to be seen: not committed, deleted before its turn, or never inserted
@@ -15,7 +15,7 @@ struct RowReport {
     set_aside,  ///< by an operator, by name or among others: `act` says who, when and why
     passed,     ///< behind the cursor, before the ledger began or where it was sealed
     late,       ///< behind the cursor, and neither delivered nor set aside
-    next,       ///< its lane stands at it: `lane` says why it does not move
+    next,       ///< its lane is at it: `lane` says why it does not move
     unknown,    ///< its table could not be read in time: `not_read`, and what the lanes wait for
     waiting,    ///< behind `rows_before` others; `lane` says why the first of them does not move
   };

@@ -11,8 +11,8 @@
 namespace seriatim::postgres {
 
 /// What the lanes of some processes do, for somebody who asks again and again: on a connection that
-/// is kept. It remembers the writers of the read before, so only the first read waits to tell short
-/// transactions from long ones.
+/// is kept. It remembers the writers of the read before, so only the first read waits to
+/// distinguish short transactions from long ones.
 ///
 /// Threads: one. Errors: SessionLost; the next read opens another connection.
 class StatusReader {

@@ -27,7 +27,7 @@ std::optional<OrderKey> number_in(const std::string& text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// One question about one row: each look fills in what it finds.
+/// One question about one row: each check fills in what it finds.
 class Inquiry {
  public:
   Inquiry(Connection& connection, const Target& target, const std::string& id)
@@ -243,7 +243,7 @@ class Inquiry {
     check_numbers();
   }
 
-  /// Ids that are numbers tell more: was it drawn, has the cursor passed it?
+  /// Ids that are numbers say more: was it drawn, has the cursor passed it?
   void check_numbers() {
     const auto id = number_in(report_.id);
     if (!id || !table_.integer_id()) return;

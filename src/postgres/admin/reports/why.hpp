@@ -7,7 +7,7 @@
 
 namespace seriatim::postgres {
 
-/// Several looks, one after another: a row on its way may have moved on in between.
+/// Several reads, one after another: a row on its way may have moved on in between.
 [[nodiscard]] RowReport explain_row(Connection& connection, const Target& target,
                                     const std::string& id);
 
