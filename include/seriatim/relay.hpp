@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "seriatim/config.hpp"
+#include "seriatim/counts.hpp"
 #include "seriatim/handler.hpp"
 #include "seriatim/observer.hpp"
 
@@ -44,6 +45,10 @@ class Relay {
   /// first. Without a token it never stops by itself, unless it drains. Returns how each lane was
   /// left.
   std::vector<LaneStatus> run(std::stop_token stop = {});
+
+  /// What each lane has counted, and what its thread does now; by process and lane.
+  /// Threads: any, also while `run` runs.
+  [[nodiscard]] std::vector<LaneCounts> counts() const;
 
  private:
   struct Impl;

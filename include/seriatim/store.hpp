@@ -48,6 +48,9 @@ struct Claim {
   bool rejoined = false;
   /// Not granted: the holder was seen to renew its lease, so it lives.
   bool holder_lives = false;
+  bool new_epoch = false;  ///< granted, and another had the lane, or nobody
+  /// The source's clock at the claim, µs since 1970. Absent: not known.
+  std::optional<std::int64_t> source_clock_us{};
 };
 
 /// What a cursor says after a row failed.

@@ -66,5 +66,6 @@ SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, posit
        coalesce(hold_until > clock_timestamp(), false) AS held, joins, lease_until::text, lease_ms,
        (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head) AS parked,
        EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1) AS has_aside,
-       (extract(epoch FROM created_at) * 1000000)::bigint AS began_us
+       (extract(epoch FROM created_at) * 1000000)::bigint AS began_us,
+       changes, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS clock_us
 FROM taken

@@ -132,7 +132,7 @@ class Parser {
     add_processes(run, verb->processes);
     run->add_flag("--drain", verb->drain, "End once all that is committed has been delivered");
     add_duration(run, "--grace", verb->grace,
-                 "Time for calls in hand after the first signal\n"
+                 "Time for calls in flight after the first signal\n"
                  "(default: the longest handler_deadline + 5s)");
     add_choice(run, "--log-level", verb->log_level, {"debug", "info", "warn", "error"});
     add_choice(run, "--log-format", verb->log_format, {"text", "json"});
@@ -174,6 +174,13 @@ class Parser {
     add_processes(status, status_verb->processes);
     status->add_flag("--watch", status_verb->watch, "Again every second, until Ctrl-C");
 
+    auto [health, health_verb] = add_verb<HealthVerb>(
+        "health", "Ask the relay that runs with this configuration whether it is well",
+        "  seriatim health\n  seriatim health --ready\n\n"
+        "Asks /livez, or /readyz, of [console] listen. Exit 0 if it is well, else 1.");
+    health->add_flag("--ready", health_verb->ready,
+                     "Whether it holds its lanes or stands by, not only whether it lives");
+
     auto [top, top_verb] = add_verb<TopVerb>(
         "top", "Watch the lanes on a terminal, those in trouble first, with keys for more",
         "  seriatim top\n  seriatim top --act --who alice booking_sms");
@@ -194,7 +201,7 @@ class Parser {
 
   void add_why() {
     auto [sub, verb] = add_verb<WhyVerb>(
-        "why", "Where does this row stand, why is it not delivered, what may I do?", why_examples);
+        "why", "Where is this row, why is it not delivered, what may I do?", why_examples);
     add_process(sub, verb->process);
     sub->add_option("ID", verb->id, "The row's id")->required()->type_name("");
   }
@@ -385,7 +392,8 @@ class Parser {
         ->check(CLI::Range(1, 3'600).description(""))
         ->type_name("N");
     for (const auto* common : {"--config", "--json"}) sub->remove_option(sub->get_option(common));
-    sub->add_flag("--keep", verb->keep, "Leave database, configuration and logs for a look around");
+    sub->add_flag("--keep", verb->keep,
+                  "Leave database, configuration and logs for you to examine");
   }
 
   /// Whatever follows is read by seriatim-lab, --help too.

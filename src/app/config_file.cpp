@@ -1,6 +1,9 @@
 #include "app/config_file.hpp"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +33,19 @@ std::string read_database(Options section, const Environment& environment, Secre
   if (url != embedded_url) secrets.learn_from_database_url(url);
   section.finish();
   return url;
+}
+
+/// The first 48 bits of SHA-256, in hexadecimal.
+std::string short_hash(std::string_view text) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::string hash;
+  for (std::size_t i = 0; i < 6; ++i) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    hash += digits[digest[i] >> 4U];
+    hash += digits[digest[i] & 15U];
+  }
+  return hash;
 }
 
 LogConfig read_log(Options section) {
@@ -82,6 +98,7 @@ AppConfig read_config(std::string_view text, const std::string& file,
   Problems problems;
   AppConfig config;
   config.file = file;
+  config.hash = short_hash(text);
   const auto tree = read_toml(text, file, surroundings.environment, surroundings.secrets, problems);
   if (!problems.empty() && tree->values.empty()) throw ConfigError(problems.text());  // no TOML
   Options root(tree, problems);
@@ -89,7 +106,7 @@ AppConfig read_config(std::string_view text, const std::string& file,
       read_database(root.table("database"), surroundings.environment, surroundings.secrets);
   config.log = read_log(root.table("log"));
   if (root.has("console")) {
-    root.problem("console", "the console is not in this version; take this section out");
+    config.console = read_console(root.table("console"), surroundings.secrets);
   }
   config.processes = read_processes(root, surroundings.handlers);
   root.finish();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/console_section.hpp"
 #include "app/environment.hpp"
 #include "app/secrets.hpp"
 #include "postgres/admin/admin.hpp"
@@ -34,11 +35,13 @@ struct LogConfig {
 /// The database URL that asks for a private server.
 inline constexpr std::string_view embedded_url = "embedded";
 
-/// A whole configuration file. docs/configuration.md tells every key.
+/// A whole configuration file. docs/configuration.md names every key.
 struct AppConfig {
   std::string file;          ///< as it was named
   std::string database_url;  ///< or "embedded"
+  std::string hash;          ///< of the file's text, short: distinguishes configurations
   LogConfig log;
+  std::optional<ConsoleConfig> console;
   std::vector<ConfiguredProcess> processes;
 
   [[nodiscard]] std::vector<std::string> names() const;  ///< of all processes

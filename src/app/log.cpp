@@ -173,6 +173,10 @@ struct Log::Impl {
   std::shared_ptr<spdlog::async_logger> logger;
 };
 
+std::uint64_t Log::lines_dropped() const {
+  return impl_->pool->overrun_counter();
+}
+
 Log::Log(LogConfig config, const Secrets& secrets)
     : impl_(new Impl{secrets, config.format, quiet_thread(), nullptr}) {
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
@@ -199,7 +203,7 @@ void Log::write(const LogLine& line) noexcept {
     }
     const auto json = impl_->format == LogFormat::json;
     impl_->logger->log(level, spdlog::string_view_t(json ? json_members(clean) : clean.message));
-  } catch (...) {  // a line less is better than a lane that stands
+  } catch (...) {  // a line less is better than a lane that stops
   }
 }
 

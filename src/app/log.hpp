@@ -54,6 +54,8 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   void write(const LogLine& line) noexcept;
+  /// Lines that were dropped because stderr was stuck.
+  [[nodiscard]] std::uint64_t lines_dropped() const;
   void info(std::string message) { write({LogLevel::info, std::move(message), {}}); }
   void warn(std::string message) { write({LogLevel::warn, std::move(message), {}}); }
   void error(std::string message) { write({LogLevel::error, std::move(message), {}}); }
@@ -81,7 +83,7 @@ class LaneLog final : public Observer {
 
   Writer writer_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, unsigned>, bool> steady_;  ///< told to be moving, and still is
+  std::map<std::pair<std::string, unsigned>, bool> steady_;  ///< reported as moving, and still is
 };
 
 }  // namespace seriatim::app

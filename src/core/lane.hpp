@@ -18,7 +18,7 @@ class Lane {
  public:
   struct Options {
     bool drain = false;  ///< end once everything committed is delivered
-    bool hints = false;  ///< the source tells of new rows, so idle polling may be slow
+    bool hints = false;  ///< the source notifies of new rows, so idle polling may be slow
   };
 
   Lane(const ProcessConfig& config, unsigned lane, Options options);
@@ -26,11 +26,12 @@ class Lane {
   Action on(Event event, const Moment& moment);
 
   [[nodiscard]] LaneStatus status() const;
+  [[nodiscard]] LaneState state() const { return state_; }
   void set_hints(bool hints) { options_.hints = hints; }
 
   /// A call, and each further row of a batch, begins within this time or not at all. A holder that
   /// was frozen must not begin a call when its lease may be over. The time counts from sending the
-  /// statement that announced the call, because a frozen holder cannot tell how long the answer
+  /// statement that announced the call, because a frozen holder cannot know how long the answer
   /// was waiting. A round trip to the database that takes longer than this delivers nothing.
   static constexpr std::chrono::milliseconds call_begin_max{3'000};
   /// What a call may take beyond its deadline before another relay takes the lane.
@@ -44,7 +45,7 @@ class Lane {
   /// A transaction that held rows up may end without a hint, for example if it is rolled back. So
   /// the lane polls again after 1 / fenced_share of the time for which it has waited already.
   static constexpr int fenced_share = 8;
-  /// How often a halted or paused lane looks for an operator's act that sent no hint.
+  /// How often a halted or paused lane checks for an operator's act that sent no hint.
   static constexpr std::chrono::milliseconds operator_interval{1'000};
   static constexpr std::chrono::milliseconds refused_pause{
       5};  ///< before claiming again after a refusal

@@ -50,7 +50,7 @@ PollResult Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
   if (!round.redriven) round.looked_at = read.looked_at;
   auto next = due.begin();
   for (auto& record : read.records) {
-    // It may stand behind one of its group that goes out first: they were created at once.
+    // It may come after one of its group that goes out first: they were created at once.
     const bool in_group = !round.records.empty() && round.records.back().position.created_at_us ==
                                                         record.position.created_at_us;
     const bool late = round.redriven || record.late || (in_group && next->late == true);

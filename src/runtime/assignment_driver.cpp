@@ -43,7 +43,7 @@ void AssignmentDriver::run(const std::stop_token& stop) {
   leave();
 }
 
-/// When to look again; nothing where there is nobody to share with.
+/// When to read again; nothing if there is nobody to share with.
 std::optional<AssignmentDriver::Time> AssignmentDriver::read_once(Time now) {
   if (!session_) session_ = parts_.source->open_membership(parts_.config, parts_.holder);
   if (!session_) {

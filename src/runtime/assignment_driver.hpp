@@ -13,9 +13,9 @@
 
 namespace seriatim::runtime {
 
-/// Shares the lanes of one process with the other instances that run it: looks who does, and tells
-/// our lanes which of them to hold. A connection and a thread of its own, so that an instance whose
-/// lanes are all in long calls is still seen.
+/// Shares the lanes of one process with the other instances that run it: reads who does, and says
+/// which of our lanes to hold. It has a connection and a thread of its own, so that an instance
+/// whose lanes are all in long calls is still seen.
 ///
 /// Threads: `run` on one of its own; `wake` from any.
 class AssignmentDriver {
@@ -45,7 +45,7 @@ class AssignmentDriver {
   std::unique_ptr<MembershipSession> session_;
   std::mt19937_64 random_;
   unsigned failures_ = 0;
-  Time seen_;  ///< the last look that was answered, or the start
+  Time seen_;  ///< the last read that was answered, or the start
   Time report_at_{};
 };
 

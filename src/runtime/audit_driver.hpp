@@ -43,7 +43,7 @@ class AuditDriver {
   Waker waker_;
   std::unique_ptr<AuditorSession> session_;
   std::mt19937_64 random_;
-  unsigned failures_ = 0;  ///< in a row; the first was told
+  unsigned failures_ = 0;  ///< in a row; the first was reported
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;  ///< a lane lacks its own
 };
 

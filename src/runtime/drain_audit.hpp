@@ -11,7 +11,7 @@
 namespace seriatim::runtime {
 
 /// The audit a drain waits for: a lane delivers nothing before all that is behind its cursor was
-/// looked at, and does not end as drained before it was looked at again. What fails is said once
+/// checked, and does not end as drained before it was checked again. What fails is reported once
 /// and tried again, for as long as no stop is asked.
 ///
 /// Threads: any; one lane at a time, on one connection.
@@ -25,7 +25,7 @@ class DrainAudit {
   };
   explicit DrainAudit(Parts parts) : parts_(std::move(parts)) {}
 
-  /// False: a stop was asked before all was looked at. `lane` is held by our instance.
+  /// False: a stop was asked before all was checked. `lane` is held by our instance.
   bool check_all(unsigned lane, const std::stop_token& stop);
 
  private:

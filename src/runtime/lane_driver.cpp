@@ -17,7 +17,11 @@ namespace {
 /// During a call: a system call, where a handler may take a microsecond a row.
 constexpr milliseconds loss_asked_every{1};
 
-/// Grows at 1 s, 10 s, 100 s, …: a wait is told again when it has become another kind of wait.
+/// A step at the source ends within this: a session limits its statements to 10 minutes
+/// (postgres/source.cpp), and gives a silent connection up sooner.
+constexpr std::chrono::minutes source_step_max{11};
+
+/// Grows at 1 s, 10 s, 100 s, …: a wait is reported again when it has become another kind of wait.
 std::size_t grade(milliseconds age) {
   std::size_t grade = 0;
   for (auto seconds = age / std::chrono::seconds(1); seconds > 0; seconds /= 10) grade += 1;
@@ -31,6 +35,19 @@ std::size_t wait_grade(const LaneStatus& lane) {
   return grade(std::max(age, lane.fenced_for));
 }
 
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+
+bool is_from_source(const core::Event& event) {
+  return std::holds_alternative<core::Claimed>(event) ||
+         std::holds_alternative<core::CursorRead>(event) ||
+         std::holds_alternative<core::Polled>(event) ||
+         std::holds_alternative<core::Started>(event) ||
+         std::holds_alternative<core::Settled>(event);
+}
+
 bool same_wait(const LaneStatus& a, const LaneStatus& b) {
   if (wait_grade(a) != wait_grade(b)) return false;
   if (a.blockers.empty() || b.blockers.empty()) return a.blockers.empty() && b.blockers.empty();
@@ -38,7 +55,7 @@ bool same_wait(const LaneStatus& a, const LaneStatus& b) {
          a.blockers.front().gid == b.blockers.front().gid;
 }
 
-/// What observers are told about: a change of anything but the counters that move with every row.
+/// What observers are notified of: a change of anything but the counters that move with every row.
 bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
   return a.state == b.state && a.reason == b.reason && a.detail == b.detail &&
          a.row_id == b.row_id && a.epoch == b.epoch && same_wait(a, b) &&
@@ -60,14 +77,59 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
   for (;;) {
     auto& outside = *parts_.outside;
     const core::Moment moment{outside.now(), outside.chance(), stop.stop_requested(), wanted_};
+    if (is_from_source(event)) counters_.answered(moment.now);
     const core::Action action = lane_.on(std::move(event), moment);
     notify_changes();
+    begin_step(action, moment.now);
     if (std::holds_alternative<core::Finish>(action)) {
       wanted_ = false;
       return lane_.status();
     }
     event = perform(action);
   }
+}
+
+LaneCounts LaneDriver::counts() const {
+  auto counts = counters_.read();
+  counts.process = parts_.config.name;
+  counts.lane = parts_.lane;
+  return counts;
+}
+
+void LaneDriver::begin_step(const core::Action& action, core::Time now) {
+  // An audit that precedes the end of a drain takes as long as it takes.
+  const auto at_source = parts_.drain_audit ? core::Time::max() : now + source_step_max;
+  const auto wait = [&] {
+    if (lane_.state() == LaneState::fenced) return LaneStep::fence;
+    return lane_.state() == LaneState::retrying ? LaneStep::backoff : LaneStep::idle;
+  };
+  struct Step {
+    LaneStep step;
+    core::Time ends;
+  };
+  const auto step = std::visit(Overloaded{[&](const core::PollSource&) {
+                                            return Step{LaneStep::fetch, at_source};
+                                          },
+                                          [&](const core::StartBatch&) {
+                                            return Step{LaneStep::commit, at_source};
+                                          },
+                                          [&](const core::Settle&) {
+                                            return Step{LaneStep::commit, at_source};
+                                          },
+                                          [&](const core::CallHandler& call) {
+                                            return Step{LaneStep::call, call.deadline};
+                                          },
+                                          [&](const core::WaitUntil& until) {
+                                            return Step{wait(), until.deadline};
+                                          },
+                                          [&](const core::Finish&) {
+                                            return Step{LaneStep::idle, core::Time::max()};
+                                          },
+                                          [&](const auto&) {
+                                            return Step{LaneStep::session, at_source};
+                                          }},
+                               action);
+  counters_.begin_step(step.step, now, step.ends);
 }
 
 core::Event LaneDriver::perform(const core::Action& action) {
@@ -79,6 +141,7 @@ core::Event LaneDriver::perform(const core::Action& action) {
   } catch (const SourceBroken& broken) {
     return core::SourceFailed{broken.reason(), broken.what()};
   } catch (const std::exception& lost) {  // SessionLost, or something as unclear: start afresh
+    if (session_) counters_.lost_session();
     drop_session();
     return core::SessionEnded{lost.what()};
   }
@@ -87,6 +150,7 @@ core::Event LaneDriver::perform(const core::Action& action) {
 void LaneDriver::drop_session() {
   session_.reset();
   has_session_ = false;
+  counters_.hold(false);
 }
 
 core::Event LaneDriver::carry_out(const core::OpenSession&) {
@@ -101,6 +165,9 @@ core::Event LaneDriver::carry_out(const core::OpenSession&) {
 
 core::Event LaneDriver::carry_out(const core::ClaimLane&) {
   auto claim = session_->claim();
+  if (claim.source_clock_us) counters_.see_clock(*claim.source_clock_us, parts_.outside->now());
+  if (claim.granted && claim.new_epoch) counters_.took_over();
+  counters_.hold(claim.granted);
   const bool anew = claim.granted && parts_.drain_audit && checked_behind_at_ != claim.cursor.epoch;
   if (!anew) return core::Claimed{std::move(claim)};
   const auto cursor = check_behind();
@@ -112,7 +179,7 @@ core::Event LaneDriver::carry_out(const core::ClaimLane&) {
   return core::Claimed{std::move(claim)};
 }
 
-/// How the lane stands after an audit of all that is behind its cursor; nothing if a stop was asked
+/// The lane's cursor after an audit of all that is behind it; nothing if a stop was asked
 /// meanwhile, and then nothing is delivered either.
 std::optional<Cursor> LaneDriver::check_behind() {
   if (!parts_.drain_audit->check_all(parts_.lane, stop_)) return std::nullopt;
@@ -128,9 +195,9 @@ core::Event LaneDriver::carry_out(const core::PollSource& action) {
   const bool drained = parts_.drain_audit && round.empty() && round.queued.empty() && !round.fenced;
   if (drained) {  // but for rows that came behind the cursor meanwhile
     const auto cursor = check_behind();
-    const bool stands = cursor && (cursor->state == Cursor::State::halted ||
-                                   cursor->state == Cursor::State::paused);
-    if (stands || (cursor && cursor->epoch != checked_behind_at_)) return core::CursorRead{*cursor};
+    const bool waits = cursor && (cursor->state == Cursor::State::halted ||
+                                  cursor->state == Cursor::State::paused);
+    if (waits || (cursor && cursor->epoch != checked_behind_at_)) return core::CursorRead{*cursor};
   }
   return core::Polled{std::move(round)};
 }
@@ -148,7 +215,9 @@ core::Event LaneDriver::carry_out(const core::CallHandler& action) {
   if (session_->is_lost()) throw SessionLost("the connection ended before the call began");
   auto called = call(action);
   const auto kind = called.outcome.next ? called.outcome.next->kind : Outcome::Kind::done;
-  notify([&](Observer& o) { o.called(lane_.status(), kind, parts_.outside->now() - began); });
+  const auto took = parts_.outside->now() - began;
+  counters_.called(kind, took);
+  notify([&](Observer& o) { o.called(lane_.status(), kind, took); });
   called.rows_ahead = action.then ? session_->rows_ahead(*action.then->after) : 0;
   return called;
 }
@@ -181,11 +250,16 @@ core::Called LaneDriver::call(const core::CallHandler& action) {
 
 core::Event LaneDriver::carry_out(const core::Settle& action) {
   const auto& settlement = action.settlement;
+  const auto sent = parts_.outside->now();
   const auto grant = session_->settle(action.epoch, settlement);
   const bool ours = grant != Grant::lost;
   const auto rows = settlement.done.size();
   if (ours && rows > 0) notify([&](Observer& o) { o.delivered(lane_.status(), rows); });
   const auto* park = std::get_if<Park>(&settlement.fate);
+  if (ours) {
+    counters_.settled(settlement.done, settlement.queued.size(), park != nullptr, sent,
+                      parts_.outside->now());
+  }
   if (ours && park)
     notify([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
   return core::Settled{grant};
@@ -193,6 +267,7 @@ core::Event LaneDriver::carry_out(const core::Settle& action) {
 
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {
   session_->release(action.epoch, action.untouched);
+  counters_.hold(false);
   return core::Released{};
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/lane.hpp"
 #include "runtime/drain_audit.hpp"
+#include "runtime/lane_counters.hpp"
 #include "runtime/lane_session.hpp"
 #include "runtime/time_and_chance.hpp"
 #include "seriatim/handler.hpp"
@@ -18,7 +19,7 @@
 namespace seriatim::runtime {
 
 /// Carries out what core::Lane decides: action in, event out, no decision of its own. If an audit
-/// is to come first it tells how the lane stands after that.
+/// is to come first, it reports the lane's state after that.
 ///
 /// Threads: `run` on the lane's thread; the stop token and the waker may be used from any.
 class LaneDriver {
@@ -38,7 +39,7 @@ class LaneDriver {
   /// Until a stop is asked or the lane has drained. Answers how the lane was left.
   LaneStatus run(const std::stop_token& stop);
 
-  /// Makes a waiting lane look again (a stop was asked).
+  /// Makes a waiting lane check again (a stop was asked).
   void wake() { waker_.wake(); }
 
   /// Whether this instance is to hold the lane (core/lane_assignment.hpp); it is, until this says
@@ -50,7 +51,11 @@ class LaneDriver {
   /// It is to deliver and has no connection.
   [[nodiscard]] bool lacks_session() const { return wanted_ && !has_session_; }
 
+  /// Threads: any.
+  [[nodiscard]] LaneCounts counts() const;
+
  private:
+  void begin_step(const core::Action& action, core::Time now);
   core::Event perform(const core::Action& action);
   void drop_session();
 
@@ -77,6 +82,7 @@ class LaneDriver {
   std::atomic<bool> wanted_ = true;
   std::atomic<bool> has_session_ = false;
   core::Lane lane_;
+  LaneCounters counters_;
   std::unique_ptr<LaneSession> session_;
   std::stop_token stop_;
   LaneStatus reported_;

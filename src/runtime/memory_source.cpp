@@ -28,7 +28,7 @@ struct MemorySource::State {
   std::set<std::uint64_t> rolled_back;
   std::uint64_t next_id = 1;
   std::uint64_t next_transaction = 1;
-  OrderKey clock = 1'000'000;  ///< microseconds; advances by one at each look
+  OrderKey clock = 1'000'000;  ///< microseconds; advances by one at each read
 
   [[nodiscard]] OrderKey order_key_of(const Position& position) const {
     return order == OrderBy::id ? std::stoll(position.id) : position.created_at_us;
@@ -204,7 +204,7 @@ void MemorySource::skip(const LaneId& lane, const std::string& id) {
   const std::scoped_lock guard(state_->mutex);
   const auto waiting = state_->waiting(lane, state_->cursors->cursor(lane).position);
   if (waiting.empty() || waiting.front()->id() != id) {
-    throw Error("the lane does not stand at row " + id);
+    throw Error("the lane is not at row " + id);
   }
   state_->cursors->skip(lane, waiting.front()->position);
 }

@@ -327,7 +327,7 @@ void MemoryCursors::retry(const LaneId& id) {
 void MemoryCursors::skip(const LaneId& id, const Position& row) {
   const std::scoped_lock guard(mutex_);
   auto& cursor = lane(id).cursor;
-  if (cursor.row_id != row.id) throw Error("the lane does not stand at row " + row.id);
+  if (cursor.row_id != row.id) throw Error("the lane is not at row " + row.id);
   Cursor moved;
   moved.position = row;
   moved.sequence = cursor.sequence + 1;

@@ -29,7 +29,7 @@ class MemoryCursors {
   void resume(const LaneId& lane);
   void hold(const LaneId& lane, bool on);
   void retry(const LaneId& lane);
-  /// The row at which the lane stands failed, and is the next one after the cursor.
+  /// The row the lane is at failed, and is the next one after the cursor.
   void skip(const LaneId& lane, const Position& row);
   void redrive(const std::string& process);
 

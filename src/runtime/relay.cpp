@@ -15,7 +15,7 @@ namespace seriatim {
 
 namespace {
 
-/// "host:pid:random": tells a person where to look, and no two runs share it.
+/// "host:pid:random": shows a person where it runs, and no two runs share it.
 std::string make_holder() {
   char host[256] = "?";
   ::gethostname(host, sizeof host - 1);
@@ -120,6 +120,13 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
 
 void Relay::observe(std::shared_ptr<Observer> observer) {
   impl_->observers->add(std::move(observer));
+}
+
+std::vector<LaneCounts> Relay::counts() const {
+  std::vector<LaneCounts> counts;
+  counts.reserve(impl_->lanes.size());
+  for (const auto& lane : impl_->lanes) counts.push_back(lane->counts());
+  return counts;
 }
 
 std::vector<LaneStatus> Relay::run(std::stop_token stop) {

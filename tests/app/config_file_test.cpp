@@ -70,6 +70,22 @@ TEST_CASE("the smallest process reads seriatim.outbox with every default") {
   CHECK(config.processes[0].handler);
 }
 
+TEST_CASE("the console listens on loopback unless it is told the network is trusted") {
+  CHECK_FALSE(read(process_with("")).console);
+  const auto config = read("[console]\n" + process_with(""));
+  REQUIRE(config.console);
+  CHECK(config.console->listen.address == "127.0.0.1");
+  CHECK(config.console->listen.port == 8642);
+  const auto open = read(
+      "[console]\nlisten = \"[::]:80\"\ntoken = \"canary-token-canary-token\"\nplain = true\n"
+      "probes = \"0.0.0.0:81\"\nhosts = [\"relay\"]\n" +
+      process_with(""));
+  CHECK(open.console->listen.address == "::");
+  CHECK(open.console->probes->port == 81);
+  CHECK(open.console->hosts == std::vector<std::string>{"relay"});
+  CHECK(open.hash != config.hash);
+}
+
 TEST_CASE("a handler whose options ask for batches commits by the batch") {
   HandlerRegistry registry;
   HandlerKind kind{"either", "", [](Options& options) {
@@ -208,7 +224,7 @@ TEST_CASE("a guard of bare latency is a choice of its own") {
   CHECK(config.processes.at(0).target.source.guard == Guard::latency);
 }
 
-TEST_CASE("each problem is told with file, line and key, and what to do") {
+TEST_CASE("each problem is reported with file, line and key, and what to do") {
   struct Case {
     std::string text;
     std::string problem;  // "…" at the end: begins so
@@ -225,8 +241,23 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
        "s.toml:2: database.url: \"${\" is not closed; write \"$${\" for itself"},
       {"[database]\nurl = \"${1x}\"",
        "s.toml:2: database.url: \"${1x}\" is no variable name; write \"$$\" for a dollar"},
-      {"[console]\nlisten = \"127.0.0.1:8642\"",
-       "s.toml:1: console: the console is not in this version; take this section out"},
+      {"[console]\nlisten = \"8642\"",
+       "s.toml:2: console.listen: \"8642\" is no place to listen on; give an address and a port, "
+       "such as \"127.0.0.1:8642\" or \"[::1]:8642\""},
+      {"[console]\nlisten = \"::1:8642\"",
+       "s.toml:2: console.listen: \"::1:8642\" is no place to listen on; give an address and a "
+       "port, such as \"127.0.0.1:8642\" or \"[::1]:8642\""},
+      {"[console]\nlisten = \"0.0.0.0:8642\"",
+       "s.toml:2: console.listen: an address that others can reach needs `token`, and `plain = "
+       "true` to say that the network between is trusted: what is served is not encrypted. For "
+       "probes and /metrics alone, give that address to `probes`"},
+      {"[console]\nlisten = \"0.0.0.0:8642\"\ntoken = \"canary-token-canary-token\"",
+       "s.toml:2: console.listen: an address that others can reach needs `token`, and `plain = "
+       "true` to say that the network between is trusted: what is served is not encrypted. For "
+       "probes and /metrics alone, give that address to `probes`"},
+      {"[console]\ntoken = \"short\"",
+       "s.toml:2: console.token: must have at least 20 characters; `openssl rand -hex 20` makes "
+       "one"},
       {"[log]\nformat = \"xml\"", "s.toml:2: log.format: must be one of \"text\", \"json\""},
       {"[log]\nlevel = 2020-01-01",
        "s.toml:2: log.level: dates and times are not used here; put it in quotes"},
@@ -286,10 +317,10 @@ TEST_CASE("each problem is told with file, line and key, and what to do") {
   for (const auto& [text, problem] : cases) {
     const auto& shown = text;
     CAPTURE(shown);
-    const auto told = problems_of(text);
+    const auto reported = problems_of(text);
     const auto cut = problem.find("…");
-    CHECK(told.substr(0, cut) == problem.substr(0, cut));
-    CHECK(told.find('\n') == std::string::npos);
+    CHECK(reported.substr(0, cut) == problem.substr(0, cut));
+    CHECK(reported.find('\n') == std::string::npos);
   }
 }
 
@@ -305,7 +336,7 @@ TEST_CASE("a name of 64 bytes, an empty one and one with control characters are 
         "s.toml:2: process.name: holds control characters; use letters, digits and \"_\"");
 }
 
-TEST_CASE("all problems of a file are told together, by line") {
+TEST_CASE("all problems of a file are reported together, by line") {
   CHECK(problems_of(R"([database]
 url = "${NOWHERE}"
 [[process]]
@@ -327,7 +358,7 @@ s.toml:11: process.on_unknown: must be one of "retry", "halt"
 s.toml:13: process.handler.kind: no handler "pigeon"; there are "sms")");
 }
 
-TEST_CASE("a syntax error is told with line and column") {
+TEST_CASE("a syntax error is reported with line and column") {
   CHECK(problems_of("[database]\nurl = \"x\n").rfind("s.toml:2:", 0) == 0);
   CHECK(problems_of("[database]\nurl = 1\nurl = 2\n").rfind("s.toml:3:", 0) == 0);
 }

@@ -1,4 +1,4 @@
-// The rooms of the house (ARCHITECTURE.md) and who may look into whom.
+// The rooms of the house (ARCHITECTURE.md) and who may include whom.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -195,20 +195,24 @@ TEST_SUITE("the house") {
     }
   }
 
-  TEST_CASE("the private server stands alone") {
+  TEST_CASE("the private server is independent") {
     CHECK(lines(trespasses("src/embedded", {"seriatim/error.hpp", "embedded/", "lab/process/"})) ==
           "");
+  }
+
+  TEST_CASE("what is served over HTTP knows neither PostgreSQL nor the programs") {
+    CHECK(lines(trespasses("src/console", {"seriatim/", "console/", "boost/"})) == "");
   }
 
   TEST_CASE("what starts processes and servers sees the standard library only") {
     CHECK(lines(trespasses("src/lab/process", {"lab/process/"})) == "");
   }
 
-  TEST_CASE("the fault proxy stands alone: it sees nothing of what it is to test") {
+  TEST_CASE("the fault proxy is independent: it sees nothing of what it is to test") {
     CHECK(lines(trespasses("src/lab/proxy", {"lab/proxy/", "boost/", "linux/"})) == "");
   }
 
-  TEST_CASE("the HTTP service stands alone: it sees nothing of what calls it") {
+  TEST_CASE("the HTTP service is independent: it sees nothing of what calls it") {
     CHECK(lines(trespasses("src/lab/http", {"lab/http/", "boost/"})) == "");
   }
 

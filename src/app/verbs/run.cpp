@@ -2,10 +2,12 @@
 #include <cstring>
 #include <functional>
 
+#include "app/endpoint.hpp"
 #include "app/log.hpp"
 #include "app/partition_keeper.hpp"
 #include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
+#include "app/service_manager.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
 #include "postgres/admin/check/check.hpp"
@@ -23,7 +25,7 @@ using std::chrono::seconds;
 using Processes = std::vector<const ConfiguredProcess*>;
 
 constexpr seconds grace_slack{5};        ///< beyond the longest call: to commit and let go
-constexpr seconds database_interval{1};  ///< between looks for a database that is away
+constexpr seconds database_interval{1};  ///< between checks for a database that is away
 
 milliseconds default_grace(const Processes& processes) {
   milliseconds longest{0};
@@ -67,14 +69,18 @@ bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
 }
 
 std::vector<LaneStatus> deliver(const std::string& url, const Processes& processes, bool drain,
-                                const Secrets& secrets, Log& log, const std::stop_token& stop) {
+                                const Secrets& secrets, Log& log, RelayState& state,
+                                const std::stop_token& stop) {
   Relay relay({.drain = drain});
   relay.observe(std::make_shared<LaneLog>([&log](const LogLine& line) { log.write(line); }));
   for (const auto* process : processes) {
     relay.add(process->target.process, postgres_source(url, process->target.source),
               redacted(process->handler, secrets));
   }
-  return relay.run(stop);
+  state.runs(relay);
+  auto left = relay.run(stop);
+  state.stopped();
+  return left;
 }
 
 /// "seriatim 0.1.0 runs booking_sms (sms), audit (log)"
@@ -105,11 +111,43 @@ void log_beginnings(const std::string& url, const Processes& processes, Log& log
   }
 }
 
+/// The shortest lease of all: the database must answer within it. A lane at rest asks every few
+/// seconds.
+milliseconds silence_max(const Processes& processes) {
+  auto shortest = processes.front()->target.process.lease;
+  for (const auto* process : processes) {
+    shortest = std::min(shortest, process->target.process.lease);
+  }
+  return std::max<milliseconds>(shortest, seconds(5));
+}
+
+/// "12 lanes: 10 held here, 4711 rows delivered"
+std::string status_line(const std::vector<LaneCounts>& lanes) {
+  std::size_t held = 0;
+  std::uint64_t delivered = 0;
+  for (const auto& lane : lanes) {
+    held += lane.held ? 1 : 0;
+    delivered += lane.delivered;
+  }
+  return std::to_string(lanes.size()) + (lanes.size() == 1 ? " lane: " : " lanes: ") +
+         std::to_string(held) + " held here, " + std::to_string(delivered) + " rows delivered";
+}
+
+std::unique_ptr<Endpoint> serve(Context& context, const Processes& processes,
+                                const RelayState& state, Log& log) {
+  const auto& console = context.config().console;
+  if (!console) return nullptr;
+  auto endpoint = std::make_unique<Endpoint>(*console, processes, context, state,
+                                             [&log] { return log.lines_dropped(); });
+  log.info("serves " + endpoint->url() + "/metrics, and /livez, /readyz and /statusz");
+  return endpoint;
+}
+
 LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
   return {verb.log_level.value_or(config.log.level), verb.log_format.value_or(config.log.format)};
 }
 
-/// A lane that stands, or that another relay held, matters to whoever waits for the drain; a
+/// A lane that is halted, or that another relay held, matters to whoever waits for the drain; a
 /// stopped service just stopped.
 Exit exit_of(const std::vector<LaneStatus>& lanes, bool drain) {
   const auto any = [&](LaneState state) {
@@ -127,19 +165,32 @@ Exit perform(const RunVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
   const auto& url = context.database_url();  // forks, so before any thread
   Log log(log_config(verb, context.config()), context.secrets());
-  const Signals signals(verb.grace.value_or(default_grace(processes)), [&log](int signal) {
+  const auto grace = verb.grace.value_or(default_grace(processes));
+  const Signals signals(grace, [&](int signal) {
     log.info(std::string("stopping on SIG") + ::sigabbrev_np(signal) +
-             ": calls in hand finish first");
+             ": calls in flight finish first");
   });
   context.note_to([&log](const HandlerNote& note) { log.write(describe(note)); });
   log.info(opening(processes));
+  RelayState state(silence_max(processes));
+  const auto endpoint = serve(context, processes, state, log);
+  ServiceManager manager(
+      process_environment(),
+      {.liveness = [&] { return endpoint ? endpoint->liveness() : state.liveness(); },
+       .status = [&] { return status_line(state.counts()); },
+       .grace = grace});
+  const std::stop_callback stops(signals.token(), [&] {
+    state.stopping();
+    manager.stopping();
+  });
   std::vector<LaneStatus> lanes;
   const postgres::CheckOptions options{context.config().names(), true};
   const auto refused = [&] { return refusals(url, processes, options); };
   if (wait_for_database(refused, verb.drain, log, signals.token())) {
+    manager.ready();
     log_beginnings(url, processes, log);
     const PartitionKeeper keeper(url, log);
-    lanes = deliver(url, processes, verb.drain, context.secrets(), log, signals.token());
+    lanes = deliver(url, processes, verb.drain, context.secrets(), log, state, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));
   return exit_of(lanes, verb.drain);

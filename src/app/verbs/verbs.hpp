@@ -37,6 +37,10 @@ struct StatusVerb {
   std::vector<std::string> processes;
   bool watch = false;
 };
+/// Asks the relay of this configuration, over HTTP.
+struct HealthVerb {
+  bool ready = false;
+};
 struct TopVerb {
   std::vector<std::string> processes;
   bool act = false;  ///< keys that act are on
@@ -126,10 +130,10 @@ struct LabVerb {
 };
 struct VersionVerb {};
 
-using Verb =
-    std::variant<InitVerb, CheckVerb, PlanVerb, RunVerb, StatusVerb, TopVerb, PeekVerb, WhyVerb,
-                 AuditVerb, RetryVerb, SkipVerb, RewindVerb, LanesVerb, ParkedVerb, PruneVerb,
-                 PauseVerb, ResumeVerb, AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
+using Verb = std::variant<InitVerb, CheckVerb, PlanVerb, RunVerb, StatusVerb, HealthVerb, TopVerb,
+                          PeekVerb, WhyVerb, AuditVerb, RetryVerb, SkipVerb, RewindVerb, LanesVerb,
+                          ParkedVerb, PruneVerb, PauseVerb, ResumeVerb, AdoptVerb, AppendVerb,
+                          DemoVerb, LabVerb, VersionVerb>;
 
 /// A read of the lanes that takes longer is ended by the second signal.
 inline constexpr std::chrono::seconds status_read_max{30};
@@ -139,6 +143,7 @@ Exit perform(const CheckVerb& verb, Context& context);
 Exit perform(const PlanVerb& verb, Context& context);
 Exit perform(const RunVerb& verb, Context& context);
 Exit perform(const StatusVerb& verb, Context& context);
+Exit perform(const HealthVerb& verb, Context& context);
 Exit perform(const TopVerb& verb, Context& context);
 Exit perform(const PeekVerb& verb, Context& context);
 Exit perform(const WhyVerb& verb, Context& context);

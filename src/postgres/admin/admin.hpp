@@ -24,7 +24,8 @@ struct ParkedCount {
   std::uint64_t rows = 0;
   std::uint64_t heads = 0;  ///< keys and dead letters
   std::uint64_t redriven = 0;
-  std::string since;  ///< the oldest, ISO 8601 UTC
+  std::string since;                       ///< the oldest, ISO 8601 UTC
+  std::optional<std::int64_t> since_us{};  ///< … in microseconds since 1970
 };
 
 /// An instance that runs a process of several lanes now, and shares them with the others.
@@ -35,7 +36,7 @@ struct InstanceReport {
   std::chrono::milliseconds seen{0};  ///< it said so long ago that it runs
 };
 
-/// A lane as seen from outside, by a second look at cursor, table and locks: right even when the
+/// A lane as seen from outside, by a second read of cursor, table and locks: right even when the
 /// relay is dead.
 struct LaneReport {
   /// State is `standby` when nobody holds the lane; `fenced_for` is at most what it says: the age
@@ -61,7 +62,7 @@ struct LaneReport {
       called_for;          ///< its handler was called with it so long ago, and is at it
   std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
   /// The auditor went last through everything behind the cursor so long ago. Absent: nobody runs
-  /// the lane, it stands still, or this role may not read seriatim.audited.
+  /// the lane, it is halted, or this role may not read seriatim.audited.
   std::optional<std::chrono::milliseconds> audit_age;
   /// late_rows = "deliver": while it is open, late rows may go out after rows of transactions that
   /// began once theirs had committed. `pid` 0: a prepared one.
@@ -169,21 +170,21 @@ class Admin {
 
   std::vector<LaneReport> status(const Target& target);
   Peeked peek(const Target& target, unsigned lane, unsigned rows_max);
-  /// Where one row stands and why it does not move. Error where `id` is no id of that table.
+  /// Where one row is and why it does not move. Error if `id` is no id of that table.
   RowReport why(const Target& target, const std::string& id);
   /// The newest entries first, those before number `before`. SourceBroken if this role may not read
   /// the journal.
   std::vector<JournalEntry> journal(const Target& target, const std::optional<std::string>& before,
                                     unsigned entries_max);
-  /// Recounts all that was delivered against the table, in one snapshot. `progress` is told the
-  /// rows recounted so far.
+  /// Recounts all that was delivered against the table, in one snapshot. `progress` gets the
+  /// number of rows recounted so far.
   std::vector<LaneAudit> audit(const Target& target, bool every_bucket,
                                const std::function<void(std::uint64_t)>& progress);
   ActResult pause(const Target& target, const Actor& actor);
   ActResult resume(const Target& target, const Actor& actor);
   /// Halted or retrying lanes try again at once.
   ActResult retry(const Target& target, const Actor& actor);
-  /// Set aside exactly the row a lane stands at. Refuses any other id and an empty reason.
+  /// Set aside exactly the row a lane is at. Refuses any other id and an empty reason.
   ActResult skip(const Target& target, const std::string& id, const Actor& actor);
 
   /// Parked rows, of one key or all, in the order they would go out in; at most `rows_max`.

@@ -7,8 +7,6 @@
 
 namespace seriatim::postgres {
 
-namespace {}  // namespace
-
 Claim CursorRepository::claim() {
   connection_.rollback();
   const auto lanes = std::to_string(lane_.lanes);
@@ -25,8 +23,13 @@ Claim CursorRepository::claim() {
     if (!taken.empty()) {
       remember(taken[0]);
       claimed_ = true;
-      return {true, cursor_from(taken[0]),       holder_, taken[0]["has_aside"].as<bool>(),
-              {},   taken[0]["joins"].as<bool>()};
+      return {.granted = true,
+              .cursor = cursor_from(taken[0]),
+              .holder = holder_,
+              .has_parked = taken[0]["has_aside"].as<bool>(),
+              .rejoined = taken[0]["joins"].as<bool>(),
+              .new_epoch = taken[0]["changes"].as<bool>(),
+              .source_clock_us = taken[0]["clock_us"].as<std::int64_t>()};
     }
     const auto rows = connection_.run(sql::store::why_not_claimed, lane_and({lanes, began}));
     for (const auto& row : rows) refuse_strange(row);

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/context.hpp"
+#include "app/lanes_reader.hpp"
+#include "console/health.hpp"
+#include "console/http_server.hpp"
+#include "seriatim/relay.hpp"
+
+namespace seriatim::app {
+
+/// What a relay says of itself while it runs: to probes, to Prometheus, to the service manager.
+///
+/// Threads: any.
+class RelayState {
+ public:
+  enum class Phase {
+    starting,  ///< waiting for the database, or checking the configuration against it
+    running,
+    stopping
+  };
+
+  /// `silence_max`: the database must answer within it.
+  explicit RelayState(std::chrono::milliseconds silence_max) : silence_max_(silence_max) {}
+
+  /// `relay` must live until `stopped`.
+  void runs(const Relay& relay);
+  void stopping() { phase_ = Phase::stopping; }
+  void stopped();
+
+  [[nodiscard]] std::vector<LaneCounts> counts() const;
+  [[nodiscard]] console::Health liveness() const;
+  [[nodiscard]] console::Health readiness() const;
+
+ private:
+  std::chrono::milliseconds silence_max_;
+  std::atomic<Phase> phase_ = Phase::starting;
+  mutable std::mutex mutex_;
+  const Relay* relay_ = nullptr;
+  std::vector<LaneCounts> last_;  ///< once it has stopped
+};
+
+/// Serves `[console]`: /livez, /healthz, /readyz, /statusz and /metrics. docs/console.md says what
+/// they mean.
+class Endpoint {
+ public:
+  using Processes = std::vector<const ConfiguredProcess*>;
+  /// `state` must outlive it. Throws Error if an address cannot be listened on.
+  Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
+           const RelayState& state, std::function<std::uint64_t()> log_lines_dropped);
+  ~Endpoint();
+
+  [[nodiscard]] std::string url() const { return server_->url(); }
+  [[nodiscard]] console::Health liveness() const;
+
+ private:
+  console::HttpResponse probe(const std::string& path, const console::Health& health);
+  console::HttpResponse statusz();
+  console::HttpResponse metrics(const console::HttpRequest& request);
+  [[nodiscard]] std::vector<console::HttpRoute> routes(const std::string& token);
+  console::HttpServer::Settings settings_of(const ListenPlace& place,
+                                            const ConsoleConfig& config) const;
+  struct RequestCounts;
+
+  LanesReader reader_;
+  std::vector<std::string> names_;
+  std::string config_hash_;
+  const RelayState& state_;
+  std::function<std::uint64_t()> log_lines_dropped_;
+  std::unique_ptr<RequestCounts> requests_;
+  std::unique_ptr<console::HttpServer> server_;
+  std::unique_ptr<console::HttpServer> probes_;
+};
+
+}  // namespace seriatim::app

@@ -1,0 +1,260 @@
+// `[console]` as probes, Prometheus and the service manager see it.
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstring>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "cli/stage.hpp"
+#include "console/probe_client.hpp"
+#include "lab/process/free_port.hpp"
+#include "seriatim/error.hpp"
+#include "support/relay_program.hpp"
+#include "support/skip.hpp"
+
+using namespace seriatim;
+using namespace seriatim::lab;
+using namespace seriatim::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A relay with a console, and the program's verbs for the same configuration.
+class Served {
+ public:
+  explicit Served(Stage& stage, const std::string& handler, const std::string& more = {})
+      : stage_(stage) {
+    toml_ = database_section(stage.database.url()) +
+            "[console]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n" + more +
+            Stage::process(handler);
+    std::ofstream(stage.folder.path() / "seriatim.toml") << toml_;
+  }
+  void start() {
+    relay_.emplace(stage_.folder, "relay" + std::to_string(port), toml_);
+    wait_until("the relay answers probes", [&] { return status("/livez") == 200; });
+  }
+  RelayProgram& relay() { return *relay_; }
+
+  [[nodiscard]] unsigned status(const std::string& path) const {
+    try {
+      return console::ask("127.0.0.1", port, path, 10s).status;
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+  [[nodiscard]] std::string get(const std::string& path) const {
+    return console::ask("127.0.0.1", port, path, 10s).body;
+  }
+  void wait_for(const std::string& line) const {
+    wait_until("/metrics has the line " + line,
+               [&] { return contains(get("/metrics"), '\n' + line + '\n'); });
+  }
+
+  unsigned short port = static_cast<unsigned short>(free_port());
+
+ private:
+  Stage& stage_;
+  std::string toml_;
+  std::optional<RelayProgram> relay_;
+};
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+const std::filesystem::path rules =
+    std::filesystem::path(SERIATIM_SOURCE_DIR) / "contrib/prometheus/seriatim.rules.yml";
+
+}  // namespace
+
+TEST_SUITE("endpoint") {
+  TEST_CASE("probes and metrics of a relay that delivers") {
+    Stage stage;
+    stage.append(3);
+    Served served(stage, "kind = \"log\"\nfile = \"" + stage.log.string() + "\"");
+    CHECK(stage.seriatim({"health"}).code == 1);
+    served.start();
+    served.wait_for("seriatim_delivered_total{process=\"p\",lane=\"0\"} 3");
+    wait_until("it is ready", [&] { return served.status("/readyz") == 200; });
+    CHECK(served.status("/healthz") == 200);
+    wait_until("all is well", [&] { return served.status("/statusz") == 200; });
+    served.wait_for("seriatim_lane_sequence{process=\"p\",lane=\"0\"} 3");
+    CHECK(served.status("/nothing") == 404);
+    CHECK(stage.seriatim({"health"}).code == 0);
+    CHECK(contains(stage.seriatim({"health", "--ready"}).out, "every lane is held"));
+    const auto metrics = served.get("/metrics");
+    CHECK(contains(metrics, "seriatim_look_up{process=\"p\"} 1\n"));
+    CHECK(contains(metrics, "seriatim_end_to_end_seconds_count{process=\"p\"} 3\n"));
+    CHECK(contains(metrics, "seriatim_lanes_held{process=\"p\"} 1\n"));
+    CHECK_FALSE(contains(metrics, "booked"));  // a row's type: no contents of rows
+    if (why_missing("/usr/bin/promtool", "prometheus").empty()) {
+      auto options = stage.options();
+      options.input = metrics;
+      const auto checked = run({"promtool", "check", "metrics"}, options);
+      CHECK(checked.code == 0);
+      CHECK(checked.out + checked.err == "");
+    }
+    CHECK(served.relay().stop().code == 0);
+  }
+
+  TEST_CASE("a halted lane fails /statusz, and neither liveness nor readiness") {
+    Stage stage;
+    HttpService receiver;
+    receiver.reply_with(Reply::with_status(422, "no"));
+    stage.append();
+    Served served(stage, "kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\"");
+    served.start();
+    served.wait_for("seriatim_lane_halted{process=\"p\",lane=\"0\",reason=\"POISON\"} 1");
+    CHECK(served.status("/statusz") == 503);
+    CHECK(contains(served.get("/statusz"), "\"state\":\"halted\""));
+    CHECK(served.status("/livez") == 200);
+    CHECK(served.status("/readyz") == 200);
+    served.wait_for(
+        "seriatim_delivery_failures_total{process=\"p\",lane=\"0\",class=\"poison\"} 1");
+  }
+
+  TEST_CASE("with the table dropped nothing stale is reported, and the relay lives") {
+    Stage stage;
+    Served served(stage, "kind = \"log\"\nfile = \"" + stage.log.string() + "\"");
+    served.start();
+    served.wait_for("seriatim_lanes_held{process=\"p\"} 1");
+    stage.database.run("ALTER SCHEMA seriatim RENAME TO away");
+    served.wait_for("seriatim_look_up{process=\"p\"} 0");
+    const auto metrics = served.get("/metrics");
+    CHECK_FALSE(contains(metrics, "seriatim_lag_seconds"));
+    CHECK_FALSE(contains(metrics, "seriatim_look_timestamp_seconds"));
+    CHECK(contains(metrics, "seriatim_delivered_total"));
+    CHECK(served.status("/livez") == 200);
+    stage.database.run("ALTER SCHEMA away RENAME TO seriatim");
+    served.wait_for("seriatim_look_up{process=\"p\"} 1");
+  }
+
+  TEST_CASE("a token is asked for rows and metrics, not for probes") {
+    Stage stage;
+    Served served(stage, "kind = \"log\"\nfile = \"" + stage.log.string() + "\"",
+                  "token = \"0123456789abcdef0123\"\n");
+    served.start();
+    CHECK(served.status("/metrics") == 401);
+    CHECK(served.status("/statusz") == 401);
+    CHECK(served.status("/livez") == 200);
+  }
+
+  TEST_CASE("the service manager hears of start, watchdog and stop") {
+    Stage stage;
+    const auto path = stage.folder.path() / "notify";
+    const int manager = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un place{};
+    place.sun_family = AF_UNIX;
+    REQUIRE(path.string().size() < sizeof place.sun_path);
+    std::strcpy(place.sun_path, path.c_str());
+    REQUIRE(::bind(manager, reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+    auto options = stage.options();
+    options.environment["NOTIFY_SOCKET"] = path.string();
+    options.environment["WATCHDOG_USEC"] = "300000";
+    Process relay(Stage::command({"run"}), options);
+    std::set<std::string> heard;
+    const auto wait_for = [&](const std::string& start) {
+      wait_until("the manager hears " + start, [&] {
+        char text[512];
+        const auto bytes = ::recv(manager, text, sizeof text, MSG_DONTWAIT);
+        if (bytes > 0) heard.emplace(text, static_cast<std::size_t>(bytes));
+        const auto found = heard.lower_bound(start);
+        return found != heard.end() && found->starts_with(start);
+      });
+    };
+    wait_for("WATCHDOG=1");
+    wait_for("READY=1");
+    wait_for("STATUS=1 lane: ");
+    relay.signal(SIGTERM);
+    wait_for("STOPPING=1");
+    wait_for("EXTEND_TIMEOUT_USEC=");
+    CHECK(relay.wait().code == 0);
+    ::close(manager);
+  }
+
+  TEST_CASE("every rule tells a case that fires from one that does not") {
+    if (const auto why = why_missing("/usr/bin/promtool", "prometheus"); !why.empty()) {
+      SKIP_TEST(why);
+    }
+    const auto tested = run(
+        {"promtool", "test", "rules", (rules.parent_path() / "seriatim.rules.test.yml").string()},
+        {});
+    INFO(tested.out, tested.err);
+    CHECK(tested.code == 0);
+    const auto cases = text_of(rules.parent_path() / "seriatim.rules.test.yml");
+    const auto text = text_of(rules);
+    const std::regex alert("- alert: (\\w+)");
+    for (std::sregex_iterator one(text.begin(), text.end(), alert), end; one != end; ++one) {
+      const auto name = (*one)[1].str();
+      CAPTURE(name);
+      CHECK(contains(cases, "name: " + name + " fires\n"));
+      CHECK(contains(cases, "name: " + name + " is silent\n"));
+    }
+  }
+
+  TEST_CASE("a real Prometheus scrapes two relays and finds every metric that a rule names") {
+    if (const auto why = why_missing("/usr/bin/prometheus", "prometheus"); !why.empty()) {
+      SKIP_TEST(why);
+    }
+    Stage stage;
+    HttpService receiver;
+    receiver.reply_with(Reply::with_status(422, "no"));
+    stage.append();
+    const auto handler = "kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\"";
+    Served one(stage, handler);
+    one.start();
+    Served other(stage, handler);
+    other.start();
+    const auto port = std::to_string(free_port());
+    const auto file = stage.folder.path() / "prometheus.yml";
+    std::ofstream(file) << "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+                        << "rule_files: ['" << rules.string() << "']\n"
+                        << "scrape_configs:\n- job_name: seriatim\n  static_configs:\n"
+                        << "  - targets: ['127.0.0.1:" << one.port << "', '127.0.0.1:" << other.port
+                        << "']\n";
+    Process prometheus({"prometheus", "--config.file=" + file.string(),
+                        "--storage.tsdb.path=" + (stage.folder.path() / "tsdb").string(),
+                        "--web.listen-address=127.0.0.1:" + port, "--log.level=error"},
+                       stage.options());
+    const auto query = [&](const std::string& expression) -> std::string {
+      try {
+        return console::ask("127.0.0.1", static_cast<unsigned short>(std::stoi(port)),
+                            "/api/v1/query?query=" + expression, 10s)
+            .body;
+      } catch (const Error&) {
+        return "";
+      }
+    };
+    const auto wait_for_series = [&](const std::string& expression) {
+      wait_until("Prometheus has " + expression,
+                 [&] { return contains(query(expression), "\"metric\""); });
+    };
+    wait_for_series("count(up==1)==2");
+    const auto text = text_of(rules);
+    const std::regex metric("seriatim_[a-z_]+");
+    std::set<std::string> names;
+    for (std::sregex_iterator found(text.begin(), text.end(), metric), end; found != end; ++found) {
+      names.insert(found->str());
+    }
+    CHECK(names.size() > 10);
+    names.erase("seriatim_parked_oldest_timestamp_seconds");  // only while a row is parked
+    for (const auto& name : names) wait_for_series(name);
+    wait_for_series("ALERTS%7Balertname=%22SeriatimLaneHalted%22,alertstate=%22firing%22%7D");
+    receiver.reply_with(Reply::with_status(200));
+    REQUIRE(stage.seriatim({"retry", "p"}).code == 0);
+    wait_until("the alert ends", [&] {
+      const auto firing = query("ALERTS%7Balertname=%22SeriatimLaneHalted%22%7D");
+      return contains(firing, "\"success\"") && !contains(firing, "\"metric\"");
+    });
+    CHECK(contains(query("sum(seriatim_delivered_total)"), "\"1\""));
+    prometheus.signal(SIGTERM);
+    prometheus.wait();
+  }
+}
