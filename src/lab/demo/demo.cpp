@@ -13,6 +13,7 @@
 #include "embedded/embedded_server.hpp"
 #include "lab/demo/bookings.hpp"
 #include "lab/demo/sms_provider.hpp"
+#include "lab/process/free_port.hpp"
 #include "lab/process/process.hpp"
 #include "lab/process/temporary_folder.hpp"
 #include "postgres/admin/admin.hpp"
@@ -53,6 +54,9 @@ Process::Options into(const std::string& log) {
 
 constexpr const char* configuration = R"toml([database]
 url = "{database}"
+
+[console]
+listen = "127.0.0.1:{console}"
 
 [[process]]
 name = "booking_sms"
@@ -110,12 +114,15 @@ class Demo {
     install_schema(server_.url());
     bookings_.emplace(server_.url());
     std::ofstream(config_) << fmt::format(configuration, fmt::arg("database", server_.url()),
-                                          fmt::arg("provider", provider_.url()));
+                                          fmt::arg("provider", provider_.url()),
+                                          fmt::arg("console", console_port_));
     say_("An SMS provider listens on " + provider_.url());
     say_("Its outbox is table bookings, the configuration " + config_.string());
     say_("");
     show({"check"});
-    say_("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.\n");
+    say_("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.");
+    say_("While it runs, it serves http://127.0.0.1:" + std::to_string(console_port_) +
+         "/metrics, /statusz and probes.\n");
   }
 
   void show(std::vector<std::string> arguments) {
@@ -223,6 +230,7 @@ class Demo {
   TemporaryFolder folder_{"demo"};
   embedded::EmbeddedServer server_;
   fs::path config_;
+  int console_port_ = lab::free_port();
   fs::path log_;
   SmsProvider provider_;
   std::optional<Bookings> bookings_;
