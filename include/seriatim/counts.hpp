@@ -52,7 +52,11 @@ struct LaneCounts {
   /// What its thread does now, and when that must have ended by its own account.
   LaneStep step = LaneStep::idle;
   std::chrono::steady_clock::time_point step_ends{};
-  std::chrono::steady_clock::time_point answered{};  ///< by the source, last
+  /// The source answered last. Of a lane that is left to others: when it said who runs the process.
+  std::chrono::steady_clock::time_point answered{};
+  /// A source that answers leaves no longer pause, but for a call.
+  std::chrono::milliseconds silence_max{0};
+  bool finished = false;  ///< its thread has ended: it is drained, or was stopped
 };
 
 }  // namespace seriatim

@@ -26,5 +26,5 @@ SELECT count(*) AS rows,
        count(*) FILTER (WHERE g.begun AND (l.number IS NULL OR g.number < l.number)) AS begun,
        count(*) FILTER (WHERE g.row_id = (SELECT c.failed_id FROM seriatim.cursor AS c
                                           WHERE c.process_name = $1 AND c.lane = $2::integer
-                                            AND c.state IN ('halted', 'retrying'))) > 0 AS stands
+                                            AND c.state IN ('halted', 'retrying'))) > 0 AS waits_at
 FROM gone AS g CROSS JOIN left_begun AS l

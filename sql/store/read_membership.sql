@@ -7,7 +7,7 @@
 -- instance counts no longer  $6 whether to report
 WITH backend AS MATERIALIZED (
     SELECT a.pid, a.backend_start FROM pg_stat_activity AS a
-), told AS (
+), reported AS (
     INSERT INTO seriatim.instance AS i
         (process_name, holder, lanes, backend_pid, backend_started, seen_at)
     SELECT $1, $2, $3::integer, $4::integer,

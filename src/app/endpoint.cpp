@@ -23,8 +23,6 @@ using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
 
 /// A lane whose oldest row waits longer than this is late.
 constexpr std::chrono::minutes lag_max{5};
-/// A slow answer reads the database within 5 s; this is far beyond.
-constexpr std::chrono::seconds answer_max{30};
 
 Digest digest(std::string_view text) {
   Digest out{};
@@ -45,8 +43,21 @@ HttpResponse text_answer(const Health& health) {
   return {health.good ? 200U : 503U, health.text + '\n'};
 }
 
+/// What waits in it is known. A lane without a cursor has nothing to count from.
+bool is_read(const postgres::LaneReport& report) {
+  const bool counted = report.lag_records || report.lag_more || report.without_cursor;
+  return report.not_read.empty() && !report.unread && counted;
+}
+
+bool counts_all(const LaneReports& lanes, const std::string& process) {
+  return std::all_of(lanes.begin(), lanes.end(), [&](const postgres::LaneReport& report) {
+    return report.lane.process != process || is_read(report);
+  });
+}
+
 bool is_well(const postgres::LaneReport& report) {
   if (report.lane.state == LaneState::halted || !report.holder_alive) return false;
+  if (!is_read(report)) return false;
   return !report.lag_age || *report.lag_age <= lag_max;
 }
 
@@ -61,11 +72,14 @@ void RelayState::runs(const Relay& relay) {
   phase_.compare_exchange_strong(starting, Phase::running);
 }
 
-void RelayState::stopped() {
+void RelayState::stopped() noexcept {
   phase_ = Phase::stopping;
   const std::lock_guard lock(mutex_);
-  if (relay_) last_ = relay_->counts();
-  relay_ = nullptr;
+  const auto* const relay = std::exchange(relay_, nullptr);
+  try {
+    if (relay) last_ = relay->counts();
+  } catch (const std::exception&) {  // out of memory: the last counts are lost
+  }
 }
 
 std::vector<LaneCounts> RelayState::counts() const {
@@ -83,7 +97,7 @@ Health RelayState::readiness() const {
     case Phase::stopping: return {false, "stopping"};
     case Phase::running: break;
   }
-  return console::readiness(counts(), std::chrono::steady_clock::now(), silence_max_);
+  return console::readiness(counts(), std::chrono::steady_clock::now());
 }
 
 // --- paths --------------------------------------------------------------------------------------
@@ -102,6 +116,7 @@ struct Endpoint::RequestCounts {
 Endpoint::Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
                    const RelayState& state, std::function<std::uint64_t()> log_lines_dropped)
     : reader_(processes, context),
+      secrets_(context.secrets()),
       config_hash_(context.config().hash),
       state_(state),
       log_lines_dropped_(std::move(log_lines_dropped)),
@@ -139,7 +154,7 @@ std::vector<HttpRoute> Endpoint::routes(const std::string& token) {
   };
   const auto alive = [this](const std::string& path) {
     return HttpRoute{path, [this, path](const HttpRequest&) {
-                       return requests_->count(path, text_answer(liveness()));
+                       return requests_->count(path, text_answer(state_.liveness()));
                      }};
   };
   return {alive("/livez"), alive("/healthz"),
@@ -151,36 +166,34 @@ std::vector<HttpRoute> Endpoint::routes(const std::string& token) {
           guarded("/metrics", [this](const HttpRequest& request) { return metrics(request); })};
 }
 
-Health Endpoint::liveness() const {
-  auto health = state_.liveness();
-  const auto busy = std::max(server_ ? server_->busy_for() : std::chrono::milliseconds{0},
-                             probes_ ? probes_->busy_for() : std::chrono::milliseconds{0});
-  if (busy <= answer_max + console::hang_max) return health;
-  return {false, "the thread that reads the database for answers hangs"};
-}
-
 HttpResponse Endpoint::statusz() {
-  const auto lanes = reader_.read();
+  std::shared_ptr<const LaneReports> lanes;
+  try {
+    lanes = reader_.read();
+  } catch (const std::exception& error) {
+    return {503,
+            secrets_.redact(std::string("the database cannot be read: ") + error.what()) + '\n'};
+  }
   const bool well = std::all_of(lanes->begin(), lanes->end(), is_well);
-  return {well ? 200U : 503U, lanes_json(*lanes), "application/json"};
+  return {well ? 200U : 503U, secrets_.redact(lanes_json(*lanes)), "application/json"};
 }
 
 HttpResponse Endpoint::metrics(const HttpRequest& request) {
   Families families;
   add_relay_metrics(state_.counts(), families);
-  std::shared_ptr<const LaneReports> lanes;
+  std::shared_ptr<const TimedReports> read;
   try {
-    lanes = reader_.read();
-  } catch (const Error&) {  // look_up says so; an old value would lie
+    read = reader_.read_timed();
+  } catch (const std::exception&) {  // look_up says so; an old value would lie
   }
-  const auto now = std::chrono::system_clock::now();
-  if (lanes) add_status_metrics(*lanes, now, families);
-  families.gauge_family("look_up",
-                        "1 if the last read of the database for these metrics succeeded");
-  for (const auto& name : names_) families.gauge({{"process", name}}, lanes ? 1 : 0);
-  if (lanes) {
+  if (read) add_status_metrics(read->lanes, read->at, families);
+  families.gauge_family("look_up", "1 if the last read of the database could count what waits");
+  for (const auto& name : names_) {
+    families.gauge({{"process", name}}, read && counts_all(read->lanes, name) ? 1 : 0);
+  }
+  if (read) {
     families.gauge_family("look_timestamp_seconds", "when that read was made, Unix time");
-    const auto at = std::chrono::duration<double>(now.time_since_epoch()).count();
+    const auto at = std::chrono::duration<double>(read->at.time_since_epoch()).count();
     for (const auto& name : names_) families.gauge({{"process", name}}, at);
   }
   families.gauge_family("build_info", "1; the version that runs")

@@ -26,20 +26,16 @@ class RelayState {
     stopping
   };
 
-  /// `silence_max`: the database must answer within it.
-  explicit RelayState(std::chrono::milliseconds silence_max) : silence_max_(silence_max) {}
-
   /// `relay` must live until `stopped`.
   void runs(const Relay& relay);
   void stopping() { phase_ = Phase::stopping; }
-  void stopped();
+  void stopped() noexcept;
 
   [[nodiscard]] std::vector<LaneCounts> counts() const;
   [[nodiscard]] console::Health liveness() const;
   [[nodiscard]] console::Health readiness() const;
 
  private:
-  std::chrono::milliseconds silence_max_;
   std::atomic<Phase> phase_ = Phase::starting;
   mutable std::mutex mutex_;
   const Relay* relay_ = nullptr;
@@ -57,10 +53,8 @@ class Endpoint {
   ~Endpoint();
 
   [[nodiscard]] std::string url() const { return server_->url(); }
-  [[nodiscard]] console::Health liveness() const;
 
  private:
-  console::HttpResponse probe(const std::string& path, const console::Health& health);
   console::HttpResponse statusz();
   console::HttpResponse metrics(const console::HttpRequest& request);
   [[nodiscard]] std::vector<console::HttpRoute> routes(const std::string& token);
@@ -69,6 +63,7 @@ class Endpoint {
   struct RequestCounts;
 
   LanesReader reader_;
+  const Secrets& secrets_;
   std::vector<std::string> names_;
   std::string config_hash_;
   const RelayState& state_;

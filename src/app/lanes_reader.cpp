@@ -16,7 +16,9 @@ std::vector<postgres::Target> targets_of(const std::vector<const ConfiguredProce
 }  // namespace
 
 LanesReader::LanesReader(const std::vector<const ConfiguredProcess*>& processes, Context& context)
-    : reader_(context.database_url(), targets_of(processes)),
-      shared_([this] { return reader_.read(); }) {}
+    : reader_(context.database_url(), targets_of(processes)), shared_([this] {
+        auto lanes = reader_.read();
+        return TimedReports{std::move(lanes), std::chrono::system_clock::now()};
+      }) {}
 
 }  // namespace seriatim::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,11 @@
 
 namespace seriatim::app {
 
+struct TimedReports {
+  LaneReports lanes;
+  std::chrono::system_clock::time_point at;  ///< when the read ended
+};
+
 /// The lanes of some processes, for everybody who shows or judges them again and again: one read
 /// serves all who ask (SharedRead).
 ///
@@ -19,11 +25,15 @@ class LanesReader {
   LanesReader(const std::vector<const ConfiguredProcess*>& processes, Context& context);
 
   /// By process, in the order given, and lane.
-  [[nodiscard]] std::shared_ptr<const LaneReports> read() { return shared_.get(); }
+  [[nodiscard]] std::shared_ptr<const LaneReports> read() {
+    const auto timed = shared_.get();
+    return {timed, &timed->lanes};
+  }
+  [[nodiscard]] std::shared_ptr<const TimedReports> read_timed() { return shared_.get(); }
 
  private:
   postgres::StatusReader reader_;
-  SharedRead<LaneReports> shared_;
+  SharedRead<TimedReports> shared_;
 };
 
 }  // namespace seriatim::app

@@ -39,12 +39,12 @@ Health liveness(std::span<const LaneCounts> lanes, std::chrono::steady_clock::ti
   return health;
 }
 
-Health readiness(std::span<const LaneCounts> lanes, std::chrono::steady_clock::time_point now,
-                 std::chrono::milliseconds silence_max) {
+Health readiness(std::span<const LaneCounts> lanes, std::chrono::steady_clock::time_point now) {
   Health health{true, "every lane is held or stood by for"};
   for (const auto& lane : lanes) {
-    if (lane.step == LaneStep::call || now - lane.answered <= silence_max) continue;
     const bool never = lane.answered.time_since_epoch().count() == 0;
+    const bool recent = !never && now - lane.answered <= lane.silence_max;
+    if (lane.finished || lane.step == LaneStep::call || recent) continue;
     const auto silent = duration_cast<seconds>(now - lane.answered).count();
     const auto text =
         "lane " + name_of(lane) + ": the database " +

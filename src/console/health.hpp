@@ -22,10 +22,9 @@ inline constexpr std::chrono::seconds hang_max{60};
 [[nodiscard]] Health liveness(std::span<const LaneCounts> lanes,
                               std::chrono::steady_clock::time_point now);
 
-/// Whether the database has answered every lane within `silence_max`, so that each is held by this
-/// relay or stood by for. A lane that is in a call need not ask the database meanwhile.
+/// Whether the database has answered every lane lately, so that each is held by this relay or stood
+/// by for. A lane that is in a call need not ask the database meanwhile.
 [[nodiscard]] Health readiness(std::span<const LaneCounts> lanes,
-                               std::chrono::steady_clock::time_point now,
-                               std::chrono::milliseconds silence_max);
+                               std::chrono::steady_clock::time_point now);
 
 }  // namespace seriatim::console

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
+#include <optional>
 
 namespace seriatim::console {
 
@@ -27,25 +28,27 @@ std::string_view name_of(std::string_view header) {
   return port ? name : std::string_view();
 }
 
+/// A socket that listens on all addresses sees an IPv4 client at ::ffff:10.0.0.5.
+std::optional<boost::asio::ip::address> address_of(std::string_view text) {
+  boost::system::error_code none;
+  const auto address = boost::asio::ip::make_address(std::string(text), none);
+  if (none) return std::nullopt;
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
+}
+
 }  // namespace
 
 HostVerdict judge_host(std::string_view header, std::string_view local,
                        const std::vector<std::string>& hosts) {
-  const auto name = name_of(header);
-  const bool odd = name.empty() || name.find_first_of("@/?#\\ \t,") != std::string_view::npos;
+  const auto name = lower(name_of(header));
+  const bool odd = name.empty() || name.find_first_of("@/?#\\ \t,") != std::string::npos;
   if (odd) return HostVerdict::malformed;
-  boost::system::error_code no_address;
-  const auto address = boost::asio::ip::make_address(std::string(name), no_address);
-  if (!no_address) {
-    return address == boost::asio::ip::make_address(std::string(local), no_address)
-               ? HostVerdict::ours
-               : HostVerdict::foreign;
-  }
-  const auto wanted = lower(name);
-  const bool ours = wanted == "localhost" || std::any_of(hosts.begin(), hosts.end(), [&](auto& h) {
-                      return lower(h) == wanted;
-                    });
-  return ours ? HostVerdict::ours : HostVerdict::foreign;
+  const bool configured = std::any_of(hosts.begin(), hosts.end(),
+                                      [&](const auto& host) { return lower(host) == name; });
+  const auto address = address_of(name);
+  const bool ours = address ? address == address_of(local) : name == "localhost";
+  return configured || ours ? HostVerdict::ours : HostVerdict::foreign;
 }
 
 }  // namespace seriatim::console

@@ -1,7 +1,6 @@
 #include "console/http_server.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -17,6 +16,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <future>
 #include <list>
 #include <optional>
 #include <thread>
@@ -49,6 +49,7 @@ struct Connection : std::enable_shared_from_this<Connection> {
   /// then the client could not be answered that it was too slow.
   void read_within(std::chrono::milliseconds limit) {
     late = false;
+    waits_since = Clock::now();
     stream.expires_never();
     clock.expires_after(limit);
     clock.async_wait([self = weak_from_this()](const ErrorCode& stopped) {
@@ -61,6 +62,7 @@ struct Connection : std::enable_shared_from_this<Connection> {
 
   beast::tcp_stream stream;
   asio::steady_timer clock;
+  Clock::time_point waits_since = Clock::now();
   bool late = false;  ///< the last read was ended by the clock
   beast::flat_buffer buffer;
   bool answering = false;  ///< it has sent its request
@@ -124,7 +126,7 @@ struct HttpServer::Impl {
   asio::awaitable<HttpResponse> respond_slowly(const HttpRoute& route, const HttpRequest& request);
   [[nodiscard]] std::optional<HttpResponse> refuse(const Parser& parser,
                                                    const Connection& connection) const;
-  void make_room();
+  bool make_room();
   static HttpResponse call(const HttpRoute& route, const HttpRequest& request);
 
   Settings settings;
@@ -135,7 +137,7 @@ struct HttpServer::Impl {
   std::list<std::shared_ptr<Connection>> connections;  ///< oldest first; the thread of `io` only
   asio::thread_pool slow{workers};
   std::atomic<std::size_t> waiting = 0;
-  std::array<std::atomic<Clock::rep>, workers> began{};  ///< of the answers being given; 0: none
+  bool closing = false;  ///< the thread of `io` only
   std::jthread thread;
 };
 
@@ -147,11 +149,15 @@ HttpServer::HttpServer(Settings settings, std::vector<HttpRoute> routes)
 }
 
 HttpServer::~HttpServer() {
-  asio::post(impl_->io, [this] {
+  std::promise<void> closed;  // from then on nothing is given to the workers
+  asio::post(impl_->io, [&] {
+    impl_->closing = true;
     ErrorCode ignored;
     impl_->acceptor.close(ignored);
     for (auto& connection : impl_->connections) connection->stream.close();
+    closed.set_value();
   });
+  closed.get_future().wait();
   impl_->slow.join();
   impl_->thread.join();
 }
@@ -164,16 +170,6 @@ std::string HttpServer::url() const {
   const auto address = impl_->local.address();
   const auto text = address.to_string();
   return "http://" + (address.is_v6() ? '[' + text + ']' : text) + ':' + std::to_string(port());
-}
-
-std::chrono::milliseconds HttpServer::busy_for() const {
-  auto oldest = Clock::now();
-  for (const auto& one : impl_->began) {
-    if (const auto began = one.load(); began != 0) {
-      oldest = std::min(oldest, Clock::time_point(Clock::duration(began)));
-    }
-  }
-  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - oldest);
 }
 
 void HttpServer::Impl::listen() {
@@ -193,34 +189,36 @@ void HttpServer::Impl::listen() {
 asio::awaitable<void> HttpServer::Impl::accept() {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(nothrow);
-    if (error == asio::error::operation_aborted) co_return;
+    if (closing) co_return;
     if (error) {  // out of descriptors, for example: give others time to close some
       asio::steady_timer pause(io, std::chrono::milliseconds(100));
       co_await pause.async_wait(nothrow);
       continue;
     }
-    make_room();
+    if (!make_room()) continue;
     const auto place =
         connections.insert(connections.end(), std::make_shared<Connection>(std::move(socket)));
     asio::co_spawn(io, serve(place), asio::detached);
   }
 }
 
-/// Closes the connection that has waited longest for its client.
-void HttpServer::Impl::make_room() {
-  if (connections.size() < settings.limits.connections) return;
-  for (auto& connection : connections) {
+/// Closes the connection that has waited longest for its client. False: all are being answered.
+bool HttpServer::Impl::make_room() {
+  if (connections.size() < settings.limits.connections) return true;
+  Connection* longest = nullptr;
+  for (const auto& connection : connections) {
     if (connection->answering || !connection->stream.socket().is_open()) continue;
-    connection->stream.close();
-    return;
+    if (!longest || connection->waits_since < longest->waits_since) longest = connection.get();
   }
+  if (longest) longest->stream.close();
+  return longest != nullptr;
 }
 
 asio::awaitable<void> HttpServer::Impl::serve(
     std::list<std::shared_ptr<Connection>>::iterator place) {
   const auto connection = *place;
   try {
-    while (co_await serve_one(*connection)) {
+    while (!closing && co_await serve_one(*connection)) {
     }
     ErrorCode ignored;
     connection->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -306,18 +304,16 @@ HttpResponse HttpServer::Impl::call(const HttpRoute& route, const HttpRequest& r
   }
 }
 
-/// The timer stands for the answer: the worker ends its wait.
+/// The coroutine waits on a timer that the worker cancels.
 asio::awaitable<HttpResponse> HttpServer::Impl::respond_slowly(const HttpRoute& route,
                                                                const HttpRequest& request) {
+  if (closing) co_return refusal(503, "this relay ends");
   if (waiting >= settings.limits.queue) co_return refusal(503, "too many requests wait already");
   ++waiting;
   auto done = std::make_shared<asio::steady_timer>(io, Clock::time_point::max());
   auto response = std::make_shared<HttpResponse>();
   asio::post(slow, [this, done, response, &route, request] {
-    auto* const free = std::find(began.begin(), began.end(), 0);
-    if (free != began.end()) *free = Clock::now().time_since_epoch().count();
     *response = call(route, request);
-    if (free != began.end()) *free = 0;
     --waiting;
     asio::post(io, [done] { done->cancel(); });
   });

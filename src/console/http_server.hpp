@@ -69,8 +69,6 @@ class HttpServer {
   [[nodiscard]] unsigned short port() const;
   /// "http://127.0.0.1:8642"
   [[nodiscard]] std::string url() const;
-  /// How long the oldest slow answer is being given by now.
-  [[nodiscard]] std::chrono::milliseconds busy_for() const;
 
  private:
   struct Impl;

@@ -7,7 +7,7 @@
 
 namespace seriatim::console {
 
-/// Tells the service manager how this program does (sd_notify(3)): a datagram to the socket that
+/// Reports to the service manager (sd_notify(3)): a datagram to the socket that
 /// NOTIFY_SOCKET names. Without that variable it does nothing. What cannot be sent is dropped: the
 /// service manager never holds up delivery.
 ///

@@ -55,14 +55,14 @@ std::optional<AssignmentDriver::Time> AssignmentDriver::read_once(Time now) {
   seen_ = Clock::now();
   if (due) report_at_ = now + report_interval;
   failures_ = 0;
-  notify(share_.decide(membership, seen_));
-  return seen_ + share_.until_next_read(parts_.config.standby_interval);
+  notify(share_.decide(membership, seen()));
+  return seen() + share_.until_next_read(parts_.config.standby_interval);
 }
 
 /// What was decided last holds for a while; then no lane shall wait for us to see again.
 AssignmentDriver::Time AssignmentDriver::blind(Time now, bool at_once) {
   session_.reset();
-  if (at_once || now - seen_ > parts_.config.lease) notify(share_.decide_blindly());
+  if (at_once || now - seen() > parts_.config.lease) notify(share_.decide_blindly());
   constexpr BackoffConfig pauses{milliseconds{50}, milliseconds{2'000}, milliseconds{0}};
   std::uniform_real_distribution<double> chance(0.0, 1.0);
   return now + core::backoff(pauses, ++failures_, chance(random_));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <random>
@@ -31,6 +32,10 @@ class AssignmentDriver {
   void run(const std::stop_token& stop);
   void wake() { waker_.wake(); }
 
+  [[nodiscard]] const std::string& process() const { return parts_.config.name; }
+  /// When it was last answered who runs the process. Threads: any.
+  [[nodiscard]] core::Time seen() const { return seen_; }
+
  private:
   using Time = core::Time;
 
@@ -45,7 +50,7 @@ class AssignmentDriver {
   std::unique_ptr<MembershipSession> session_;
   std::mt19937_64 random_;
   unsigned failures_ = 0;
-  Time seen_;  ///< the last read that was answered, or the start
+  std::atomic<Time> seen_;  ///< the last read that was answered, or the start
   Time report_at_{};
 };
 

@@ -40,8 +40,11 @@ struct Overloaded : F... {
   using F::operator()...;
 };
 
+/// The source has answered, or, after a call, could not be asked meanwhile.
 bool is_from_source(const core::Event& event) {
   return std::holds_alternative<core::Claimed>(event) ||
+         std::holds_alternative<core::SourceFailed>(event) ||
+         std::holds_alternative<core::Called>(event) ||
          std::holds_alternative<core::CursorRead>(event) ||
          std::holds_alternative<core::Polled>(event) ||
          std::holds_alternative<core::Started>(event) ||
@@ -83,6 +86,7 @@ LaneStatus LaneDriver::run(const std::stop_token& stop) {
     begin_step(action, moment.now);
     if (std::holds_alternative<core::Finish>(action)) {
       wanted_ = false;
+      finished_ = true;
       return lane_.status();
     }
     event = perform(action);
@@ -93,6 +97,9 @@ LaneCounts LaneDriver::counts() const {
   auto counts = counters_.read();
   counts.process = parts_.config.name;
   counts.lane = parts_.lane;
+  // A holder renews its lease after a third of it; others ask again after standby_interval.
+  counts.silence_max = parts_.config.lease + parts_.config.standby_interval;
+  counts.finished = finished_;
   return counts;
 }
 

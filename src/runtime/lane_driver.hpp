@@ -53,6 +53,7 @@ class LaneDriver {
 
   /// Threads: any.
   [[nodiscard]] LaneCounts counts() const;
+  [[nodiscard]] bool wanted() const { return wanted_; }
 
  private:
   void begin_step(const core::Action& action, core::Time now);
@@ -81,6 +82,7 @@ class LaneDriver {
   Waker waker_;
   std::atomic<bool> wanted_ = true;
   std::atomic<bool> has_session_ = false;
+  std::atomic<bool> finished_ = false;
   core::Lane lane_;
   LaneCounters counters_;
   std::unique_ptr<LaneSession> session_;

@@ -125,7 +125,13 @@ void Relay::observe(std::shared_ptr<Observer> observer) {
 std::vector<LaneCounts> Relay::counts() const {
   std::vector<LaneCounts> counts;
   counts.reserve(impl_->lanes.size());
-  for (const auto& lane : impl_->lanes) counts.push_back(lane->counts());
+  for (const auto& lane : impl_->lanes) {
+    counts.push_back(lane->counts());
+    if (lane->wanted()) continue;
+    for (const auto& share : impl_->shares) {
+      if (share->process() == counts.back().process) counts.back().answered = share->seen();
+    }
+  }
   return counts;
 }
 

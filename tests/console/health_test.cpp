@@ -24,6 +24,7 @@ LaneCounts lane_in(LaneStep step, std::chrono::seconds late) {
   lane.step = step;
   lane.step_ends = now - late;
   lane.answered = now;
+  lane.silence_max = 15s;
   return lane;
 }
 
@@ -82,15 +83,18 @@ TEST_SUITE("health") {
     const auto seen = std::chrono::steady_clock::now();
     CHECK(liveness(counts, seen + 60s).good);
     CHECK_FALSE(liveness(counts, seen + 62s).good);
-    CHECK(readiness(counts, seen + 62s, 15s).good);  // a call need not ask the database
+    CHECK(readiness(counts, seen + 62s).good);  // a call need not ask the database
     let_go.count_down();
   }
 
   TEST_CASE("a lane is ready while its source answers, and not before it did") {
     auto lane = lane_in(LaneStep::idle, 0s);
-    const auto ready = [&](auto at) { return readiness(std::span(&lane, 1), at, 15s); };
+    const auto ready = [&](auto at) { return readiness(std::span(&lane, 1), at); };
     CHECK(ready(now + 15s).good);
     CHECK(ready(now + 16s).text == "lane p/0: the database has not answered for 16 s");
+    lane.finished = true;
+    CHECK(ready(now + 16s).good);  // drained
+    lane.finished = false;
     lane.answered = {};
     CHECK(ready(now).text == "lane p/0: the database has not answered yet");
     CHECK(alive(lane));  // a lost database is no reason to restart

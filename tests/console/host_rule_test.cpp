@@ -14,6 +14,8 @@ TEST_SUITE("host rule") {
       CHECK(judge_host(host, "127.0.0.1", hosts) == HostVerdict::ours);
     }
     CHECK(judge_host("[::1]:8642", "::1", {}) == HostVerdict::ours);
+    CHECK(judge_host("10.0.0.5:8643", "::ffff:10.0.0.5", {}) == HostVerdict::ours);
+    CHECK(judge_host("10.0.0.9", "172.17.0.2", {"10.0.0.9"}) == HostVerdict::ours);
   }
 
   TEST_CASE("other names and addresses are foreign: a page may have pointed its name here") {

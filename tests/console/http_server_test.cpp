@@ -123,7 +123,7 @@ TEST_SUITE("http server") {
     CHECK(status_of(answer_to(server, "GET /fine HTTP/1.1\r\n")) == "HTTP/1.1 408 Request Timeout");
   }
 
-  TEST_CASE("an answer that takes long holds up no other, and is known to take long") {
+  TEST_CASE("an answer that takes long holds up no other") {
     std::latch let_go(1);
     std::latch asked(1);
     auto all = routes();
@@ -135,13 +135,11 @@ TEST_SUITE("http server") {
                    },
                    true});
     const HttpServer server({}, std::move(all));
-    CHECK(server.busy_for() < 1s);
     Client waiting(server);
     waiting.send(get("/wait"));
     asked.wait();
     CHECK(ask("127.0.0.1", server.port(), "/fine", 5s).status == 200);
     CHECK(ask("127.0.0.1", server.port(), "/slow", 5s).status == 200);  // by the other worker
-    while (server.busy_for() < 20ms) std::this_thread::yield();
     let_go.count_down();
     CHECK(waiting.rest().ends_with("at last"));
   }

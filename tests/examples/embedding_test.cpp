@@ -40,7 +40,8 @@ const Texts payloads{R"({"cents": 1, "phone": "+4560000001"})",
 Ended built(const Texts& command, const std::map<std::string, std::string>& environment = {}) {
   Process::Options options;
   options.environment = environment;
-  return run(command, options);
+  constexpr std::chrono::minutes patience{5};  // a compiler on a loaded machine
+  return Process(command, options).wait(patience);
 }
 
 /// What `cmake --install` makes, and the examples built against it.

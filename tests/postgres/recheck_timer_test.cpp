@@ -11,7 +11,7 @@ constexpr RecheckTimer::Clock::time_point start{1000h};
 
 RecheckTimer checked_at_start(bool whole, RecheckTimer::Clock::duration pause = 0s) {
   RecheckTimer timer;
-  timer.looked(start, pause, whole);
+  timer.checked(start, pause, whole);
   return timer;
 }
 

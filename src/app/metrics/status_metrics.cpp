@@ -23,15 +23,18 @@ double seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// A value a lane, or the largest of a process of many lanes. What is unknown has no series.
+enum class Worst { largest, smallest };
+
+/// A value a lane, or the worst of a process of many lanes. What is unknown has no series.
 template <class Get>
-void by_lane(const Reports& processes, Get get, Families& families) {
+void by_lane(const Reports& processes, Get get, Families& families, Worst which = Worst::largest) {
   for (const auto& [process, lanes] : processes) {
     Value worst;
     for (const auto* lane : lanes) {
       const Value value = get(*lane);
       if (!value) continue;
-      worst = std::max(worst.value_or(*value), *value);
+      worst = which == Worst::largest ? std::max(worst.value_or(*value), *value)
+                                      : std::min(worst.value_or(*value), *value);
       if (lanes.size() > lane_series_max) continue;
       families.gauge({{"process", process}, {"lane", std::to_string(lane->lane.lane)}}, *value);
     }
@@ -133,7 +136,7 @@ void add_cursors(const Reports& processes, Families& families) {
         if (!at || at->created_at_us == 0) return std::nullopt;
         return 1e-6 * static_cast<double>(at->created_at_us);
       },
-      families);
+      families, Worst::smallest);
 }
 
 void add_fence(const Reports& processes, Families& families) {
@@ -205,15 +208,15 @@ void add_status_metrics(const LaneReports& lanes, std::chrono::system_clock::tim
       [&](const LaneReport& lane) -> Value {
         return lane.audit_age ? Value(now_s - seconds(*lane.audit_age)) : std::nullopt;
       },
-      families);
-  families.gauge_family("instances", "relays that run this process; max over relays");
+      families, Worst::smallest);
+  families.gauge_family("instances",
+                        "relays that share the lanes of this process; max over relays");
   by_process(
       processes,
       [](const auto& all) -> Value {
         const auto& first = *all.front();
-        if (first.instances_hidden) return std::nullopt;
-        if (!first.instances.empty()) return static_cast<double>(first.instances.size());
-        return first.holder_alive ? 1 : 0;
+        const bool known = all.size() > 1 && !first.instances_hidden;
+        return known ? Value(static_cast<double>(first.instances.size())) : std::nullopt;
       },
       families);
 }

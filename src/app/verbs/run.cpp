@@ -77,10 +77,13 @@ std::vector<LaneStatus> deliver(const std::string& url, const Processes& process
     relay.add(process->target.process, postgres_source(url, process->target.source),
               redacted(process->handler, secrets));
   }
+  struct Stopped {
+    RelayState& state;
+    ~Stopped() { state.stopped(); }
+  };
   state.runs(relay);
-  auto left = relay.run(stop);
-  state.stopped();
-  return left;
+  const Stopped in_the_end{state};
+  return relay.run(stop);
 }
 
 /// "seriatim 0.1.0 runs booking_sms (sms), audit (log)"
@@ -109,16 +112,6 @@ void log_beginnings(const std::string& url, const Processes& processes, Log& log
                  {{"process", name}}});
     }
   }
-}
-
-/// The shortest lease of all: the database must answer within it. A lane at rest asks every few
-/// seconds.
-milliseconds silence_max(const Processes& processes) {
-  auto shortest = processes.front()->target.process.lease;
-  for (const auto* process : processes) {
-    shortest = std::min(shortest, process->target.process.lease);
-  }
-  return std::max<milliseconds>(shortest, seconds(5));
 }
 
 /// "12 lanes: 10 held here, 4711 rows delivered"
@@ -172,13 +165,12 @@ Exit perform(const RunVerb& verb, Context& context) {
   });
   context.note_to([&log](const HandlerNote& note) { log.write(describe(note)); });
   log.info(opening(processes));
-  RelayState state(silence_max(processes));
+  RelayState state;
   const auto endpoint = serve(context, processes, state, log);
-  ServiceManager manager(
-      process_environment(),
-      {.liveness = [&] { return endpoint ? endpoint->liveness() : state.liveness(); },
-       .status = [&] { return status_line(state.counts()); },
-       .grace = grace});
+  ServiceManager manager(process_environment(),
+                         {.liveness = [&] { return state.liveness(); },
+                          .status = [&] { return status_line(state.counts()); },
+                          .grace = grace});
   const std::stop_callback stops(signals.token(), [&] {
     state.stopping();
     manager.stopping();

@@ -251,7 +251,7 @@ void PollSource::find_lost_rows(const std::optional<Position>& after, PollResult
   } else if (after) {
     refuse_cursor_ahead(*after);
   }
-  recheck_.looked(Clock::now(), {}, true);
+  recheck_.checked(Clock::now(), {}, true);
 }
 
 void PollSource::refuse_cursor_ahead(const Position& cursor) {

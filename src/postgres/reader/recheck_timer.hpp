@@ -21,7 +21,7 @@ class RecheckTimer {
   }
   /// Checked, and no sooner again than after `pause`. `whole`: nothing is left to check but what a
   /// prompt reports.
-  void looked(Clock::time_point ended, Clock::duration pause, bool whole) {
+  void checked(Clock::time_point ended, Clock::duration pause, bool whole) {
     ended_ = ended;
     pause_ = pause;
     if (whole) prompted_ = false;

@@ -31,10 +31,10 @@ milliseconds silent_for(int socket) {
 }  // namespace
 
 /// All watches of the program and the thread that checks them, from the first one on.
-class SilenceWatchers {
+class Watchdogs {
  public:
-  static SilenceWatchers& instance() {
-    static auto& watchers = *new SilenceWatchers;  // outlives every static that has a connection
+  static Watchdogs& instance() {
+    static auto& watchers = *new Watchdogs;  // outlives every static that has a connection
     return watchers;
   }
   void add(Watchdog* watch) {
@@ -75,11 +75,11 @@ class SilenceWatchers {
 };
 
 Watchdog::Watchdog(int socket) : socket_(socket) {
-  SilenceWatchers::instance().add(this);
+  Watchdogs::instance().add(this);
 }
 
 Watchdog::~Watchdog() {
-  SilenceWatchers::instance().remove(this);
+  Watchdogs::instance().remove(this);
 }
 
 void Watchdog::ask(Question question) {
@@ -87,7 +87,7 @@ void Watchdog::ask(Question question) {
 }
 
 void Watchdog::expect(milliseconds silence_max) {
-  SilenceWatchers::instance().check_within(silence_max);
+  Watchdogs::instance().check_within(silence_max);
   silence_max_ = silence_max.count();
   due_ = (Clock::now() + silence_max).time_since_epoch().count();
 }

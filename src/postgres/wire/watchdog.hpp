@@ -43,7 +43,7 @@ class Watchdog {
   [[nodiscard]] bool ended_it() const { return ended_; }
 
  private:
-  friend class SilenceWatchers;
+  friend class Watchdogs;
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::rep never = Clock::duration::max().count();
 

@@ -79,10 +79,13 @@ class CourierService {
       if (c != '\n') line += c;
       if (c != '\n') continue;
       const auto answer = script_(line);
+      const bool takes = answer == "ok\n";
+      if (takes) {  // before the answer: whoever has it may ask what was taken
+        const std::lock_guard lock(mutex_);
+        taken_.push_back(std::exchange(line, {}));
+      }
       ::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-      if (answer != "ok\n") break;
-      const std::lock_guard lock(mutex_);
-      taken_.push_back(std::exchange(line, {}));
+      if (!takes) break;
     }
     ::shutdown(peer.get(), SHUT_WR);
     for (char c = 0; ::recv(peer.get(), &c, 1, 0) == 1;) {  // what it does not take

@@ -92,7 +92,7 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
     if (rows == 0) continue;
     auto change = read_again(lane, choice, rows);
     const auto begun = gone["begun"].as<std::uint64_t>();
-    if (gone["stands"].as<bool>()) {
+    if (gone["waits_at"].as<bool>()) {
       for (const auto& [column, value] : starts_anew(lane)) change.set[column] = value;
     } else if (begun > 0) {
       change.set["attempts"] = change.set["crashes"] = "0";

@@ -68,7 +68,7 @@ void PruneJudge::read(const std::optional<Position>& after, PruneSegment& segmen
     auto id = row["id"].as<std::string>();
     const auto at = row["created_at_us"].as<std::int64_t>(0);
     segment.last = Position{at, id};
-    segment.looked += 1;
+    segment.checked += 1;
     const bool old = row["old"].as<bool>();
     const bool below = row["below"].as<bool>();
     segment.any_below = segment.any_below || (below && old);

@@ -27,7 +27,7 @@ struct PrunableRow {
 /// Rows of a table in order, as far as one read goes.
 struct PruneSegment {
   std::vector<PrunableRow> due;
-  std::uint64_t looked = 0;      ///< rows checked
+  std::uint64_t checked = 0;     ///< rows checked
   std::optional<Position> last;  ///< checked; absent: nothing is left
   bool any_below = false;        ///< of those checked; rows after a segment without are not below
   bool held = false;             ///< an old row waits for a cursor, and not only the one it is at

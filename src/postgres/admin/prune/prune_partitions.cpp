@@ -68,7 +68,7 @@ std::optional<PrunePartitions::Contents> PrunePartitions::read_contents(
   for (std::optional<Position> after;;) {
     const auto segment = judge.judge(after);
     if (!segment.last) return contents;
-    if (segment.due.size() != segment.looked) return std::nullopt;
+    if (segment.due.size() != segment.checked) return std::nullopt;
     for (const auto& row : segment.due) {
       contents.rows += 1;
       contents.hash ^= row.hash;
