@@ -358,7 +358,7 @@ TEST_SUITE("PgBouncer") {
       "torture through a pooler, relays killed: nothing lost, reordered or repeated too often") {
     // Writers and relays share the backends: a poll comes to one that wrote the table just before.
     Outbox outbox({.pool_mode = "transaction", .pool_size = 25, .settings = ""});
-    Process torture({SERIATIM_PROGRAM, "torture", "--database", outbox.url(), "--minutes", "0.2",
+    testing::Process torture({SERIATIM_PROGRAM, "torture", "--database", outbox.url(), "--minutes", "0.2",
                      "--relays", "2", "--kill"});
     const auto ended = torture.wait(std::chrono::minutes{3});
     MESSAGE(ended.out);
