@@ -14,7 +14,9 @@ endif()
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(pqxx REQUIRED IMPORTED_TARGET libpqxx)
-find_package(prometheus-cpp REQUIRED COMPONENTS core)
+if(SERIATIM_BUILD_APP)
+  find_package(prometheus-cpp REQUIRED COMPONENTS core)
+endif()
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq>=14)  # pipeline mode
 
 find_path(MUSTACHE_INCLUDE kainjow/mustache.hpp REQUIRED)
