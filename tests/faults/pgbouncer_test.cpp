@@ -358,8 +358,8 @@ TEST_SUITE("PgBouncer") {
       "torture through a pooler, relays killed: nothing lost, reordered or repeated too often") {
     // Writers and relays share the backends: a poll comes to one that wrote the table just before.
     Outbox outbox({.pool_mode = "transaction", .pool_size = 25, .settings = ""});
-    testing::Process torture({SERIATIM_PROGRAM, "torture", "--database", outbox.url(), "--minutes", "0.2",
-                     "--relays", "2", "--kill"});
+    testing::Process torture({SERIATIM_PROGRAM, "torture", "--database", outbox.url(), "--minutes",
+                              "0.2", "--relays", "2", "--kill"});
     const auto ended = torture.wait(std::chrono::minutes{3});
     MESSAGE(ended.out);
     CHECK_MESSAGE(ended.code == 0, ended.err);
