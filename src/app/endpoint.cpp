@@ -143,10 +143,11 @@ std::vector<HttpRoute> Endpoint::routes(const std::string& token) {
     return HttpRoute{path,
                      [this, token, path, respond](const HttpRequest& request) {
                        if (!token.empty() && !carries(request, token)) {
-                         return requests_->count(path, {401,
-                                                        "a bearer token is due: console.token\n",
-                                                        "text/plain; charset=utf-8",
-                                                        {{"WWW-Authenticate", "Bearer"}}});
+                         return requests_->count(
+                             path, {401,
+                                    "send the token of [console] as Authorization: Bearer TOKEN\n",
+                                    "text/plain; charset=utf-8",
+                                    {{"WWW-Authenticate", "Bearer"}}});
                        }
                        return requests_->count(path, respond(request));
                      },

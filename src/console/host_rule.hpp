@@ -10,7 +10,7 @@ namespace seriatim::console {
 /// address (DNS rebinding) sends its own name, and is refused.
 enum class HostVerdict { ours, foreign, malformed };
 
-/// `local`: the address the connection came in at; `hosts`: names that are ours, besides
+/// `local`: the address the connection came in at; `hosts`: names that are ours, in addition to
 /// "localhost".
 [[nodiscard]] HostVerdict judge_host(std::string_view header, std::string_view local,
                                      const std::vector<std::string>& hosts);

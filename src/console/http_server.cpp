@@ -54,7 +54,7 @@ struct Connection : std::enable_shared_from_this<Connection> {
     clock.expires_after(limit);
     clock.async_wait([self = weak_from_this()](const ErrorCode& stopped) {
       const auto connection = self.lock();
-      if (stopped || !connection) return;
+      if (stopped || !connection || connection->answering) return;
       connection->late = true;
       connection->stream.cancel();
     });
@@ -134,7 +134,7 @@ struct HttpServer::Impl {
   asio::io_context io;
   tcp::acceptor acceptor;
   tcp::endpoint local;
-  std::list<std::shared_ptr<Connection>> connections;  ///< oldest first; the thread of `io` only
+  std::list<std::shared_ptr<Connection>> connections;  ///< the thread of `io` only
   asio::thread_pool slow{workers};
   std::atomic<std::size_t> waiting = 0;
   bool closing = false;  ///< the thread of `io` only
@@ -182,7 +182,8 @@ void HttpServer::Impl::listen() {
     acceptor.listen();
     local = acceptor.local_endpoint();
   } catch (const boost::system::system_error& error) {
-    throw Error("cannot listen on " + place + ": " + error.code().message());
+    throw Error("cannot listen on " + place + ": " + error.code().message() +
+                "; name another address or port in [console]");
   }
 }
 

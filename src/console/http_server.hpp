@@ -56,7 +56,7 @@ class HttpServer {
   struct Settings {
     std::string address = "127.0.0.1";
     unsigned short port = 0;         ///< 0: a free one
-    std::vector<std::string> hosts;  ///< names a Host header may have, besides our addresses
+    std::vector<std::string> hosts;  ///< names a Host header may have, in addition to our addresses
     Limits limits{};
   };
 

@@ -70,7 +70,7 @@ TEST_CASE("the smallest process reads seriatim.outbox with every default") {
   CHECK(config.processes[0].handler);
 }
 
-TEST_CASE("the console listens on loopback unless it is told the network is trusted") {
+TEST_CASE("the console listens on loopback unless the network is said to be trusted") {
   CHECK_FALSE(read(process_with("")).console);
   const auto config = read("[console]\n" + process_with(""));
   REQUIRE(config.console);

@@ -179,7 +179,7 @@ TEST_SUITE("endpoint") {
     ::close(manager);
   }
 
-  TEST_CASE("every rule tells a case that fires from one that does not") {
+  TEST_CASE("every rule fires in one case and is silent in another") {
     if (const auto why = why_missing("/usr/bin/promtool", "prometheus"); !why.empty()) {
       SKIP_TEST(why);
     }

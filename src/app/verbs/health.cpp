@@ -18,8 +18,13 @@ Exit perform(const HealthVerb& verb, Context& context) {
                       "listen = \"127.0.0.1:8642\"");
   }
   const auto& place = config.console->listen;
-  const auto answer =
-      console::ask(place.address, place.port, verb.ready ? "/readyz" : "/livez", answer_max);
+  console::ProbeAnswer answer;
+  try {
+    answer = console::ask(place.address, place.port, verb.ready ? "/readyz" : "/livez", answer_max);
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) + "; start `seriatim run` with " + config.file +
+                ", or see its log");
+  }
   const bool good = answer.status == 200;
   print(good ? answer.body : "not well: " + answer.body);
   return good ? Exit::done : Exit::failure;
