@@ -80,16 +80,13 @@ class CourierService {
       if (c != '\n') continue;
       const auto answer = script_(line);
       const bool takes = answer == "ok\n";
-      if (takes) {  // before the answer: whoever has it may ask what was taken
-        const std::lock_guard lock(mutex_);
-        taken_.push_back(std::exchange(line, {}));
-      }
+      // Noted before it is answered: who has the answer may ask what was taken.
+      if (takes) take(std::exchange(line, {}));
       ::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
       if (!takes) break;
     }
     ::shutdown(peer.get(), SHUT_WR);
-    for (char c = 0; ::recv(peer.get(), &c, 1, 0) == 1;) {  // what it does not take
-    }
+    for (char c = 0; ::recv(peer.get(), &c, 1, 0) == 1;);  // what it does not take
   }
 
   Script script_;
