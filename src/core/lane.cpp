@@ -7,6 +7,7 @@
 #include "core/backoff.hpp"
 #include "core/ensure.hpp"
 #include "core/mutant.hpp"
+#include "core/queueing.hpp"
 
 namespace seriatim::core {
 
@@ -168,7 +169,7 @@ Action Lane::handle(Polled& event, const Moment& moment) {
   enter(LaneState::running);
   const bool announced = round_.announced || mutant(Mutant::start_passed_over);
   if (!announced || !uncalled()) return start(moment);
-  number_records();
+  number_records(round_, next_, next_queued_, {config_.name, lane_}, cursor_);
   return call(moment);
 }
 
@@ -209,29 +210,8 @@ Action Lane::handle(Started& event, const Moment& moment) {
   if (event.grant == Grant::held) return wait_for_turn(moment);
   cursor_.state = Cursor::State::running;
   if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
-  number_records();
+  number_records(round_, next_, next_queued_, {config_.name, lane_}, cursor_);
   return call(moment);
-}
-
-/// Those that are still to be called. A row set aside has its number too, so that those after it
-/// keep theirs.
-void Lane::number_records() {
-  auto previous = cursor_.position ? std::optional(cursor_.position->id) : std::nullopt;
-  auto sequence = cursor_.sequence;
-  auto queued = next_queued_;
-  for (auto i = next_; i < round_.records.size(); ++i) {
-    for (const auto end = queued_before(i); queued < end; ++queued, ++sequence) {
-      if (!round_.queued[queued].late) previous = round_.queued[queued].position.id;
-    }
-    auto& record = round_.records[i];
-    record.process = config_.name;
-    record.lane = lane_;
-    record.sequence = ++sequence;
-    record.set_aside = cursor_.set_aside + queued - next_queued_;
-    record.epoch = cursor_.epoch;
-    record.previous_id = previous;
-    if (!record.late) previous = record.id();
-  }
 }
 
 // --- one call, one commit -----------------------------------------------------------------------

@@ -96,7 +96,6 @@ class Lane {
   void enter(LaneState, std::string detail = {});
   void read_cursor(const Cursor&, bool rejoined = false);
   [[nodiscard]] bool uncalled() const { return uncalled_ == cursor_.sequence + 1; }
-  void number_records();
   [[nodiscard]] bool renewal_due(const Moment&) const;
   [[nodiscard]] bool more_rows() const { return next_ < round_.records.size(); }
   [[nodiscard]] std::size_t queued_before(std::size_t record) const;

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <cstddef>
+
 #include "seriatim/source.hpp"
 
 namespace seriatim::core {
 
 /// Rows of these keys leave the records and queue, so that they are set aside and not handed over.
 void queue_rows_of(const ParkedKeys& keys, PollResult& round);
+
+/// Numbers the records from `first` on; of the rows that queue, those from `first_queued` on are
+/// not settled yet. A row set aside has its number too, so that those after it keep theirs.
+void number_records(PollResult& round, std::size_t first, std::size_t first_queued,
+                    const LaneId& lane, const Cursor& cursor);
 
 }  // namespace seriatim::core
