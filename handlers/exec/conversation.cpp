@@ -18,6 +18,13 @@ constexpr milliseconds kill_takes{20};  ///< kept back, so that the call ends by
 
 }  // namespace
 
+std::string input_line(const Record& record, const ExecHandlerConfig& config,
+                       std::string_view rest) {
+  auto line = record_line(record, config.payload);
+  if (config.batches) line.raw("rest", rest);
+  return line.take();
+}
+
 Conversation::Conversation(Child& child, const ExecHandlerConfig& config,
                            std::span<const Record> batch, const CallContext& context)
     : child_(child), config_(config), batch_(batch), context_(context) {
@@ -52,13 +59,10 @@ void Conversation::render() {
   }
   while (to_write_.size() < ahead_bytes && may_begin_next()) {
     const auto index = begun();
-    auto line = record_line(batch_[index], config_.payload);
-    if (config_.batches) {
-      const auto left_of_group = config_.group_rows - index % config_.group_rows - 1;
-      line.number("rest", std::min<std::size_t>(left_of_group, batch_.size() - index - 1));
-    }
+    const auto left_of_group = config_.group_rows - index % config_.group_rows - 1;
+    const auto rest = std::min<std::size_t>(left_of_group, batch_.size() - index - 1);
     begins_.push_back(written_ + to_write_.size() - to_write_at_);
-    to_write_ += line.take();
+    to_write_ += input_line(batch_[index], config_, std::to_string(rest));
     to_write_ += '\n';
   }
 }

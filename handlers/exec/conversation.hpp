@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exec/child.hpp"
@@ -11,6 +12,11 @@
 #include "seriatim/handler.hpp"
 
 namespace seriatim::handlers {
+
+/// A record as the child gets it, without the end of the line. `rest`: how many lines follow at
+/// once; in batches only.
+[[nodiscard]] std::string input_line(const Record& record, const ExecHandlerConfig& config,
+                                     std::string_view rest);
 
 /// One call's records on their way to a child and its answers on their way back.
 class Conversation {

@@ -5,6 +5,7 @@
 
 #include "exec/conversation.hpp"
 #include "seriatim/handlers.hpp"
+#include "support/encoding.hpp"
 
 namespace seriatim::handlers {
 
@@ -15,6 +16,14 @@ using std::chrono::milliseconds;
 constexpr milliseconds farewell_max{200};  ///< from a closed pipe to the end of the process
 constexpr std::size_t secret_bytes_min = 8;
 constexpr std::size_t shown_bytes_max = 400;
+
+/// As the configuration has it: ["python3", "bookings.py"]
+std::string command_text(const std::vector<std::string>& command) {
+  std::string text;
+  for (const auto& word : command)
+    text += (text.empty() ? "[\"" : ", \"") + json_escape(word) + '"';
+  return text + ']';
+}
 
 }  // namespace
 
@@ -42,6 +51,21 @@ BatchOutcome ExecHandler::handle(std::span<const Record> batch, const CallContex
   } catch (const std::exception& e) {
     return {0, Outcome::retry_later(shown(e.what(), shown_bytes_max))};
   }
+}
+
+std::optional<Rendering> ExecHandler::render(const Record& record) {
+  Rendering rendering{{{"command", command_text(config_.command)}},
+                      {},
+                      input_line(record, config_, "\"<lines that follow at once>\"")};
+  if (!config_.working_directory.empty()) {
+    rendering.envelope.emplace_back("working_directory", config_.working_directory);
+  }
+  for (const auto& variable : child_environment(config_)) {
+    const auto name = variable.substr(0, variable.find('='));
+    const bool configured = config_.environment.contains(name);
+    rendering.headers.emplace_back(name, configured ? masked : variable.substr(name.size() + 1));
+  }
+  return rendering;
 }
 
 void ExecHandler::start(const Record& first) {

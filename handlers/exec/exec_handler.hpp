@@ -23,6 +23,8 @@ class ExecHandler final : public Handler {
   ~ExecHandler() override;
 
   BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
+  /// With the child's environment as headers; the values of `environment` are masked.
+  std::optional<Rendering> render(const Record& record) override;
 
  private:
   using milliseconds = std::chrono::milliseconds;

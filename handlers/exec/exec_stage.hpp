@@ -50,6 +50,7 @@ class ExecStage {
   BatchOutcome deliver(const std::vector<Record>& rows, const CallContext& context) {
     return handler_->handle(rows, context);
   }
+  Rendering render(const Record& row) { return handler_->render(row).value(); }
   void end() { handler_.reset(); }
 
   static std::vector<Record> rows(std::size_t count, const std::string& payload = "{}") {

@@ -67,6 +67,24 @@ class Closed {
 }  // namespace
 
 TEST_SUITE("a program that does as it should") {
+  TEST_CASE("the rendering of a row is the program, its variables and its line; it starts none") {
+    auto config = script("env | sort >variables; " + std::string(obedient));
+    config.environment = {{"API_KEY", "canary"}};
+    ExecStage stage(config);
+    const auto row = rows(1).front();
+    const auto shown = stage.render(row);
+    CHECK(stage.text("variables").empty());
+    REQUIRE(all_done(stage.deliver({row}), 1));
+    CHECK(*shown.body + '\n' == stage.text());
+    CHECK(shown.envelope.front().second.starts_with("[\"/bin/sh\", \"-c\", \"answer() "));
+    CHECK(std::find(shown.headers.begin(), shown.headers.end(), Header{"API_KEY", masked}) !=
+          shown.headers.end());
+    for (const auto& [name, value] : shown.headers) {
+      if (name != "API_KEY")
+        CHECK(stage.text("variables").find(name + '=' + value) != std::string::npos);
+    }
+  }
+
   TEST_CASE("a record is a line, and done when it is answered") {
     ExecStage stage(script(obedient));
     REQUIRE(all_done(stage.deliver(rows(2)), 2));

@@ -10,6 +10,9 @@ namespace seriatim::handlers {
 
 namespace {
 
+constexpr const char* timestamp_header = "webhook-timestamp";
+constexpr const char* signature_header = "webhook-signature";
+
 std::int64_t unix_seconds(std::chrono::system_clock::time_point at) {
   return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
 }
@@ -31,14 +34,29 @@ Outcome HttpHandler::handle_record(const Record& record, const CallContext& cont
   try {
     TemplateValues values(record);
     const auto body = form_.body_of(record, values);
-    const auto bytes = body.bytes();
-    if (!bytes) throw CannotRender("the payload is NULL: there is nothing to send");
-    write_headers(record, *bytes);
-    const HttpMessage message{headers_, *bytes, {*bytes}};
+    const auto message = message_of(record, body);
     return sender_.judge(sender_.post(record, values, message, context), record, message);
   } catch (const CannotRender& e) {
     return Outcome::poison(e.what());
   }
+}
+
+std::optional<Rendering> HttpHandler::render(const Record& record) {
+  TemplateValues values(record);
+  const auto body = form_.body_of(record, values);
+  auto rendering = sender_.render(record, values, message_of(record, body));
+  for (auto& [name, value] : rendering.headers) {
+    if (name == timestamp_header) value = "<time of the call>";
+    if (name == signature_header) value = masked;
+  }
+  return rendering;
+}
+
+HttpMessage HttpHandler::message_of(const Record& record, const MessageBody& body) {
+  const auto bytes = body.bytes();
+  if (!bytes) throw CannotRender("the payload is NULL: there is nothing to send");
+  write_headers(record, *bytes);
+  return {headers_, *bytes, {*bytes}};
 }
 
 void HttpHandler::write_headers(const Record& record, std::string_view body) {
@@ -52,8 +70,8 @@ void HttpHandler::write_headers(const Record& record, std::string_view body) {
   const auto id = header_encode(record.idempotency_key());
   const auto timestamp = unix_seconds(config_.now());
   headers_.add("webhook-id", id);
-  headers_.add("webhook-timestamp", std::to_string(timestamp));
-  headers_.add("webhook-signature", signer_.sign(id, timestamp, body));
+  headers_.add(timestamp_header, std::to_string(timestamp));
+  headers_.add(signature_header, signer_.sign(id, timestamp, body));
 }
 
 void register_http(HandlerRegistry& registry) {

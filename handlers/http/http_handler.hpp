@@ -15,8 +15,10 @@ class HttpHandler final : public RecordHandler {
   explicit HttpHandler(HttpHandlerConfig config);
 
   Outcome handle_record(const Record& record, const CallContext& context) override;
+  std::optional<Rendering> render(const Record& record) override;
 
  private:
+  [[nodiscard]] HttpMessage message_of(const Record& record, const MessageBody& body);
   void write_headers(const Record& record, std::string_view body);
 
   HttpHandlerConfig config_;

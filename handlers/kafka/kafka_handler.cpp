@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "kafka/kafka_headers.hpp"
 #include "seriatim/handlers.hpp"
 #include "support/cannot_render.hpp"
 
@@ -123,6 +124,18 @@ KafkaHandler::Message KafkaHandler::message_of(const Record& record) const {
   auto topic = topic_.render(values);
   if (is_topic_name(topic)) return made(std::move(topic), form_.body_of(record, values));
   throw CannotRender("the topic this record names is no name of a topic");
+}
+
+std::optional<Rendering> KafkaHandler::render(const Record& record) {
+  const auto message = message_of(record);
+  Rendering rendering{{{"topic", message.topic}}, {}, {}};
+  if (record.key) rendering.envelope.emplace_back("key", *record.key);
+  add_headers(record, form_, config_.form.sends_content_type,
+              [&](std::string_view name, std::string_view value) {
+                rendering.headers.emplace_back(name, value);
+              });
+  rendering.body = message.body.bytes();
+  return rendering;
 }
 
 KafkaHandler::RoundResult KafkaHandler::settle(Rows sent, Clock::time_point deadline) {

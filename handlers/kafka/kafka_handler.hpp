@@ -29,6 +29,8 @@ class KafkaHandler final : public PipelinedHandler {
   /// Throws CannotRender for a configuration that `read_kafka_config` would have complained about.
   explicit KafkaHandler(KafkaHandlerConfig config, NoteWriter notes = {});
 
+  std::optional<Rendering> render(const Record& record) override;
+
  private:
   /// The first row something was said against.
   struct Failure {

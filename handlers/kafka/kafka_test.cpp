@@ -135,3 +135,19 @@ TEST_CASE("CloudEvents: attributes as ce_ headers next to the payload, or one en
   }
   CHECK(message.header("seriatim-sequence") == "1");
 }
+
+TEST_CASE("the rendering of a row is the message that it becomes") {
+  const Cluster cluster;
+  auto batch = rows(42, 43);
+  batch[0].headers = {{"traceparent", "00-4bf9"}, {"id", "of the record's own"}};
+  batch[1].payload.reset();
+  KafkaHandler handler(config_for(cluster));
+  const auto shown = handler.render(batch[0]).value();
+  const auto tombstone = handler.render(batch[1]).value();
+  REQUIRE(all_done(deliver(handler, batch), batch));
+  const auto messages = KafkaReader(cluster.brokers()).messages(topic);
+  CHECK(shown.envelope == std::vector<Header>{{"topic", topic}, {"key", *messages.at(0).key}});
+  CHECK(shown.headers == messages.at(0).headers);
+  CHECK(shown.body == messages.at(0).payload);
+  CHECK_FALSE(tombstone.body);
+}

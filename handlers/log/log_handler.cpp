@@ -18,11 +18,17 @@ LogHandlerConfig read_log_config(Options& options) {
 }
 
 LogHandler::LogHandler(const LogHandlerConfig& config)
-    : writer_(config.file, config.sync), with_payload_(config.payload) {}
+    : config_(config), writer_(config.file, config.sync) {}
 
 Outcome LogHandler::handle_record(const Record& record, const CallContext& context) {
-  auto problem = writer_.write(log_line(record, with_payload_), context.deadline);
+  auto problem = writer_.write(log_line(record, config_.payload), context.deadline);
   return problem.empty() ? Outcome::done() : Outcome::retry_later(std::move(problem));
+}
+
+std::optional<Rendering> LogHandler::render(const Record& record) {
+  return Rendering{{{"file", config_.file.empty() ? "standard output" : config_.file}},
+                   {},
+                   log_line(record, config_.payload)};
 }
 
 void register_log(HandlerRegistry& registry) {

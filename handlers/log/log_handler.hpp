@@ -22,10 +22,11 @@ class LogHandler final : public RecordHandler {
   explicit LogHandler(const LogHandlerConfig& config);
 
   Outcome handle_record(const Record& record, const CallContext& context) override;
+  std::optional<Rendering> render(const Record& record) override;
 
  private:
+  LogHandlerConfig config_;
   LineWriter writer_;
-  bool with_payload_;
 };
 
 /// The line, without its end.

@@ -164,3 +164,16 @@ TEST_CASE("a reader that does not read holds the lane to its deadline, no longer
   ::close(pipe[0]);
   ::close(pipe[1]);
 }
+
+TEST_CASE("the rendering of a row is its line, and writes nothing") {
+  const Folder folder;
+  LogHandlerConfig config;
+  config.file = folder.file("rows");
+  LogHandler handler(config);
+  const auto record = make_record("{}");
+  const auto shown = handler.render(record).value();
+  CHECK_FALSE(std::filesystem::exists(config.file));
+  REQUIRE(handler.handle_record(record, call_within(10s)).is_done());
+  CHECK(*shown.body + '\n' == text_of(config.file));
+  CHECK(shown.envelope == std::vector<Header>{{"file", config.file}});
+}

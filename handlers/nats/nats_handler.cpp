@@ -50,6 +50,16 @@ bool NatsHandler::add(Rows rows, std::size_t row) {
   return true;
 }
 
+std::optional<Rendering> NatsHandler::render(const Record& record) {
+  auto message = maker_.make(record);
+  if (config_.expect_last_message) {
+    message.headers.emplace_back("Nats-Expected-Last-Msg-Id", "<id of the message before>");
+  }
+  return Rendering{{{"subject", std::move(message.subject)}},
+                   std::move(message.headers),
+                   std::string(message.body.bytes().value_or(""))};
+}
+
 std::optional<Header> NatsHandler::expectation(Rows rows, std::size_t row) const {
   if (!config_.expect_last_message) return std::nullopt;
   if (row > 0) return Header{"Nats-Expected-Last-Msg-Id", rows[row - 1].idempotency_key()};

@@ -16,6 +16,8 @@ class NatsHandler final : public PipelinedHandler {
   /// Throws CannotRender for a configuration that `read_nats_config` would have complained about.
   explicit NatsHandler(NatsHandlerConfig config);
 
+  std::optional<Rendering> render(const Record& record) override;
+
  private:
   [[nodiscard]] std::optional<Outcome> begin(Rows rows, Clock::time_point deadline) override;
   [[nodiscard]] bool add(Rows rows, std::size_t row) override;

@@ -294,3 +294,20 @@ TEST_CASE("a name that does not resolve and a port nobody listens on are waited 
   CHECK(outcome.done == 0);
   CHECK(fails(outcome, Kind::retry_later, config.place.origin()));
 }
+
+TEST_CASE("the rendering of a row is the message that it becomes") {
+  const NatsServer server;
+  NatsClient(server).add_stream(stream, "bookings.>");
+  auto batch = rows(1, 1);
+  batch[0].headers = {{"traceparent", "00-4bf9"}};
+  NatsHandler handler(config_for(server));
+  const auto shown = handler.render(batch[0]).value();
+  REQUIRE(all_done(testing::deliver(handler, batch), batch));
+  const auto message = NatsClient(server).messages(stream).at(0);
+  CHECK(shown.envelope == std::vector<Header>{{"subject", message.subject}});
+  CHECK(shown.body == message.body);
+  for (const auto& [name, value] : shown.headers) {
+    if (name != "Nats-Expected-Last-Msg-Id") CHECK(message.header(name) == value);
+  }
+  CHECK(shown.headers.size() == message.headers.size() + 1);
+}

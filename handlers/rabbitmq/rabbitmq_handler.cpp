@@ -82,6 +82,30 @@ bool RabbitmqHandler::add(Rows rows, std::size_t row) {
   return true;
 }
 
+std::optional<Rendering> RabbitmqHandler::render(const Record& record) {
+  const auto made = maker_.make(record);
+  const auto message = maker_.view(record, made);
+  AmqpWriter().publish(message, amqp_frame_bytes_max);  // throws if AMQP cannot carry it
+  Rendering rendering{{{"exchange", made.exchange},
+                       {"routing_key", made.routing_key},
+                       {"content-type", std::string(message.content_type)},
+                       {"message-id", std::string(message.id)},
+                       {"app-id", std::string(message.app_id)}},
+                      {},
+                      std::string(message.body)};
+  if (!message.type.empty()) rendering.envelope.emplace_back("type", message.type);
+  if (message.timestamp > 0) {
+    rendering.envelope.emplace_back("timestamp", std::to_string(message.timestamp));
+  }
+  for (const auto& [name, value] : message.headers) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    rendering.headers.emplace_back(name, number != nullptr
+                                             ? std::to_string(*number)
+                                             : std::string(std::get<std::string_view>(value)));
+  }
+  return rendering;
+}
+
 /// Alone, so that no row behind it is there already when it is refused for its size or its route.
 bool RabbitmqHandler::travels_alone(const RoutedMessage& message) const {
   if (message.body_bytes() > row_bytes_max) return true;

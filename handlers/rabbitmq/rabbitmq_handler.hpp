@@ -19,6 +19,8 @@ class RabbitmqHandler final : public PipelinedHandler {
   /// about.
   explicit RabbitmqHandler(RabbitmqHandlerConfig config);
 
+  std::optional<Rendering> render(const Record& record) override;
+
  private:
   [[nodiscard]] std::optional<Outcome> begin(Rows rows, Clock::time_point deadline) override;
   [[nodiscard]] bool add(Rows rows, std::size_t row) override;

@@ -6,6 +6,7 @@
 
 #include "rabbitmq/rabbitmq_handler.hpp"
 #include "support/call_checks.hpp"
+#include "support/cannot_render.hpp"
 #include "support/process.hpp"
 #include "support/rabbitmq_client.hpp"
 #include "support/rabbitmq_server.hpp"
@@ -393,4 +394,25 @@ TEST_CASE("a name that does not resolve and a port nobody listens on are waited 
   const auto outcome = deliver(handler, rows(1, 1), 2s);
   CHECK(outcome.done == 0);
   CHECK(fails(outcome, Kind::retry_later, config.place.origin()));
+}
+
+TEST_CASE("the rendering of a row is the message that it becomes") {
+  Stage stage;
+  stage.prepare();
+  auto batch = rows(42, 42);
+  batch[0].headers = {{"traceparent", "00-4bf9"}};
+  RabbitmqHandler handler(stage.config());
+  const auto shown = handler.render(batch[0]).value();
+  REQUIRE(all_done(testing::deliver(handler, batch), batch));
+  const auto message = stage.client.messages(stage.queue).at(0);
+  auto envelope = message.properties;
+  envelope.erase("delivery-mode");
+  envelope.insert({{"exchange", message.exchange}, {"routing_key", message.routing_key}});
+  CHECK(std::map(shown.envelope.begin(), shown.envelope.end()) == envelope);
+  CHECK(std::multimap(shown.headers.begin(), shown.headers.end()) ==
+        std::multimap(message.headers.begin(), message.headers.end()));
+  CHECK(shown.body == message.body);
+
+  batch[0].position.id = std::string(300, 'x');  // longer than AMQP carries
+  CHECK_THROWS_AS((void)handler.render(batch[0]), CannotRender);
 }

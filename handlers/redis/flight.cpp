@@ -28,14 +28,21 @@ class Appends {
 
   /// `trim`: MAXLEN and its words, so that a row which is refused trims nothing.
   void add(std::size_t row, const std::vector<std::string_view>& trim = {}) {
+    commands_.add(words(row, trim));
+  }
+
+  /// The words of one XADD: as long as the next is not asked for.
+  const std::vector<std::string_view>& words(std::size_t row,
+                                             const std::vector<std::string_view>& trim = {}) {
     const auto& record = flight_.rows[row];
-    const auto entry = entry_of(record);
+    made_.clear();
+    entry_ = entry_of(record);
     words_.assign({"XADD", flight_.stream});
     words_.insert(words_.end(), trim.begin(), trim.end());
-    words_.emplace_back(entry);
+    words_.emplace_back(entry_);
     field("id", record.id());
     field("seriatim-process", record.process);
-    field("seriatim-sequence", std::string_view(entry).substr(0, entry.size() - 2));
+    field("seriatim-sequence", std::string_view(entry_).substr(0, entry_.size() - 2));
     field("seriatim-epoch", epoch_);
     if (record.late) field("seriatim-late", "true");
     if (record.event_type) field("event-type", *record.event_type);
@@ -46,8 +53,7 @@ class Appends {
     }
     if (const auto bytes = flight_.bodies[row].bytes()) field("payload", *bytes);
     for (const auto& [name, value] : record.headers) field(made("header:" + name), value);
-    commands_.add(words_);
-    made_.clear();
+    return words_;
   }
 
  private:
@@ -61,6 +67,7 @@ class Appends {
   const Flight& flight_;
   const MessageForm& form_;
   const std::string epoch_;
+  std::string entry_;
   std::vector<std::string_view> words_;
   std::deque<std::string> made_;
 };
@@ -116,6 +123,24 @@ void Flights::add_append(RedisCommands& commands, const Flight& flight) const {
   appends.add(flight.rows.size() - 1, trim);
   commands.add({"EVAL", release_script, "1", flight.stream, entry_of(last)});
   commands.add({"EXEC"});
+}
+
+Rendering Flights::render(const Record& record) const {
+  auto flight = begin(record);
+  (void)add(flight, record);
+  flight.rows = {&record, 1};
+  RedisCommands none;
+  Appends appends(none, flight, form_);
+  const auto& words = appends.words(0);
+  Rendering rendering{{{"stream", flight.stream}, {"entry", std::string(words[2])}}, {}, {}};
+  for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
+    if (words[i] == "payload") {
+      rendering.body = words[i + 1];
+    } else {
+      rendering.headers.emplace_back(words[i], words[i + 1]);
+    }
+  }
+  return rendering;
 }
 
 void Flights::add_check(RedisCommands& commands, const Flight& flight) const {

@@ -8,6 +8,7 @@
 #include "redis/redis_config.hpp"
 #include "redis/redis_connection.hpp"
 #include "seriatim/record.hpp"
+#include "seriatim/rendering.hpp"
 #include "support/message_form.hpp"
 #include "support/template.hpp"
 
@@ -50,6 +51,8 @@ class Flights {
   [[nodiscard]] bool add(Flight& flight, const Record& record) const;
 
   void add_append(RedisCommands& commands, const Flight& flight) const;
+  /// The entry of one record.
+  [[nodiscard]] Rendering render(const Record& record) const;
   void add_check(RedisCommands& commands, const Flight& flight) const;
   /// Of the answers to `add_append`, as many as came.
   [[nodiscard]] static Landing landing_of(const Flight& flight,

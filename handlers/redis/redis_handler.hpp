@@ -21,6 +21,8 @@ class RedisHandler final : public PipelinedHandler {
   /// Throws CannotRender for a configuration that `read_redis_config` would have complained about.
   explicit RedisHandler(RedisHandlerConfig config);
 
+  std::optional<Rendering> render(const Record& record) override { return flights_.render(record); }
+
  private:
   struct Step : RoundResult {
     bool hung_up = false;  ///< without an answer, on a connection of before

@@ -318,3 +318,23 @@ TEST_CASE("a name that does not resolve and a port nobody listens on are waited 
   CHECK(says(outcome, config.place.origin()));
   CHECK(outcome.next->kind == Kind::retry_later);
 }
+
+TEST_CASE("the rendering of a row is the entry that it becomes") {
+  const RedisServer server;
+  auto config = config_for(server);
+  config.form.body = Body::cloudevents;
+  RedisHandler handler(config);
+  auto batch = rows(1, 1);
+  batch[0].headers = {{"traceparent", "00-4bf9"}};
+  SUBCASE("with a payload") {}
+  SUBCASE("without one") {
+    batch[0].payload.reset();
+  }
+  const auto shown = handler.render(batch[0]).value();
+  REQUIRE(all_done(deliver(handler, batch), batch));
+  auto entry = entries_of(server, stream).at(0);
+  CHECK(shown.envelope == std::vector<Header>{{"stream", stream}, {"entry", entry.id}});
+  CHECK(shown.body == entry.field("payload"));
+  std::erase_if(entry.fields, [](const auto& field) { return field.first == "payload"; });
+  CHECK(shown.headers == entry.fields);
+}

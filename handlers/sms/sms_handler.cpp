@@ -60,16 +60,29 @@ SmsHandler::SmsHandler(SmsHandlerConfig config)
   headers_.add("Content-Type", "application/x-www-form-urlencoded");
 }
 
+SmsHandler::Text SmsHandler::text_of(TemplateValues& values) const {
+  Text made{checked_to(to_.render(values)), {}, {}};
+  const auto from = checked_from(from_.render(values));
+  made.text = checked_body(body_.render(values));
+  made.form = "To=" + form_encode(made.to) + "&From=" + form_encode(from) +
+              "&Body=" + form_encode(made.text);
+  return made;
+}
+
+HttpMessage SmsHandler::Text::message(const HeaderLines& headers) const {
+  return {headers, form, {to, std::string_view(to).substr(1), text}};
+}
+
+std::optional<Rendering> SmsHandler::render(const Record& record) {
+  TemplateValues values(record);
+  return sender_.render(record, values, text_of(values).message(headers_));
+}
+
 Outcome SmsHandler::handle_record(const Record& record, const CallContext& context) {
   try {
     TemplateValues values(record);
-    const auto to = checked_to(to_.render(values));
-    const auto from = checked_from(from_.render(values));
-    const auto text = checked_body(body_.render(values));
-    const auto digits = std::string_view(to).substr(1);
-    const auto form =
-        "To=" + form_encode(to) + "&From=" + form_encode(from) + "&Body=" + form_encode(text);
-    const HttpMessage message{headers_, form, {to, digits, text}};
+    const auto text = text_of(values);
+    const auto message = text.message(headers_);
     auto result = sender_.post(record, values, message, context);
     if (auto* answer = std::get_if<HttpAnswer>(&result)) {
       answer->body = provider_error_text(answer->body);

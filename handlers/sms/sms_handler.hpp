@@ -15,8 +15,18 @@ class SmsHandler final : public RecordHandler {
   explicit SmsHandler(SmsHandlerConfig config);
 
   Outcome handle_record(const Record& record, const CallContext& context) override;
+  std::optional<Rendering> render(const Record& record) override;
 
  private:
+  struct Text {
+    std::string to;
+    std::string text;
+    std::string form;  ///< of the request
+
+    [[nodiscard]] HttpMessage message(const HeaderLines& headers) const;
+  };
+  [[nodiscard]] Text text_of(TemplateValues& values) const;
+
   Template to_;
   Template from_;
   Template body_;

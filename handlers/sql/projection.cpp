@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sql/target.hpp"
+#include "support/cannot_render.hpp"
 
 namespace seriatim::handlers {
 
@@ -83,17 +84,39 @@ std::optional<Outcome> Projection::write_reset(Transaction& transaction) const {
 /// One row, or a batch for a statement that takes them.
 std::optional<Outcome> Projection::write_rows(Transaction& transaction,
                                               std::span<const Record> rows) const {
-  const auto& first = rows.front();
-  const auto* statement = statement_for(first);
-  if (statement == nullptr) {
-    return Outcome::poison(
-        "no statement for event type \"" + first.event_type.value_or("") +
-        "\": name it in `on`, or in `source.ignore` to pass over all rows of it, and restart");
+  try {
+    const auto& statement = statement_for(rows.front());
+    if (statement.takes_batches()) {
+      return judged(transaction.run_over(statement.text(), RecordColumns(rows).values()));
+    }
+    return judged(transaction.run(statement.text(), statement.params(rows.front())));
+  } catch (const CannotRender& e) {
+    return Outcome::poison(e.what());
   }
-  if (statement->takes_batches()) {
-    return judged(transaction.run_over(statement->text(), RecordColumns(rows).values()));
+}
+
+Rendering Projection::render(const Record& record) const {
+  const auto& statement = statement_for(record);
+  Rendering rendering;
+  if (resets_at(record)) rendering.envelope.emplace_back("reset", *config_.reset);
+  rendering.envelope.emplace_back("statement", statement.text());
+  const auto add = [&](const std::optional<std::string_view>& value) {
+    auto name = '$' + std::to_string(rendering.headers.size() + 1);
+    rendering.headers.emplace_back(std::move(name), value.value_or("NULL"));
+  };
+  if (!statement.takes_batches()) {
+    for (const auto& value : statement.params(record)) add(value);
+    return rendering;
   }
-  return judged(transaction.run(statement->text(), statement->params(first)));
+  const RecordColumns columns({&record, 1});
+  for (const auto& column : columns.values()) {
+    if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&column)) {
+      add(std::to_string(numbers->front()));
+    } else {
+      add(std::get<std::vector<std::optional<std::string_view>>>(column).front());
+    }
+  }
+  return rendering;
 }
 
 /// Deferred ones too, while it is known whose rows break them.
@@ -101,13 +124,16 @@ std::optional<Outcome> Projection::check_constraints(Transaction& transaction) {
   return judged(transaction.run(std::string(sql::target::check_constraints), {}));
 }
 
-const NamedStatement* Projection::statement_for(const Record& record) const {
+const NamedStatement& Projection::statement_for(const Record& record) const {
   if (record.event_type) {
     if (const auto on = config_.on.find(*record.event_type); on != config_.on.end()) {
-      return &on->second;
+      return on->second;
     }
   }
-  return config_.statement ? &*config_.statement : nullptr;
+  if (config_.statement) return *config_.statement;
+  throw CannotRender(
+      "no statement for event type \"" + record.event_type.value_or("") +
+      "\": name it in `on`, or in `source.ignore` to pass over all rows of it, and restart");
 }
 
 }  // namespace seriatim::handlers

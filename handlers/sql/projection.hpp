@@ -30,6 +30,10 @@ class Projection {
   [[nodiscard]] BatchOutcome apply(Transaction& transaction, std::span<const Record> batch,
                                    const CallContext& context) const;
 
+  /// The statement of a record that comes alone, with its parameters as headers. Throws as
+  /// `statement_for` does.
+  [[nodiscard]] Rendering render(const Record& record) const;
+
   /// Whether this row begins the model anew.
   [[nodiscard]] bool resets_at(const Record& record) const {
     return config_.reset && !record.previous_id;
@@ -43,7 +47,8 @@ class Projection {
   [[nodiscard]] std::optional<Outcome> write_rows(Transaction& transaction,
                                                   std::span<const Record> rows) const;
   [[nodiscard]] static std::optional<Outcome> check_constraints(Transaction& transaction);
-  [[nodiscard]] const NamedStatement* statement_for(const Record& record) const;
+  /// Throws CannotRender if there is none for its event type.
+  [[nodiscard]] const NamedStatement& statement_for(const Record& record) const;
 
   ProjectionConfig config_;
 };

@@ -22,6 +22,9 @@ class SqlHandler final : public Handler {
  public:
   explicit SqlHandler(const SqlHandlerConfig& config);
   BatchOutcome handle(std::span<const Record> batch, const CallContext& context) override;
+  std::optional<Rendering> render(const Record& record) override {
+    return projection_.render(record);
+  }
 
  private:
   Projection projection_;

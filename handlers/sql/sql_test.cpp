@@ -75,6 +75,27 @@ std::string model(TestDatabase& database) {
 
 }  // namespace
 
+TEST_CASE("the rendering of a row is its statement and parameters") {
+  Record record;
+  record.position = {1'700'000'000'123'456, "4711"};
+  record.payload = "{\"n\":1}";
+  record.sequence = 42;
+  const auto alone = SqlHandler(config(one_by_one)).render(record).value();
+  CHECK(alone.envelope ==
+        std::vector<Header>{
+            {"statement", "INSERT INTO model VALUES ($1::bigint, ($2::json ->> 'n')::int)"}});
+  CHECK(alone.headers == std::vector<Header>{{"$1", "4711"}, {"$2", "{\"n\":1}"}});
+  const auto batch = SqlHandler(config(in_batches)).render(record).value();
+  CHECK(batch.headers.size() == 8);
+  CHECK(batch.headers[0] == Header{"$1", "42"});
+  CHECK(batch.headers[2] == Header{"$3", "NULL"});  // no key
+
+  SqlHandlerConfig other;
+  other.projection.on.emplace("booked", one_by_one);
+  CHECK_THROWS_WITH((void)SqlHandler(other).render(record),
+                    doctest::Contains("no statement for event type"));
+}
+
 TEST_CASE("a read model is written row by row or in batches, in one transaction with the cursor") {
   for (const auto& statement : {one_by_one, in_batches}) {
     CAPTURE(statement);

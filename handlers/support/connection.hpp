@@ -41,6 +41,9 @@ struct Exchange {
   std::chrono::seconds keep_alive{0};  ///< the receiver's own Keep-Alive: timeout; 0: not said
 };
 
+/// The headers of the request as it goes out, in order. `closes`: see HttpConnection::post.
+[[nodiscard]] std::vector<Header> headers_of(const HttpRequest& request, bool closes);
+
 /// An open connection, plain or TLS, for HTTP.
 class HttpConnection {
  public:

@@ -8,7 +8,6 @@ namespace seriatim::handlers {
 
 namespace {
 
-constexpr std::string_view redacted = "[redacted]";
 constexpr char hex_digits[] = "0123456789abcdef";
 
 struct Decoded {
@@ -80,8 +79,8 @@ void Redactor::add(std::string_view secret) {
 std::string Redactor::redact(std::string text) const {
   for (const auto& secret : secrets_) {
     for (auto at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + redacted.size())) {
-      text.replace(at, secret.size(), redacted);
+         at = text.find(secret, at + mask_.size())) {
+      text.replace(at, secret.size(), mask_);
     }
   }
   return text;

@@ -14,10 +14,14 @@ class Redactor {
  public:
   static constexpr std::size_t secret_bytes_min = 4;
 
+  Redactor() = default;
+  explicit Redactor(std::string_view mask) : mask_(mask) {}
+
   void add(std::string_view secret);
   [[nodiscard]] std::string redact(std::string text) const;
 
  private:
+  std::string_view mask_ = "[redacted]";  ///< in their place; of static life
   std::vector<std::string> secrets_;
 };
 

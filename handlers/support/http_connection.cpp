@@ -85,6 +85,14 @@ class ConnectionOver final : public HttpConnection {
 
 }  // namespace
 
+std::vector<Header> headers_of(const HttpRequest& request, bool closes) {
+  std::vector<Header> headers;
+  for (const auto& field : message_of(request, closes)) {
+    headers.emplace_back(field.name_string(), field.value());
+  }
+  return headers;
+}
+
 std::unique_ptr<HttpConnection> make_http_connection(PlainStream stream) {
   return std::make_unique<ConnectionOver<PlainStream>>(std::move(stream));
 }

@@ -5,6 +5,7 @@
 
 #include "support/cannot_render.hpp"
 #include "support/classify.hpp"
+#include "support/connection.hpp"
 #include "support/encoding.hpp"
 #include "support/header_text.hpp"
 
@@ -56,9 +57,13 @@ void HttpSender::hide_target() {
     if (name != "User-Agent") hide(value);
   }
   if (const auto value = credentials(target_); value.starts_with("Basic ")) hide(value.substr(6));
+  const auto host_end = target_.url.find_first_of("/?", target_.url.find("://") + 3);
   for (std::string_view rest = target_.url; !rest.empty();) {
     const auto part = rest.substr(0, rest.find_first_of("/?&="));
-    if (part.size() >= part_bytes_min) hide(part);
+    if (part.size() >= part_bytes_min) {
+      hide(part);
+      if (target_.url.size() - rest.size() > host_end) target_redactor_.add(part);
+    }
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
   }
 }
@@ -79,19 +84,40 @@ const HeaderLines& HttpSender::fixed_lines() {
   return fixed_lines_;
 }
 
-HttpResult HttpSender::post(const Record& record, TemplateValues& values,
-                            const HttpMessage& message, const CallContext& context) {
+HttpRequest HttpSender::request_of(const Record& record, TemplateValues& values,
+                                   const HttpMessage& message) {
   const auto& url = url_for(values);
   lines_.clear();
   lines_.add(message.headers);
   add_delivery_headers(record, lines_);
   pass_headers(record, target_.pass_headers, lines_);
   lines_.add(fixed_lines());
+  return {url, lines_, message.body};
+}
+
+Rendering HttpSender::render(const Record& record, TemplateValues& values,
+                             const HttpMessage& message) {
+  const auto request = request_of(record, values, message);
+  const auto url = request.url.origin() + target_redactor_.redact(request.url.target);
+  Rendering rendering{{{"method", "POST"}, {"url", url}},
+                      headers_of(request, !target_.client.keep_alive),
+                      std::string(message.body)};
+  for (auto& [name, value] : rendering.headers) {
+    const auto is_it = [&](const Header& secret) { return same_header(secret.first, name); };
+    const bool configured = std::any_of(target_.headers.begin(), target_.headers.end(), is_it);
+    if (configured || same_header(name, "Authorization")) value = masked;
+  }
+  return rendering;
+}
+
+HttpResult HttpSender::post(const Record& record, TemplateValues& values,
+                            const HttpMessage& message, const CallContext& context) {
+  const auto request = request_of(record, values, message);
   auto deadline = context.deadline;
   if (target_.timeout.count() > 0) {
     deadline = std::min(deadline, std::chrono::steady_clock::now() + target_.timeout);
   }
-  return client_.post({url, lines_, message.body}, deadline);
+  return client_.post(request, deadline);
 }
 
 Outcome HttpSender::judge(const HttpResult& result, const Record& record,

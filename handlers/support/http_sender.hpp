@@ -30,7 +30,11 @@ class HttpSender {
   /// Texts that never appear in a reason; the target's own secrets are known already.
   void hide(std::string_view secret) { redactor_.add(secret); }
 
-  /// Throws CannotRender where record and target do not fit.
+  /// What `post` sends. The values of `headers` and credentials are masked, and so are long parts
+  /// of the configured path and query.
+  [[nodiscard]] Rendering render(const Record& record, TemplateValues& values,
+                                 const HttpMessage& message);
+  /// Throws CannotRender where record and target do not fit, as `render` does.
   [[nodiscard]] HttpResult post(const Record& record, TemplateValues& values,
                                 const HttpMessage& message, const CallContext& context);
   /// What the result means for the record. Halts at the third answer in a row that cannot be read.
@@ -40,6 +44,8 @@ class HttpSender {
  private:
   [[nodiscard]] const Url& url_for(TemplateValues& values);
   [[nodiscard]] const HeaderLines& fixed_lines();
+  [[nodiscard]] HttpRequest request_of(const Record& record, TemplateValues& values,
+                                       const HttpMessage& message);
   void hide_target();
   [[nodiscard]] Outcome count_unreadable(const Record& record, Outcome outcome);
 
@@ -50,6 +56,7 @@ class HttpSender {
   HeaderLines fixed_lines_;      ///< … as they go out, once they are checked
   HeaderLines lines_;            ///< of the record in flight
   Redactor redactor_;
+  Redactor target_redactor_{masked};  ///< of what follows the host in the URL
   HttpClient client_;
   /// Kept here only: a program that starts anew, or another holder, counts from one again.
   std::string unreadable_for_;      ///< id of the row they came for

@@ -4,12 +4,14 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <utility>
 
 #include "seriatim/outcome.hpp"
 #include "seriatim/record.hpp"
+#include "seriatim/rendering.hpp"
 #include "seriatim/transaction.hpp"
 
 namespace seriatim {
@@ -55,6 +57,13 @@ class Handler {
 
   /// The core form. `batch` is never empty and is valid for the call only.
   virtual BatchOutcome handle(std::span<const Record> batch, const CallContext& context) = 0;
+
+  /// What `handle` would send for the record if it came alone, with secrets masked. Connects to
+  /// nobody and writes nothing. Empty: this handler cannot show it. Throws what() if the record
+  /// cannot be sent as it is, so that `handle` would answer `poison`.
+  [[nodiscard]] virtual std::optional<Rendering> render(const Record& /*record*/) {
+    return std::nullopt;
+  }
 };
 
 /// The usual form: one record, one outcome.

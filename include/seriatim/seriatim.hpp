@@ -14,6 +14,7 @@
 #include "seriatim/record.hpp"
 #include "seriatim/registry.hpp"
 #include "seriatim/relay.hpp"
+#include "seriatim/rendering.hpp"
 #include "seriatim/settings.hpp"
 #include "seriatim/transaction.hpp"
 #include "seriatim/version.hpp"

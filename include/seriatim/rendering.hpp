@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "seriatim/record.hpp"
+
+namespace seriatim {
+
+/// What a handler would send for one record, for people. A value that only the delivery knows is in
+/// angle brackets: "<time of the call>".
+struct Rendering {
+  std::vector<Header> envelope;     ///< where it goes: "method" and "url", or "topic" and "key"
+  std::vector<Header> headers;      ///< as they go out, in order
+  std::optional<std::string> body;  ///< absent: none is sent
+};
+
+/// In place of a secret.
+inline constexpr const char* masked = "***";
+
+}  // namespace seriatim
