@@ -275,11 +275,12 @@ std::string rows_table(const postgres::Peeked& peeked, bool payload, bool termin
   const auto end = peeked.unread ? unread_text(*peeked.unread, nullptr) + '\n' : std::string();
   if (rows.empty()) return peeked.unread ? end : "nothing waits\n";
   Table table({"ID", "CREATED AT", "SETTLED", "KEY", "TYPE", "PAYLOAD"});
-  for (const auto& [record, settled] : rows) {
+  for (const auto& [record, settled, queues] : rows) {
     table.row({printable(record.id(), id_bytes_max), rfc3339(record.position.created_at_us),
-               record.late ? "late"
-               : settled   ? "yes"
-                           : "no",
+               queues        ? "queues"
+               : record.late ? "late"
+               : settled     ? "yes"
+                             : "no",
                printable(record.key.value_or("-"), id_bytes_max),
                printable(record.event_type.value_or("-"), id_bytes_max),
                record.payload ? human_bytes(record.payload->size()) : "NULL"});

@@ -196,11 +196,12 @@ std::string findings_json(const std::vector<std::pair<std::string, Findings>>& a
 
 std::string rows_json(const postgres::Peeked& peeked, bool payload) {
   array list;
-  for (const auto& [record, settled] : peeked.rows) {
+  for (const auto& [record, settled, queues] : peeked.rows) {
     object row{{"id", valid_utf8(record.id())},
                {"created_at", rfc3339(record.position.created_at_us)},
                {"settled", settled},
                {"late", record.late},
+               {"queues", queues},
                {"key", text_or_null(record.key)},
                {"type", text_or_null(record.event_type)},
                {"payload_bytes", record.payload ? value(record.payload->size()) : value(nullptr)}};

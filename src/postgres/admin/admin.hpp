@@ -90,8 +90,11 @@ struct LaneReport {
 
 /// Waiting rows in lane order.
 struct PeekedRow {
+  /// With what the lane would give it if every row before it is delivered and nobody acts. The
+  /// attempt is that of the call in flight, if there is one.
   Record record;
   bool settled = false;  ///< false: still behind the fence
+  bool queues = false;   ///< its key is parked: it is set aside, and not handed over
 };
 
 /// Rows that wait, up to the first that cannot be read.

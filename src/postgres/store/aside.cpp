@@ -28,13 +28,17 @@ DueRows CursorRepository::due_rows(unsigned rows_max) {
   return read_due_rows(connection_, lane_, rows_max);
 }
 
-ParkedKeys CursorRepository::parked_keys() {
+ParkedKeys read_parked_keys(Connection& connection, const std::string& process) {
   ParkedKeys keys;
-  for (const auto& row : connection_.run(sql::store::parked_keys, {lane_.process})) {
+  for (const auto& row : connection.run(sql::store::parked_keys, {process})) {
     const auto key = row["key"];
     keys.insert(key.is_null() ? std::nullopt : std::optional(key.as<std::string>()));
   }
   return keys;
+}
+
+ParkedKeys CursorRepository::parked_keys() {
+  return read_parked_keys(connection_, lane_.process);
 }
 
 /// Refused if the lane is another's by now, who may have begun the row.

@@ -10,5 +10,7 @@ constexpr unsigned batch_max = 20'000;
 
 /// As Store::due_rows, for reports and acts too.
 [[nodiscard]] DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_max);
+/// As Store::parked_keys.
+[[nodiscard]] ParkedKeys read_parked_keys(Connection& connection, const std::string& process);
 
 }  // namespace seriatim::postgres

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "core/queueing.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/reader/poll_source.hpp"
 #include "postgres/reader/row_reader.hpp"
@@ -42,9 +43,13 @@ class Peek {
   Peeked rows() {
     const auto& after = lane_.cursor.position;
     std::vector<std::string> due;
-    for (const auto& row : read_due_rows(connection_, lane_.id, rows_max_).rows)
+    std::set<std::string> redriven;
+    for (const auto& row : read_due_rows(connection_, lane_.id, rows_max_).rows) {
       due.push_back(row.id);
+      if (row.redriven) redriven.insert(row.id);
+    }
     read_behind(std::move(due));
+    find_parked_keys(redriven);
     if (after && written_order_ && !is_over()) read_behind(late_ids(*after));
     const auto first = records_.size();
     if (!is_over()) read_waiting();
@@ -56,6 +61,14 @@ class Peek {
   [[nodiscard]] bool is_over() const { return unreadable_ || records_.size() >= rows_max_; }
   [[nodiscard]] unsigned rows_left() const {
     return rows_max_ - static_cast<unsigned>(records_.size());
+  }
+
+  /// Once the rows that are redriven are delivered, their keys are free.
+  void find_parked_keys(const std::set<std::string>& redriven) {
+    parked_keys_ = read_parked_keys(connection_, lane_.id.process);
+    for (const auto& record : records_) {
+      if (redriven.contains(record.id())) parked_keys_.erase(record.key);
+    }
   }
 
   /// A group of rows with one created_at was read whole.
@@ -117,20 +130,38 @@ class Peek {
   }
 
   Peeked numbered(const std::set<std::string>& settled) {
+    PollResult round;
+    round.records = records_;
+    core::queue_rows_of(parked_keys_, round);
+    core::number_records(round, 0, 0, lane_.id, cursor_of_next_call());
+    if (!round.records.empty()) round.records.front().attempt = next_attempt();
     Peeked peeked;
-    auto sequence = lane_.cursor.sequence;
+    auto numbered = round.records.begin();
     for (auto& record : records_) {
-      record.process = lane_.id.process;
-      record.lane = lane_.id.lane;
-      record.sequence = ++sequence;
+      const bool queues = numbered == round.records.end() || numbered->id() != record.id();
+      if (!queues) record = std::move(*numbered++);
       const bool is_settled = settled.contains(record.id());
-      peeked.rows.push_back({std::move(record), is_settled});
+      peeked.rows.push_back({std::move(record), is_settled, queues});
     }
     if (unreadable_) {
       peeked.unread = UnreadRow{unreadable_->row_id, unreadable_->detail, unreadable_->reason,
                                 peeked.rows.size()};
     }
     return peeked;
+  }
+
+  /// Whoever takes a lane that nobody holds gets an epoch of its own.
+  [[nodiscard]] Cursor cursor_of_next_call() const {
+    auto cursor = lane_.cursor;
+    if (!lane_.holder_alive) cursor.epoch += 1;
+    return cursor;
+  }
+
+  [[nodiscard]] unsigned next_attempt() const {
+    const auto& cursor = lane_.cursor;
+    if (cursor.state == Cursor::State::halted) return 1;  // whoever lets it go on counts anew
+    const bool called = lane_.holder_alive && cursor.state == Cursor::State::running;
+    return called ? std::max(cursor.attempts, 1U) : cursor.attempts + 1;
   }
 
   /// Rows before `first`, and those of the others that could go out now. A row that no order has a
@@ -158,6 +189,7 @@ class Peek {
   std::optional<WrittenOrder> written_order_;  ///< with late_rows = "deliver"
   std::vector<Record> records_;
   std::set<std::string> ids_;  ///< of them
+  ParkedKeys parked_keys_;     ///< of the process
   std::optional<PollResult::Unreadable> unreadable_;
 };
 
