@@ -1,6 +1,8 @@
 // The http handler against a real server: what goes over the wire, and what answers mean.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "http/http_handler.hpp"
 #include "lab/http/http_service.hpp"
 #include "support/encoding.hpp"
@@ -423,4 +425,28 @@ TEST_CASE("ids and headers cannot write header lines of their own") {
   CHECK(deliver(handler, record).is_done());
   CHECK(receiver.last_request().header("traceparent") == "%0d%0aX: y \xc3\xa6");
   CHECK(receiver.request_count() == 2);
+}
+
+TEST_CASE("a rendering masks what the handler knows as secret, and sends nothing") {
+  const HttpService receiver;
+  auto config = config_for(receiver, "/canary-canary-canary/{{id}}?page=2");
+  config.target.headers = {{"X-Tenant", "canary"}};
+  config.target.username = "robot";
+  config.target.password = "canary";
+  config.secrets = {"whsec_" + base64_encode("canary-canary-canary-canary")};
+  const auto shown = HttpHandler(config).render(make_record("{}")).value();
+  CHECK(shown.envelope ==
+        std::vector<Header>{{"method", "POST"}, {"url", receiver.url("/***/4711?page=2")}});
+  const auto value = [&](const std::string& name) {
+    const auto found = std::find_if(shown.headers.begin(), shown.headers.end(),
+                                    [&](const Header& header) { return header.first == name; });
+    return found == shown.headers.end() ? "none" : found->second;
+  };
+  CHECK(value("Authorization") == masked);
+  CHECK(value("X-Tenant") == masked);
+  CHECK(value("webhook-signature") == masked);
+  CHECK(value("webhook-timestamp") == "<time of the call>");
+  CHECK(value("webhook-id") == "bookings:4711");
+  CHECK(shown.body == "{}");
+  CHECK(receiver.connections_accepted() == 0);
 }
