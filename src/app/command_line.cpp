@@ -28,6 +28,7 @@ class Parser {
     add_setup_verbs();
     add_run();
     add_reading_verbs();
+    add_preview();
     add_why();
     add_audit();
     add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
@@ -197,6 +198,16 @@ class Parser {
         ->type_name("N");
     peek->add_option("--lane", peek_verb->lane, "Of this lane (0)")->type_name("N");
     peek->add_flag("--payload", peek_verb->payload, "Payloads too: they may be confidential");
+  }
+
+  void add_preview() {
+    auto [sub, verb] = add_verb<PreviewVerb>(
+        "preview", "Show the requests of the rows that wait; send nothing", preview_examples);
+    add_process(sub, verb->process);
+    sub->add_option("--rows", verb->rows, "At most so many (10)")
+        ->check(CLI::Range(1, 10'000).description(""))
+        ->type_name("N");
+    sub->add_option("--lane", verb->lane, "Of this lane (0)")->type_name("N");
   }
 
   void add_why() {

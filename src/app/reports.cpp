@@ -289,6 +289,61 @@ std::string rows_table(const postgres::Peeked& peeked, bool payload, bool termin
   return table.text(terminal) + end;
 }
 
+bool Preview::sound() const {
+  return !unread &&
+         std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.problem.empty(); });
+}
+
+std::string unrendered_text(const PreviewedRow& row, OnPoison on_poison) {
+  const auto* fate = on_poison == OnPoison::halt          ? "its lane will halt"
+                     : on_poison == OnPoison::dead_letter ? "it will be parked"
+                                                          : "it will be parked, and its key";
+  return "row " + printable(row.row.record.id(), id_bytes_max) +
+         " cannot be rendered: " + printable(row.problem) + "; " + fate;
+}
+
+namespace {
+
+std::string lines_of(const std::vector<Header>& headers) {
+  std::string text;
+  for (const auto& [name, value] : headers) {
+    text += "    " + printable(name) + ": " + printable(value, payload_bytes_max) + '\n';
+  }
+  return text;
+}
+
+std::string request_text(const PreviewedRow& row) {
+  const auto& record = row.row.record;
+  auto text = "row " + printable(record.id(), id_bytes_max) + ", sequence " +
+              std::to_string(record.sequence) + ", epoch " + std::to_string(record.epoch) +
+              ", attempt " + std::to_string(record.attempt);
+  if (record.late) text += ", late";
+  if (!row.row.settled) text += ", not settled: an earlier row can still appear";
+  const auto& [envelope, headers, body] = *row.request;
+  text += '\n' + lines_of(envelope);
+  if (!headers.empty()) text += '\n' + lines_of(headers);
+  if (body) text += "\n    " + printable(*body, payload_bytes_max) + '\n';
+  return text + '\n';
+}
+
+}  // namespace
+
+std::string preview_text(const Preview& preview) {
+  std::string text;
+  for (const auto& row : preview.rows) {
+    if (row.request) {
+      text += request_text(row);
+    } else if (row.row.queues) {
+      text += "row " + printable(row.row.record.id(), id_bytes_max) +
+              " is not sent: its key is parked, so it will be set aside\n\n";
+    } else {
+      text += unrendered_text(row, preview.on_poison) + "\n\n";
+    }
+  }
+  if (preview.unread) return text + unread_text(*preview.unread, nullptr) + '\n';
+  return text.empty() ? "nothing waits\n" : text;
+}
+
 namespace {
 
 std::string place(const std::optional<Position>& position) {

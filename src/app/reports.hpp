@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "postgres/admin/check/plan.hpp"
 #include "postgres/admin/prune/prune.hpp"
 #include "postgres/admin/reports/row_report.hpp"
+#include "seriatim/rendering.hpp"
 
 namespace seriatim::app {
 
@@ -56,6 +58,25 @@ using Findings = std::vector<postgres::Finding>;
 
 [[nodiscard]] std::string rows_table(const postgres::Peeked& rows, bool payload, bool terminal);
 [[nodiscard]] std::string rows_json(const postgres::Peeked& rows, bool payload);
+
+/// A row that waits, and what its handler would send.
+struct PreviewedRow {
+  postgres::PeekedRow row;
+  std::optional<Rendering> request;  ///< absent: see `problem`, or the row queues
+  std::string problem;               ///< why it cannot be rendered
+};
+struct Preview {
+  std::vector<PreviewedRow> rows;
+  std::optional<postgres::UnreadRow> unread;
+  OnPoison on_poison = OnPoison::halt;
+
+  /// Each row was read, and can be rendered.
+  [[nodiscard]] bool sound() const;
+};
+[[nodiscard]] std::string preview_text(const Preview& preview);
+[[nodiscard]] std::string preview_json(const Preview& preview);
+/// "row 17 cannot be rendered: …; its lane will halt"
+[[nodiscard]] std::string unrendered_text(const PreviewedRow& row, OnPoison on_poison);
 
 /// The standing proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
 [[nodiscard]] std::string audit_text(const std::vector<postgres::LaneAudit>& lanes, bool terminal);

@@ -211,6 +211,47 @@ std::string rows_json(const postgres::Peeked& peeked, bool payload) {
   return line({{"rows", std::move(list)}, {"error", to_json(peeked.unread, nullptr)}});
 }
 
+namespace {
+
+value to_json(const std::optional<Rendering>& request) {
+  if (!request) return nullptr;
+  object envelope;
+  for (const auto& [name, text] : request->envelope) envelope[name] = valid_utf8(text);
+  array headers;
+  for (const auto& [name, text] : request->headers) {
+    headers.push_back(object{{"name", valid_utf8(name)}, {"value", valid_utf8(text)}});
+  }
+  return object{{"envelope", std::move(envelope)},
+                {"headers", std::move(headers)},
+                {"body", text_or_null(request->body)}};
+}
+
+}  // namespace
+
+std::string preview_json(const Preview& preview) {
+  array list;
+  for (const auto& previewed : preview.rows) {
+    const auto& [record, settled, queues] = previewed.row;
+    object row{{"id", valid_utf8(record.id())},
+               {"created_at", rfc3339(record.position.created_at_us)},
+               {"settled", settled},
+               {"late", record.late},
+               {"queues", queues},
+               {"request", to_json(previewed.request)},
+               {"problem", nullptr}};
+    if (!previewed.problem.empty()) {
+      row["problem"] = valid_utf8(unrendered_text(previewed, preview.on_poison));
+    }
+    if (!queues) {
+      row["sequence"] = record.sequence;
+      row["epoch"] = record.epoch;
+      row["attempt"] = record.attempt;
+    }
+    list.push_back(std::move(row));
+  }
+  return line({{"rows", std::move(list)}, {"error", to_json(preview.unread, nullptr)}});
+}
+
 std::string row_json(const RowReport& row) {
   const auto story = story_of(row);
   object result{{"process", row.process},

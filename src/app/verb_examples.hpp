@@ -27,6 +27,14 @@ inline constexpr const char* run_examples =
     "the call in flight finish (exit 0); a second one, or the end of the grace, ends at once.\n"
     "With --drain a lane that ended halted makes the exit code 3.";
 
+inline constexpr const char* preview_examples =
+    "  seriatim preview booking_sms --rows 3\n"
+    "  seriatim preview booking_sms --json | jq '.rows[0].request'\n\n"
+    "Shows bodies too: they may be confidential. Secrets are masked as ***. What only the\n"
+    "delivery knows is in angle brackets. The numbers are those of the next delivery, if every\n"
+    "row before is delivered and nobody acts. Only the database is connected to, and nothing is\n"
+    "written there. Exit 1 if a row cannot be rendered or read.";
+
 inline constexpr const char* why_examples =
     "  seriatim why booking_sms 4711\n"
     "  seriatim why booking_sms 4711 --json | jq -r .state\n"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/broken_answer.hpp"
+#include "seriatim/error.hpp"
 
 namespace seriatim::runtime {
 
@@ -24,6 +25,11 @@ class KnownTypes final : public Handler {
         known == 0 ? BatchOutcome{} : call_checked(*handler_, batch.first(known), context);
     if (known < batch.size() && answer.done == known) answer.next = refusal(*stranger);
     return answer;
+  }
+
+  std::optional<Rendering> render(const Record& record) override {
+    if (!knows(record)) throw Error(refusal(record).reason);
+    return handler_->render(record);
   }
 
  private:
@@ -45,6 +51,7 @@ class KnownTypes final : public Handler {
 }  // namespace
 
 HandlerFactory only_known_types(std::vector<std::string> event_types, HandlerFactory factory) {
+  if (event_types.empty()) return factory;
   return [types = std::set(event_types.begin(), event_types.end()),
           factory = std::move(factory)](unsigned lane) -> std::unique_ptr<Handler> {
     return std::make_unique<KnownTypes>(types, factory(lane));

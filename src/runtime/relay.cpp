@@ -97,9 +97,7 @@ Relay::~Relay() = default;
 void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
                 const HandlerFactory& handler) {
   if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
-  const auto guarded = process.event_types.empty()
-                           ? handler
-                           : runtime::only_known_types(process.event_types, handler);
+  const auto guarded = runtime::only_known_types(process.event_types, handler);
   std::shared_ptr<runtime::DrainAudit> drain_audit;
   if (impl_->options.drain) {
     drain_audit = std::make_shared<runtime::DrainAudit>(

@@ -37,6 +37,11 @@ void check_every_verb(const CanaryStage& stage) {
   }
   check_silent(stage.seriatim({"peek", "p", "--payload"}));
   check_silent(stage.seriatim({"peek", "p", "--json"}));
+  for (const auto& form : {std::vector<std::string>{"preview", "p"}, {"preview", "p", "--json"}}) {
+    const auto preview = stage.seriatim(form);
+    CHECK(contains(preview.out, "***"));
+    check_silent(preview);
+  }
   check_silent(stage.seriatim({"skip", "p", "99", "--reason", "x"}));
   check_silent(stage.seriatim({"pause", "p"}));
   check_silent(stage.seriatim({"resume", "p"}));

@@ -31,9 +31,9 @@ TEST_CASE("help names every verb, examples and exit codes, on stdout") {
   CHECK(all.code == 0);
   CHECK(all.err.empty());
   for (const std::string verb :
-       {"init",   "check", "run",    "status", "peek",    "why",   "audit",
-        "retry",  "skip",  "parked", "rewind", "lanes",   "prune", "pause",
-        "resume", "adopt", "append", "demo",   "torture", "bench", "version"}) {
+       {"init",  "check",  "run",    "status",  "peek",  "preview", "why",   "audit",
+        "retry", "skip",   "parked", "rewind",  "lanes", "prune",   "pause", "resume",
+        "adopt", "append", "demo",   "torture", "bench", "version"}) {
     CAPTURE(verb);
     CHECK(contains(all.out, "\n  " + verb + ' '));
     const auto one = command({verb, "--help"});
@@ -59,6 +59,8 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
       {{"skip", "p", "1"}, "--reason is required"},
       {{"peek"}, "PROCESS is required"},
       {{"peek", "p", "--rows", "0"}, "--rows"},
+      {{"preview"}, "PROCESS is required"},
+      {{"preview", "p", "--rows", "0"}, "--rows"},
       {{"append"}, "--type is required"},
       {{"run", "--log-level", "loud"}, "--log-level: must be one of debug | info | warn | error"},
       {{"run", "--log-format", "xml"}, "--log-format: must be one of text | json"},

@@ -2,11 +2,14 @@
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include "app/lanes_reader.hpp"
+#include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
+#include "runtime/known_types.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::app {
@@ -51,17 +54,55 @@ Exit perform(const StatusVerb& verb, Context& context) {
   return verb.watch ? watch(reader, context) : show(*reader.read(), context, "");
 }
 
+namespace {
+
+postgres::Peeked read_waiting(Context& context, const postgres::Target& target, unsigned lane,
+                              unsigned rows) {
+  const auto& [name, lanes] = std::tie(target.process.name, target.process.lanes);
+  if (lane >= lanes) {
+    throw ConfigError("process \"" + name + "\" has lanes 0 to " + std::to_string(lanes - 1) +
+                      ", no lane " + std::to_string(lane));
+  }
+  return postgres::Admin(context.database_url()).peek(target, lane, rows);
+}
+
+}  // namespace
+
 Exit perform(const PeekVerb& verb, Context& context) {
   const auto& target = context.process(verb.process).target;
-  if (verb.lane >= target.process.lanes) {
-    throw ConfigError("process \"" + verb.process + "\" has lanes 0 to " +
-                      std::to_string(target.process.lanes - 1) + ", no lane " +
-                      std::to_string(verb.lane));
-  }
-  const auto rows = postgres::Admin(context.database_url()).peek(target, verb.lane, verb.rows);
+  const auto rows = read_waiting(context, target, verb.lane, verb.rows);
   print(context.json() ? rows_json(rows, verb.payload)
                        : rows_table(rows, verb.payload, stdout_is_terminal()));
   return rows.unread ? Exit::failure : Exit::done;
+}
+
+namespace {
+
+PreviewedRow preview_row(Handler& handler, postgres::PeekedRow row) {
+  PreviewedRow result{std::move(row), std::nullopt, {}};
+  if (result.row.queues) return result;
+  try {
+    result.request = handler.render(result.row.record);
+  } catch (const std::exception& cannot) {
+    result.problem = cannot.what();
+    return result;
+  }
+  if (!result.request) throw Error("handlers of this kind cannot show what they would send");
+  return result;
+}
+
+}  // namespace
+
+Exit perform(const PreviewVerb& verb, Context& context) {
+  const auto& process = context.process(verb.process);
+  auto waiting = read_waiting(context, process.target, verb.lane, verb.rows);
+  const auto& config = process.target.process;
+  const auto factory = redacted(process.handler, context.secrets());
+  const auto handler = runtime::only_known_types(config.event_types, factory)(verb.lane);
+  Preview preview{{}, std::move(waiting.unread), config.on_poison};
+  for (auto& row : waiting.rows) preview.rows.push_back(preview_row(*handler, std::move(row)));
+  print(context.secrets().redact(context.json() ? preview_json(preview) : preview_text(preview)));
+  return preview.sound() ? Exit::done : Exit::failure;
 }
 
 Exit perform(const WhyVerb& verb, Context& context) {

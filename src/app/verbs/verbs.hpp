@@ -52,6 +52,11 @@ struct PeekVerb {
   unsigned rows = 10;
   bool payload = false;
 };
+struct PreviewVerb {
+  std::string process;
+  unsigned lane = 0;
+  unsigned rows = 10;
+};
 struct WhyVerb {
   std::string process;
   std::string id;
@@ -131,9 +136,9 @@ struct LabVerb {
 struct VersionVerb {};
 
 using Verb = std::variant<InitVerb, CheckVerb, PlanVerb, RunVerb, StatusVerb, HealthVerb, TopVerb,
-                          PeekVerb, WhyVerb, AuditVerb, RetryVerb, SkipVerb, RewindVerb, LanesVerb,
-                          ParkedVerb, PruneVerb, PauseVerb, ResumeVerb, AdoptVerb, AppendVerb,
-                          DemoVerb, LabVerb, VersionVerb>;
+                          PeekVerb, PreviewVerb, WhyVerb, AuditVerb, RetryVerb, SkipVerb,
+                          RewindVerb, LanesVerb, ParkedVerb, PruneVerb, PauseVerb, ResumeVerb,
+                          AdoptVerb, AppendVerb, DemoVerb, LabVerb, VersionVerb>;
 
 /// A read of the lanes that takes longer is ended by the second signal.
 inline constexpr std::chrono::seconds status_read_max{30};
@@ -146,6 +151,7 @@ Exit perform(const StatusVerb& verb, Context& context);
 Exit perform(const HealthVerb& verb, Context& context);
 Exit perform(const TopVerb& verb, Context& context);
 Exit perform(const PeekVerb& verb, Context& context);
+Exit perform(const PreviewVerb& verb, Context& context);
 Exit perform(const WhyVerb& verb, Context& context);
 Exit perform(const AuditVerb& verb, Context& context);
 Exit perform(const RetryVerb& verb, Context& context);
