@@ -108,6 +108,7 @@ AppConfig read_config(std::string_view text, const std::string& file,
   if (root.has("console")) {
     config.console = read_console(root.table("console"), surroundings.secrets);
   }
+  if (root.has("traces")) config.traces = read_traces(root.table("traces"), surroundings.secrets);
   config.processes = read_processes(root, surroundings.handlers);
   root.finish();
   if (!problems.empty()) throw ConfigError(in_order_of_lines(problems, file));

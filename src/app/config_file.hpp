@@ -8,6 +8,7 @@
 #include "app/console_section.hpp"
 #include "app/environment.hpp"
 #include "app/secrets.hpp"
+#include "app/traces/traces_section.hpp"
 #include "postgres/admin/admin.hpp"
 #include "seriatim/registry.hpp"
 
@@ -42,6 +43,7 @@ struct AppConfig {
   std::string hash;          ///< of the file's text, short: distinguishes configurations
   LogConfig log;
   std::optional<ConsoleConfig> console;
+  std::optional<TracesConfig> traces;
   std::vector<ConfiguredProcess> processes;
 
   [[nodiscard]] std::vector<std::string> names() const;  ///< of all processes

@@ -114,12 +114,14 @@ struct Endpoint::RequestCounts {
 };
 
 Endpoint::Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-                   const RelayState& state, std::function<std::uint64_t()> log_lines_dropped)
+                   const RelayState& state, std::function<std::uint64_t()> log_lines_dropped,
+                   std::vector<MoreMetrics> more_metrics)
     : reader_(processes, context),
       secrets_(context.secrets()),
       config_hash_(context.config().hash),
       state_(state),
       log_lines_dropped_(std::move(log_lines_dropped)),
+      more_metrics_(std::move(more_metrics)),
       requests_(std::make_unique<RequestCounts>()) {
   for (const auto* process : processes) names_.push_back(process->target.process.name);
   server_ = std::make_unique<console::HttpServer>(settings_of(config.listen, config),
@@ -211,6 +213,7 @@ HttpResponse Endpoint::metrics(const HttpRequest& request) {
                        static_cast<double>(count));
     }
   }
+  for (const auto& add : more_metrics_) add(families);
   add_program_metrics(families);
   const bool open = request.accept.find("application/openmetrics-text") != std::string::npos;
   return {200, exposition(families.take(), open),

@@ -42,14 +42,19 @@ class RelayState {
   std::vector<LaneCounts> last_;  ///< once it has stopped
 };
 
+class Families;
+
 /// Serves `[console]`: /livez, /healthz, /readyz, /statusz and /metrics. docs/console.md says what
 /// they mean.
 class Endpoint {
  public:
   using Processes = std::vector<const ConfiguredProcess*>;
+  /// Adds what another part of the program counts to a scrape. Called on the server's threads.
+  using MoreMetrics = std::function<void(Families&)>;
   /// `state` must outlive it. Throws Error if an address cannot be listened on.
   Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-           const RelayState& state, std::function<std::uint64_t()> log_lines_dropped);
+           const RelayState& state, std::function<std::uint64_t()> log_lines_dropped,
+           std::vector<MoreMetrics> more_metrics = {});
   ~Endpoint();
 
   [[nodiscard]] std::string url() const { return server_->url(); }
@@ -68,6 +73,7 @@ class Endpoint {
   std::string config_hash_;
   const RelayState& state_;
   std::function<std::uint64_t()> log_lines_dropped_;
+  std::vector<MoreMetrics> more_metrics_;
   std::unique_ptr<RequestCounts> requests_;
   std::unique_ptr<console::HttpServer> server_;
   std::unique_ptr<console::HttpServer> probes_;

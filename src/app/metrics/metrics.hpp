@@ -9,6 +9,8 @@
 
 namespace seriatim::app {
 
+struct SpanCounts;
+
 /// Beyond so many lanes a process has no series for each: its counters are summed, and of its
 /// gauges the worst lane's is given.
 inline constexpr unsigned lane_series_max = 64;
@@ -20,6 +22,9 @@ void add_relay_metrics(const std::vector<LaneCounts>& lanes, Families& families)
 /// queries take the maximum over relays. `now` is the time of the read.
 void add_status_metrics(const LaneReports& lanes, std::chrono::system_clock::time_point now,
                         Families& families);
+
+/// What became of the spans of this relay.
+void add_span_metrics(const SpanCounts& spans, Families& families);
 
 /// CPU, memory, open files and start of this program, as the Prometheus client libraries name them.
 void add_program_metrics(Families& families);

@@ -4,11 +4,13 @@
 
 #include "app/endpoint.hpp"
 #include "app/log.hpp"
+#include "app/metrics/metrics.hpp"
 #include "app/partition_keeper.hpp"
 #include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/service_manager.hpp"
 #include "app/signals.hpp"
+#include "app/traces/traced_handler.hpp"
 #include "app/verbs/verbs.hpp"
 #include "postgres/admin/check/check.hpp"
 #include "seriatim/postgres.hpp"
@@ -27,11 +29,12 @@ using Processes = std::vector<const ConfiguredProcess*>;
 constexpr seconds grace_slack{5};        ///< beyond the longest call: to commit and let go
 constexpr seconds database_interval{1};  ///< between checks for a database that is away
 
-milliseconds default_grace(const Processes& processes) {
+milliseconds default_grace(const Processes& processes, const AppConfig& config) {
   milliseconds longest{0};
   for (const auto* process : processes) {
     longest = std::max(longest, process->target.process.handler_deadline);
   }
+  if (config.traces) longest += config.traces->collector.timeout;  // the last spans
   return longest + grace_slack;
 }
 
@@ -68,14 +71,33 @@ bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
   }
 }
 
+std::unique_ptr<SpanExporter> trace_to(Context& context, Log& log) {
+  const auto& traces = context.config().traces;
+  if (!traces) return nullptr;
+  return std::make_unique<SpanExporter>(*traces, context.secrets(),
+                                        [&log](const LogLine& line) { log.write(line); });
+}
+
+/// The process's handler in its wrappers. Secrets come last: what `traced` passes on is redacted.
+HandlerFactory wrapped(const ConfiguredProcess& process, Context& context, SpanExporter* spans) {
+  auto handler = process.handler;
+  if (spans) {
+    handler = traced(
+        std::move(handler),
+        {process.target.process.name, process.handler_kind, context.config().traces->relation},
+        *spans);
+  }
+  return redacted(std::move(handler), context.secrets());
+}
+
 std::vector<LaneStatus> deliver(const std::string& url, const Processes& processes, bool drain,
-                                const Secrets& secrets, Log& log, RelayState& state,
+                                Context& context, SpanExporter* spans, Log& log, RelayState& state,
                                 const std::stop_token& stop) {
   Relay relay({.drain = drain});
   relay.observe(std::make_shared<LaneLog>([&log](const LogLine& line) { log.write(line); }));
   for (const auto* process : processes) {
     relay.add(process->target.process, postgres_source(url, process->target.source),
-              redacted(process->handler, secrets));
+              wrapped(*process, context, spans));
   }
   struct Stopped {
     RelayState& state;
@@ -127,11 +149,13 @@ std::string status_line(const std::vector<LaneCounts>& lanes) {
 }
 
 std::unique_ptr<Endpoint> serve(Context& context, const Processes& processes,
-                                const RelayState& state, Log& log) {
+                                const RelayState& state, const SpanExporter* spans, Log& log) {
   const auto& console = context.config().console;
   if (!console) return nullptr;
-  auto endpoint = std::make_unique<Endpoint>(*console, processes, context, state,
-                                             [&log] { return log.lines_dropped(); });
+  std::vector<Endpoint::MoreMetrics> more;
+  if (spans) more.emplace_back([spans](Families& f) { add_span_metrics(spans->counts(), f); });
+  auto endpoint = std::make_unique<Endpoint>(
+      *console, processes, context, state, [&log] { return log.lines_dropped(); }, std::move(more));
   log.info("serves " + endpoint->url() + "/metrics, and /livez, /readyz and /statusz");
   return endpoint;
 }
@@ -158,7 +182,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
   const auto& url = context.database_url();  // forks, so before any thread
   Log log(log_config(verb, context.config()), context.secrets());
-  const auto grace = verb.grace.value_or(default_grace(processes));
+  const auto grace = verb.grace.value_or(default_grace(processes, context.config()));
   const Signals signals(grace, [&](int signal) {
     log.info(std::string("stopping on SIG") + ::sigabbrev_np(signal) +
              ": calls in flight finish first");
@@ -166,7 +190,8 @@ Exit perform(const RunVerb& verb, Context& context) {
   context.note_to([&log](const HandlerNote& note) { log.write(describe(note)); });
   log.info(opening(processes));
   RelayState state;
-  const auto endpoint = serve(context, processes, state, log);
+  const auto spans = trace_to(context, log);
+  const auto endpoint = serve(context, processes, state, spans.get(), log);
   ServiceManager manager(process_environment(),
                          {.liveness = [&] { return state.liveness(); },
                           .status = [&] { return status_line(state.counts()); },
@@ -182,7 +207,7 @@ Exit perform(const RunVerb& verb, Context& context) {
     manager.ready();
     log_beginnings(url, processes, log);
     const PartitionKeeper keeper(url, log);
-    lanes = deliver(url, processes, verb.drain, context.secrets(), log, state, signals.token());
+    lanes = deliver(url, processes, verb.drain, context, spans.get(), log, state, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));
   return exit_of(lanes, verb.drain);
