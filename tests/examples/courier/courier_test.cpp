@@ -69,9 +69,7 @@ class CourierService {
 
  private:
   void serve() {
-    for (int end = 0; (end = ::accept(socket_.get(), nullptr, nullptr)) >= 0;) {
-      converse(Fd(end));
-    }
+    for (int end = 0; (end = ::accept(socket_.get(), nullptr, nullptr)) >= 0;) converse(Fd(end));
   }
   void converse(const Fd& peer) {
     std::string line;
@@ -80,13 +78,15 @@ class CourierService {
       if (c != '\n') continue;
       const auto answer = script_(line);
       const bool takes = answer == "ok\n";
-      // Noted before it is answered: who has the answer may ask what was taken.
-      if (takes) take(std::exchange(line, {}));
+      if (takes) {  // before the answer: whoever has it may ask what was taken
+        const std::lock_guard lock(mutex_);
+        taken_.push_back(std::exchange(line, {}));
+      }
       ::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
       if (!takes) break;
     }
     ::shutdown(peer.get(), SHUT_WR);
-    for (char c = 0; ::recv(peer.get(), &c, 1, 0) == 1;);  // what it does not take
+    for (char c = 0; ::recv(peer.get(), &c, 1, 0) == 1;) continue;  // what it does not take
   }
 
   Script script_;
