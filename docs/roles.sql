@@ -4,6 +4,7 @@ GRANT USAGE ON SCHEMA seriatim TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.cursor TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.ledger TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.aside, seriatim.instance TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.audit_report, seriatim.history, seriatim.alert, seriatim.relay TO :"role";
 GRANT SELECT, INSERT, UPDATE ON seriatim.audited TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON seriatim.horizon, seriatim.passed_over TO :"role";
 GRANT SELECT, INSERT ON seriatim.journal TO :"role";

@@ -152,6 +152,12 @@ object to_json(const LaneAudit& lane) {
 
 }  // namespace
 
+std::string audit_finding(const std::vector<LaneAudit>& lanes) {
+  std::string text;
+  for (const auto& lane : lanes) text += sentence(lane) + remarks(lane);
+  return text;
+}
+
 std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
   Table table({"LANE", "UP TO", "BUCKETS", "DELIVERED", "NOW", "DELETED", "HASH", "VERDICT"});
   bool any = false;
@@ -166,9 +172,7 @@ std::string audit_text(const std::vector<LaneAudit>& lanes, bool terminal) {
                  std::to_string(bucket.gone), hex(bucket.hash), to_string(bucket.verdict)});
     }
   }
-  std::string text = any ? table.text(terminal) : "";
-  for (const auto& lane : lanes) text += sentence(lane) + remarks(lane);
-  return text;
+  return (any ? table.text(terminal) : "") + audit_finding(lanes);
 }
 
 std::string audit_json(const std::string& process, const std::vector<LaneAudit>& lanes) {

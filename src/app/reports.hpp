@@ -30,6 +30,8 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string wait_text(const postgres::LaneWait& wait);
 [[nodiscard]] std::string lanes_table(const LaneReports& lanes, bool terminal);
 [[nodiscard]] std::string lanes_json(const LaneReports& lanes);
+/// One of its objects.
+[[nodiscard]] std::string lane_json(const postgres::LaneReport& lane);
 /// How lanes were left by a run: `{"lanes":[…]}` with the fields a status has, without lag.
 [[nodiscard]] std::string lanes_json(const std::vector<LaneStatus>& lanes);
 
@@ -80,6 +82,7 @@ struct Preview {
 
 /// The standing proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
 [[nodiscard]] std::string audit_text(const std::vector<postgres::LaneAudit>& lanes, bool terminal);
+[[nodiscard]] std::string audit_finding(const std::vector<postgres::LaneAudit>& lanes);
 [[nodiscard]] std::string audit_json(const std::string& process,
                                      const std::vector<postgres::LaneAudit>& lanes);
 

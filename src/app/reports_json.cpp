@@ -160,6 +160,10 @@ std::string plan_json(const std::vector<postgres::PlannedChange>& plan) {
   return line({{"plan", std::move(changes)}});
 }
 
+std::string lane_json(const postgres::LaneReport& lane) {
+  return boost::json::serialize(to_json(lane));
+}
+
 std::string lanes_json(const LaneReports& lanes) {
   array list, instances;
   bool hidden = false;

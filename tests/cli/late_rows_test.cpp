@@ -68,6 +68,9 @@ TEST_SUITE("late rows") {
     CHECK(broken.code == 1);
     CHECK(contains(broken.out, "NOT complete"));
     CHECK(contains(broken.out, "1 row neither delivered nor set aside: 6"));
+    CHECK(stage.database.value("SELECT string_agg(concat_ws(' ', sound, rows, through_id, "
+                               "detail LIKE '%set aside: 6%'), ', ' ORDER BY id) "
+                               "FROM seriatim.audit_report") == "t 5 5 f, f 5 5 t");
     CHECK_FALSE(stage.audit().at("sound").as_bool());
 
     CHECK(stage.seriatim({"run", "--drain"}).code == 3);

@@ -1,4 +1,5 @@
 // What operators see: status and peek.
+#include "postgres/admin/reports/status_reader.hpp"
 #include "postgres/desk.hpp"
 
 using namespace seriatim;
@@ -223,4 +224,19 @@ TEST_CASE("peek shows waiting rows in lane order and says which are behind the f
     CHECK_FALSE(peeked[0].settled);
     CHECK_THROWS_AS(static_cast<void>(desk.admin.peek(desk.target, 7, 1)), Error);
   }
+}
+
+TEST_CASE("a table that changed between two reads is read as it is now") {
+  Desk desk;
+  postgres::StatusReader reader(desk.database.url(), {desk.target});
+  CHECK(reader.read().at(0).lag_records == 3);
+  const auto& table = desk.target.source.table;
+  desk.database.run("ALTER TABLE " + table + " RENAME TO moved; CREATE TABLE " + table +
+                    " (LIKE moved INCLUDING ALL)");
+  CHECK(reader.read().at(0).lag_records == 0);
+  desk.database.run("DROP TABLE " + table);
+  CHECK(reader.read().at(0).unread);
+  desk.database.run("ALTER TABLE moved RENAME TO " + table);
+  CHECK(reader.read().at(0).lag_records == 3);
+  CHECK_FALSE(reader.read().at(0).unread);
 }

@@ -19,7 +19,7 @@ constexpr std::array states{LaneState::standby, LaneState::running,  LaneState::
                             LaneState::fenced,  LaneState::retrying, LaneState::halted,
                             LaneState::paused};
 
-double seconds(std::chrono::milliseconds time) {
+double as_seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -57,7 +57,7 @@ void add_lag(const Reports& processes, Families& families) {
   by_lane(
       processes,
       [](const LaneReport& lane) -> Value {
-        if (lane.lag_age) return seconds(*lane.lag_age);
+        if (lane.lag_age) return as_seconds(*lane.lag_age);
         return lane.lag_records == 0 ? Value(0) : std::nullopt;
       },
       families);
@@ -142,7 +142,7 @@ void add_cursors(const Reports& processes, Families& families) {
 void add_fence(const Reports& processes, Families& families) {
   families.gauge_family("fence_wait_seconds", "how long rows have waited for an open transaction");
   by_lane(
-      processes, [](const LaneReport& lane) -> Value { return seconds(lane.lane.fenced_for); },
+      processes, [](const LaneReport& lane) -> Value { return as_seconds(lane.lane.fenced_for); },
       families);
   families.gauge_family("fence_blockers", "transactions that hold the fence; max over relays");
   by_process(
@@ -160,7 +160,7 @@ void add_fence(const Reports& processes, Families& families) {
         double oldest = 0;
         for (const auto* lane : lanes) {
           for (const auto& blocker : lane->lane.blockers) {
-            oldest = std::max(oldest, seconds(blocker.age));
+            oldest = std::max(oldest, as_seconds(blocker.age));
           }
         }
         return oldest;
@@ -206,9 +206,25 @@ void add_status_metrics(const LaneReports& lanes, std::chrono::system_clock::tim
   by_lane(
       processes,
       [&](const LaneReport& lane) -> Value {
-        return lane.audit_age ? Value(now_s - seconds(*lane.audit_age)) : std::nullopt;
+        return lane.audit_age ? Value(now_s - as_seconds(*lane.audit_age)) : std::nullopt;
       },
       families, Worst::smallest);
+  families.gauge_family("audit_sound", "1 if the latest `seriatim audit` found every row");
+  by_process(
+      processes,
+      [](const auto& all) -> Value {
+        const auto& audit = all.front()->latest_audit;
+        return audit ? Value(audit->sound ? 1 : 0) : std::nullopt;
+      },
+      families);
+  families.gauge_family("audit_timestamp_seconds", "when that audit was made, Unix time");
+  by_process(
+      processes,
+      [](const auto& all) -> Value {
+        const auto& audit = all.front()->latest_audit;
+        return audit ? Value(1e-6 * static_cast<double>(audit->at_us)) : std::nullopt;
+      },
+      families);
   families.gauge_family("instances",
                         "relays that share the lanes of this process; max over relays");
   by_process(

@@ -147,6 +147,13 @@ Exit perform(const AuditVerb& verb, Context& context) {
     lanes = admin.audit(target, verb.buckets, std::ref(progress));
   }
   print(context.json() ? audit_json(verb.process, lanes) : audit_text(lanes, stdout_is_terminal()));
+  try {
+    admin.note_audit(verb.process, lanes, context.actor("", ""), audit_finding(lanes));
+  } catch (const Error& error) {
+    complain(
+        "seriatim: status and metrics will not show this audit, because it could not be noted: " +
+        context.secrets().redact(error.what()) + '\n');
+  }
   const bool sound =
       std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane.sound(); });
   return sound ? Exit::done : Exit::failure;

@@ -77,6 +77,12 @@ std::vector<LaneAudit> Admin::audit(const Target& target, bool every_bucket,
   return audit_lanes(connection, target, every_bucket, progress);
 }
 
+void Admin::note_audit(const std::string& process, const std::vector<LaneAudit>& lanes,
+                       const Actor& actor, const std::string& detail) {
+  Connection connection(url_, report_options());
+  postgres::note_audit(connection, process, lanes, actor.who, detail);
+}
+
 ActResult Admin::pause(const Target& target, const Actor& actor) {
   auto connection = act_connection(url_, target);
   Act act(connection, target.process.name, actor, keep_waiting_);

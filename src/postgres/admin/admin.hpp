@@ -28,6 +28,13 @@ struct ParkedCount {
   std::optional<std::int64_t> since_us{};  ///< … in microseconds since 1970
 };
 
+/// What the latest `seriatim audit` of a process found.
+struct LatestAudit {
+  bool sound = false;
+  std::int64_t at_us = 0;  ///< microseconds since 1970
+  std::string detail;      ///< the finding, in words
+};
+
 /// An instance that runs a process of several lanes now, and shares them with the others.
 struct InstanceReport {
   std::string holder;                 ///< as lanes name it
@@ -81,9 +88,10 @@ struct LaneReport {
   std::optional<Barrier> barrier;
   /// The process was renamed, or its cursor row is gone: `lane.detail` says what to do.
   bool without_cursor = false;
-  ParkedCount parked;                     ///< of the process
-  std::vector<InstanceReport> instances;  ///< of the process, where it has several lanes
-  bool instances_hidden = false;          ///< this role may not read who runs it
+  ParkedCount parked;                       ///< of the process
+  std::vector<InstanceReport> instances;    ///< of the process, where it has several lanes
+  bool instances_hidden = false;            ///< this role may not read who runs it
+  std::optional<LatestAudit> latest_audit;  ///< of the process; absent: none, or not visible
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };
@@ -183,6 +191,10 @@ class Admin {
   /// number of rows recounted so far.
   std::vector<LaneAudit> audit(const Target& target, bool every_bucket,
                                const std::function<void(std::uint64_t)>& progress);
+  /// Keeps the finding of an audit for status, metrics and alerts. `detail`: in words.
+  /// Error if this role may not write it, or if the server takes no writes.
+  void note_audit(const std::string& process, const std::vector<LaneAudit>& lanes,
+                  const Actor& actor, const std::string& detail);
   ActResult pause(const Target& target, const Actor& actor);
   ActResult resume(const Target& target, const Actor& actor);
   /// Halted or retrying lanes try again at once.

@@ -253,4 +253,25 @@ std::vector<LaneAudit> audit_lanes(Connection& connection, const Target& target,
   return audits;
 }
 
+void note_audit(Connection& connection, const std::string& process,
+                const std::vector<LaneAudit>& lanes, const std::string& who,
+                const std::string& detail) {
+  bool sound = true;
+  std::uint64_t rows = 0;
+  std::int64_t hash = 0;
+  std::optional<Position> through;
+  for (const auto& lane : lanes) {
+    sound = sound && lane.sound();
+    rows += lane.rows;
+    hash ^= lane.hash;
+    if (lane.former || !lane.position) continue;
+    if (!through || lane.position->created_at_us < through->created_at_us) through = lane.position;
+  }
+  const auto at = through ? std::optional(timestamp_text(through->created_at_us)) : std::nullopt;
+  const auto id = through ? std::optional(through->id) : std::nullopt;
+  connection.run(sql::reports::note_audit,
+                 {process, who, sound ? "true" : "false", std::to_string(rows),
+                  std::to_string(hash), at, id, detail});
+}
+
 }  // namespace seriatim::postgres

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
@@ -13,5 +14,10 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<LaneAudit> audit_lanes(
     Connection& connection, const Target& target, bool every_bucket,
     const std::function<void(std::uint64_t)>& progress);
+
+/// See Admin::note_audit.
+void note_audit(Connection& connection, const std::string& process,
+                const std::vector<LaneAudit>& lanes, const std::string& who,
+                const std::string& detail);
 
 }  // namespace seriatim::postgres

@@ -379,11 +379,17 @@ std::optional<std::vector<InstanceReport>> list_instances(Connection& connection
 }
 
 /// Nothing where this role may not see them.
-void add_audit_ages(Connection& connection, const std::string& process,
-                    std::vector<LaneReport>& reports) {
+void add_audits(Connection& connection, const std::string& process,
+                std::vector<LaneReport>& reports) {
   try {
-    for (const auto& row : connection.run(sql::reports::audit_ages, {process})) {
+    for (const auto& row : connection.run(sql::reports::audits, {process})) {
+      const bool of_process = row["lane"].is_null();
       for (auto& report : reports) {
+        if (of_process) {
+          report.latest_audit = {row["sound"].as<bool>(), row["at_us"].as<std::int64_t>(),
+                                 row["detail"].as<std::string>()};
+          continue;
+        }
         if (report.lane.lane != row["lane"].as<unsigned>()) continue;
         report.audit_age = milliseconds{row["age_ms"].as<std::int64_t>()};
       }
@@ -428,13 +434,17 @@ std::vector<LaneReport> report_cursors(Connection& connection, const Target& tar
   return cursors_of(connection, target, rows);
 }
 
-std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
-                                     KnownWriters& known) {
-  const auto rows = lanes_in_time(connection, target);
-  auto reports = cursors_of(connection, target, rows);
+namespace {
+
+/// What the table says of the lanes; whether all of it could be read.
+bool read_table(Connection& connection, const Target& target, const std::vector<LaneRow>& rows,
+                std::vector<LaneReport>& reports, ReportMemory& memory) {
   try {
-    const auto table = resolve_table(connection, target.source);
-    complete_reports(connection, target, table, rows, reports, known);
+    if (!memory.table || memory.table_until < ReportMemory::Clock::now()) {
+      memory.table = resolve_table(connection, target.source);
+      memory.table_until = ReportMemory::Clock::now() + ReportMemory::table_max;
+    }
+    complete_reports(connection, target, *memory.table, rows, reports, memory.writers);
     if (target.source.late_rows == OnLateRow::deliver) {
       const auto open = find_long_transaction(connection);
       for (auto& report : reports) report.long_transaction = open;
@@ -445,10 +455,29 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
     if (!is_held_up(lost)) throw;
     connection.rollback();
     for (auto& report : reports) report.not_read = held_up_text(lost);
+    return true;  // not for the table's names
+  }
+  return std::none_of(reports.begin(), reports.end(),
+                      [](const LaneReport& report) { return report.unread.has_value(); });
+}
+
+}  // namespace
+
+std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
+                                     ReportMemory& memory) {
+  const auto rows = lanes_in_time(connection, target);
+  auto reports = cursors_of(connection, target, rows);
+  const bool remembered = memory.table.has_value();
+  if (!read_table(connection, target, rows, reports, memory)) {
+    memory.table.reset();
+    if (remembered) {  // the table may have changed since
+      reports = cursors_of(connection, target, rows);
+      read_table(connection, target, rows, reports, memory);
+    }
   }
   const auto parked = count_parked(connection, target.process.name);
   for (auto& report : reports) report.parked = parked;
-  add_audit_ages(connection, target.process.name, reports);
+  add_audits(connection, target.process.name, reports);
   if (reports.size() > 1) {
     const auto instances = list_instances(connection, target.process.name);
     for (auto& report : reports) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
@@ -10,9 +12,20 @@
 
 namespace seriatim::postgres {
 
-/// One report a lane, in order; lanes that never ran included. `known`: see report_fence.hpp.
+/// What a report leaves to the next one of the same process on the same connection.
+struct ReportMemory {
+  using Clock = std::chrono::steady_clock;
+  /// For so long the names and types of a table are not asked for again, unless a report fails.
+  static constexpr std::chrono::minutes table_max{5};
+
+  KnownWriters writers;
+  std::optional<Table> table = std::nullopt;
+  Clock::time_point table_until{};
+};
+
+/// One report a lane, in order; lanes that never ran included.
 [[nodiscard]] std::vector<LaneReport> report_lanes(Connection& connection, const Target& target,
-                                                   KnownWriters& known);
+                                                   ReportMemory& memory);
 
 /// The cursor rows of a process, and what represents them in lanes that never ran; in order.
 [[nodiscard]] std::vector<LaneRow> all_lanes(Connection& connection, const Target& target);

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "postgres/admin/reports/lane_report.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
@@ -14,20 +13,21 @@ Connection::Options report_options() {
 }
 
 StatusReader::StatusReader(std::string url, std::vector<Target> targets)
-    : url_(std::move(url)), targets_(std::move(targets)), known_(targets_.size()) {}
+    : url_(std::move(url)), targets_(std::move(targets)), memory_(targets_.size()) {}
 
 std::vector<LaneReport> StatusReader::read() {
   try {
     if (!connection_) connection_.emplace(url_, report_options());
     std::vector<LaneReport> all;
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      for (auto& report : report_lanes(*connection_, targets_[i], known_[i])) {
+      for (auto& report : report_lanes(*connection_, targets_[i], memory_[i])) {
         all.push_back(std::move(report));
       }
     }
     return all;
   } catch (const SessionLost&) {
     connection_.reset();
+    for (auto& memory : memory_) memory.table.reset();
     throw;
   }
 }

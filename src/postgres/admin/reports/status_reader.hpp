@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "postgres/admin/admin.hpp"
-#include "postgres/admin/reports/report_fence.hpp"
+#include "postgres/admin/reports/lane_report.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
@@ -26,7 +26,7 @@ class StatusReader {
   std::string url_;
   std::vector<Target> targets_;
   std::optional<Connection> connection_;
-  std::vector<KnownWriters> known_;  ///< by target
+  std::vector<ReportMemory> memory_;  ///< by target
 };
 
 /// A connection for reports, which wait for nobody.
