@@ -15,6 +15,7 @@
 #include "console/probe_client.hpp"
 #include "lab/process/free_port.hpp"
 #include "seriatim/error.hpp"
+#include "support/encoding.hpp"
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 
@@ -28,11 +29,12 @@ namespace {
 /// A relay with a console, and the program's verbs for the same configuration.
 class Served {
  public:
-  explicit Served(Stage& stage, const std::string& handler, const std::string& more = {})
+  explicit Served(Stage& stage, const std::string& handler, const std::string& more = {},
+                  const std::string& process = {}, const std::string& source = {})
       : stage_(stage) {
     toml_ = database_section(stage.database.url()) +
             "[console]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n" + more +
-            Stage::process(handler);
+            Stage::process(handler, process, source);
     std::ofstream(stage.folder.path() / "seriatim.toml") << toml_;
   }
   void start() {
@@ -72,6 +74,40 @@ std::string text_of(const std::filesystem::path& file) {
 const std::filesystem::path rules =
     std::filesystem::path(SERIATIM_SOURCE_DIR) / "contrib/prometheus/seriatim.rules.yml";
 
+/// All queries of the dashboard, for one job and all processes.
+std::vector<std::string> panel_queries() {
+  std::vector<std::string> queries;
+  const auto dashboard = boost::json::parse(
+      text_of(std::filesystem::path(SERIATIM_SOURCE_DIR) / "contrib/grafana/seriatim.json"));
+  for (const auto& panel : dashboard.at("panels").as_array()) {
+    const auto* targets = panel.as_object().if_contains("targets");
+    if (!targets) continue;
+    for (const auto& target : targets->as_array()) {
+      std::string query(target.at("expr").as_string());
+      for (const auto& [variable, value] : {std::pair{"$job", "seriatim"},
+                                            {"$process", ".*"},
+                                            {"$__rate_interval", "10s"},
+                                            {"$__range", "1m"}}) {
+        for (std::size_t at = 0; (at = query.find(variable, at)) != std::string::npos;) {
+          query.replace(at, std::strlen(variable), value);
+        }
+      }
+      queries.push_back(std::move(query));
+    }
+  }
+  return queries;
+}
+
+/// There is no series unless a row is parked or was delivered just now, a lane is not halted,
+/// several lanes share a process, or it is configured.
+bool is_conditional(const std::string& query) {
+  const std::regex names(
+      "seriatim_(parked_oldest_timestamp_seconds|instances|alerts_sent_total|spans_total|"
+      "audit_complete_timestamp_seconds)|"
+      "seriatim_delivered_total.* > 0");
+  return std::regex_search(query, names);
+}
+
 }  // namespace
 
 TEST_SUITE("endpoint") {
@@ -93,6 +129,10 @@ TEST_SUITE("endpoint") {
     CHECK(contains(metrics, "seriatim_look_up{process=\"p\"} 1\n"));
     CHECK(contains(metrics, "seriatim_end_to_end_seconds_count{process=\"p\"} 3\n"));
     CHECK(contains(metrics, "seriatim_lanes_held{process=\"p\"} 1\n"));
+    wait_until("its audit is complete", [&] {
+      return contains(served.get("/metrics"),
+                      "seriatim_audit_complete_timestamp_seconds{process=\"p\",lane=\"0\"} ");
+    });
     CHECK_FALSE(contains(metrics, "booked"));  // a row's type: no contents of rows
     if (why_missing("/usr/bin/promtool", "prometheus").empty()) {
       auto options = stage.options();
@@ -134,6 +174,27 @@ TEST_SUITE("endpoint") {
     CHECK(served.status("/livez") == 200);
     stage.database.run("ALTER SCHEMA away RENAME TO seriatim");
     served.wait_for("seriatim_look_up{process=\"p\"} 1");
+  }
+
+  TEST_CASE("two relays that share the lanes of a process are both ready") {
+    Stage stage;
+    const auto handler = "kind = \"log\"\nfile = \"" + stage.log.string() + "\"";
+    const std::string lanes = "lanes = 4\n";
+    const std::string key = "key = \"aggregate_id\"\n";
+    Served one(stage, handler, {}, lanes, key);
+    one.start();
+    one.wait_for("seriatim_lanes_held{process=\"p\"} 4");
+    CHECK(one.status("/readyz") == 200);
+    Served other(stage, handler, {}, lanes, key);
+    other.start();
+    one.wait_for("seriatim_lanes_held{process=\"p\"} 2");
+    other.wait_for("seriatim_lanes_held{process=\"p\"} 2");
+    CHECK(one.status("/readyz") == 200);
+    CHECK(other.status("/readyz") == 200);
+    one.wait_for("seriatim_instances{process=\"p\"} 2");
+    one.relay().kill();
+    other.wait_for("seriatim_lanes_held{process=\"p\"} 4");
+    CHECK(other.status("/readyz") == 200);
   }
 
   TEST_CASE("a token is asked for rows and metrics, not for probes") {
@@ -206,7 +267,8 @@ TEST_SUITE("endpoint") {
     Stage stage;
     HttpService receiver;
     receiver.reply_with(Reply::with_status(422, "no"));
-    stage.append();
+    receiver.push(Reply::with_status(200));
+    stage.append(2);
     const auto handler = "kind = \"http\"\nallow_private = true\nurl = \"" + receiver.url() + "\"";
     Served one(stage, handler);
     one.start();
@@ -245,7 +307,25 @@ TEST_SUITE("endpoint") {
     }
     CHECK(names.size() > 10);
     names.erase("seriatim_parked_oldest_timestamp_seconds");  // only while a row is parked
+    REQUIRE(stage.seriatim({"audit", "p"}).code == 0);
     for (const auto& name : names) wait_for_series(name);
+    const auto queries = panel_queries();
+    CHECK(queries.size() > 40);
+    std::string empty;
+    const auto find_empty = [&] {
+      empty.clear();
+      for (const auto& asked : queries) {
+        const auto answer = query(handlers::percent_encode(asked));
+        const bool found = contains(answer, "\"metric\"") || is_conditional(asked);
+        if (!contains(answer, "\"success\"") || !found) empty += asked + '\n';
+      }
+      return empty.empty();
+    };
+    try {
+      wait_until("every panel shows something", find_empty);
+    } catch (const std::exception&) {
+      CHECK(empty == "");
+    }
     wait_for_series("ALERTS%7Balertname=%22SeriatimLaneHalted%22,alertstate=%22firing%22%7D");
     receiver.reply_with(Reply::with_status(200));
     REQUIRE(stage.seriatim({"retry", "p"}).code == 0);
@@ -253,7 +333,7 @@ TEST_SUITE("endpoint") {
       const auto firing = query("ALERTS%7Balertname=%22SeriatimLaneHalted%22%7D");
       return contains(firing, "\"success\"") && !contains(firing, "\"metric\"");
     });
-    CHECK(contains(query("sum(seriatim_delivered_total)"), "\"1\""));
+    CHECK(contains(query("sum(seriatim_delivered_total)"), "\"2\""));
     prometheus.signal(SIGTERM);
     prometheus.wait();
   }
