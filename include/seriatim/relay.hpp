@@ -46,6 +46,9 @@ class Relay {
   /// left.
   std::vector<LaneStatus> run(std::stop_token stop = {});
 
+  /// "host:pid:random": its name in the database, as holder of lanes.
+  [[nodiscard]] const std::string& holder() const;
+
   /// What each lane has counted, and what its thread does now; by process and lane.
   /// Threads: any, also while `run` runs.
   [[nodiscard]] std::vector<LaneCounts> counts() const;

@@ -1,9 +1,6 @@
 #include "app/config_file.hpp"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +9,7 @@
 #include <map>
 
 #include "app/config_tree.hpp"
+#include "app/digest.hpp"
 #include "app/process_section.hpp"
 #include "seriatim/error.hpp"
 
@@ -33,19 +31,6 @@ std::string read_database(Options section, const Environment& environment, Secre
   if (url != embedded_url) secrets.learn_from_database_url(url);
   section.finish();
   return url;
-}
-
-/// The first 48 bits of SHA-256, in hexadecimal.
-std::string short_hash(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string hash;
-  for (std::size_t i = 0; i < 6; ++i) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    hash += digits[digest[i] >> 4U];
-    hash += digits[digest[i] & 15U];
-  }
-  return hash;
 }
 
 LogConfig read_log(Options section) {
@@ -108,6 +93,7 @@ AppConfig read_config(std::string_view text, const std::string& file,
   if (root.has("console")) {
     config.console = read_console(root.table("console"), surroundings.secrets);
   }
+  if (root.has("alerts")) config.alerts = read_alerts(root.table("alerts"), surroundings.secrets);
   if (root.has("traces")) config.traces = read_traces(root.table("traces"), surroundings.secrets);
   config.processes = read_processes(root, surroundings.handlers);
   root.finish();

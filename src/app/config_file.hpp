@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/alerts/alerts_section.hpp"
 #include "app/console_section.hpp"
 #include "app/environment.hpp"
 #include "app/secrets.hpp"
@@ -43,6 +44,7 @@ struct AppConfig {
   std::string hash;          ///< of the file's text, short: distinguishes configurations
   LogConfig log;
   std::optional<ConsoleConfig> console;
+  std::optional<AlertsConfig> alerts;
   std::optional<TracesConfig> traces;
   std::vector<ConfiguredProcess> processes;
 

@@ -1,12 +1,12 @@
 #include "app/endpoint.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "app/digest.hpp"
 #include "app/metrics/metrics.hpp"
 #include "app/text.hpp"
 #include "seriatim/version.hpp"
@@ -19,23 +19,16 @@ using console::Health;
 using console::HttpRequest;
 using console::HttpResponse;
 using console::HttpRoute;
-using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
 
 /// A lane whose oldest row waits longer than this is late.
 constexpr std::chrono::minutes lag_max{5};
-
-Digest digest(std::string_view text) {
-  Digest out{};
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), out.data());
-  return out;
-}
 
 /// Of digests: the time it takes says nothing about how much of the token was right.
 bool carries(const HttpRequest& request, const std::string& token) {
   constexpr std::string_view scheme = "Bearer ";
   if (!request.authorization.starts_with(scheme)) return false;
-  const auto given = digest(std::string_view(request.authorization).substr(scheme.size()));
-  const auto wanted = digest(token);
+  const auto given = sha256(std::string_view(request.authorization).substr(scheme.size()));
+  const auto wanted = sha256(token);
   return ::CRYPTO_memcmp(given.data(), wanted.data(), given.size()) == 0;
 }
 
@@ -114,14 +107,12 @@ struct Endpoint::RequestCounts {
 };
 
 Endpoint::Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-                   const RelayState& state, std::function<std::uint64_t()> log_lines_dropped,
-                   std::vector<MoreMetrics> more_metrics)
-    : reader_(processes, context),
+                   LanesReader& reader, const RelayState& state, CountsOfOthers counts_of_others)
+    : reader_(reader),
       secrets_(context.secrets()),
       config_hash_(context.config().hash),
       state_(state),
-      log_lines_dropped_(std::move(log_lines_dropped)),
-      more_metrics_(std::move(more_metrics)),
+      counts_of_others_(std::move(counts_of_others)),
       requests_(std::make_unique<RequestCounts>()) {
   for (const auto* process : processes) names_.push_back(process->target.process.name);
   server_ = std::make_unique<console::HttpServer>(settings_of(config.listen, config),
@@ -203,8 +194,7 @@ HttpResponse Endpoint::metrics(const HttpRequest& request) {
       .gauge({{"version", std::string(version())}, {"revision", SERIATIM_REVISION}}, 1);
   families.gauge_family("config_info", "1; relays of one configuration have one hash")
       .gauge({{"hash", config_hash_}}, 1);
-  families.counter_family("log_lines_dropped_total", "log lines dropped because stderr was stuck")
-      .counter({}, static_cast<double>(log_lines_dropped_()));
+  counts_of_others_(families);
   families.counter_family("console_requests_total", "requests answered, by path and status");
   {
     const std::lock_guard lock(requests_->mutex);
@@ -213,7 +203,6 @@ HttpResponse Endpoint::metrics(const HttpRequest& request) {
                        static_cast<double>(count));
     }
   }
-  for (const auto& add : more_metrics_) add(families);
   add_program_metrics(families);
   const bool open = request.accept.find("application/openmetrics-text") != std::string::npos;
   return {200, exposition(families.take(), open),

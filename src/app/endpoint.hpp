@@ -9,6 +9,7 @@
 
 #include "app/context.hpp"
 #include "app/lanes_reader.hpp"
+#include "app/metrics/families.hpp"
 #include "console/health.hpp"
 #include "console/http_server.hpp"
 #include "seriatim/relay.hpp"
@@ -49,12 +50,11 @@ class Families;
 class Endpoint {
  public:
   using Processes = std::vector<const ConfiguredProcess*>;
-  /// Adds what another part of the program counts to a scrape. Called on the server's threads.
-  using MoreMetrics = std::function<void(Families&)>;
-  /// `state` must outlive it. Throws Error if an address cannot be listened on.
+  /// Adds the metrics of other parts of the program.
+  using CountsOfOthers = std::function<void(Families&)>;
+  /// `reader` and `state` must outlive it. Throws Error if an address cannot be listened on.
   Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-           const RelayState& state, std::function<std::uint64_t()> log_lines_dropped,
-           std::vector<MoreMetrics> more_metrics = {});
+           LanesReader& reader, const RelayState& state, CountsOfOthers counts_of_others);
   ~Endpoint();
 
   [[nodiscard]] std::string url() const { return server_->url(); }
@@ -67,13 +67,12 @@ class Endpoint {
                                             const ConsoleConfig& config) const;
   struct RequestCounts;
 
-  LanesReader reader_;
+  LanesReader& reader_;
   const Secrets& secrets_;
   std::vector<std::string> names_;
   std::string config_hash_;
   const RelayState& state_;
-  std::function<std::uint64_t()> log_lines_dropped_;
-  std::vector<MoreMetrics> more_metrics_;
+  CountsOfOthers counts_of_others_;
   std::unique_ptr<RequestCounts> requests_;
   std::unique_ptr<console::HttpServer> server_;
   std::unique_ptr<console::HttpServer> probes_;

@@ -9,7 +9,6 @@
 namespace seriatim::app {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 namespace {
 
@@ -49,7 +48,7 @@ void check_url(Options& section, const std::string& url) {
 
 }  // namespace
 
-PostTarget read_post_target(Options& section, Secrets& secrets) {
+PostTarget read_post_target(Options& section, Secrets& secrets, milliseconds timeout) {
   PostTarget target;
   target.url = section.required_text("url");
   check_url(section, target.url);
@@ -60,8 +59,8 @@ PostTarget read_post_target(Options& section, Secrets& secrets) {
   }
   target.ca_file = section.text("ca_file");
   handlers::check_readable(section, "ca_file", target.ca_file);
-  target.timeout = section.duration("timeout", target.timeout);
-  if (target.timeout < milliseconds{100} || target.timeout > seconds{30}) {
+  target.timeout = section.duration("timeout", timeout);
+  if (target.timeout < milliseconds{100} || target.timeout > std::chrono::seconds{30}) {
     section.problem("timeout", "must be between 100 ms and 30 s");
   }
   return target;
@@ -76,8 +75,11 @@ Poster::Poster(const PostTarget& target)
 }
 
 handlers::HttpResult Poster::post(std::string_view json,
-                                  std::chrono::steady_clock::time_point deadline) {
-  return client_.post({url_, headers_, json}, deadline);
+                                  std::chrono::steady_clock::time_point deadline,
+                                  const handlers::HeaderLines& more) {
+  auto headers = headers_;
+  headers.add(more);
+  return client_.post({url_, headers, json}, deadline);
 }
 
 }  // namespace seriatim::app

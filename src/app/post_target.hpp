@@ -17,12 +17,13 @@ struct PostTarget {
   std::string url;
   std::vector<Header> headers;
   std::string ca_file;
-  std::chrono::milliseconds timeout{2'000};  ///< of one request
+  std::chrono::milliseconds timeout{0};  ///< of one request
 };
 
 /// Reads `url`, `headers`, `ca_file` and `timeout`. Any address may be reached, because no row has
-/// a part in it. `secrets` learns the headers' values.
-[[nodiscard]] PostTarget read_post_target(Options& section, Secrets& secrets);
+/// a part in it. `secrets` learns the headers' values. `timeout`: if none is configured.
+[[nodiscard]] PostTarget read_post_target(Options& section, Secrets& secrets,
+                                          std::chrono::milliseconds timeout);
 
 /// POSTs JSON to one target.
 ///
@@ -32,9 +33,11 @@ class Poster {
   /// Throws Error for a target that `read_post_target` would have complained about.
   explicit Poster(const PostTarget& target);
 
-  /// Returns by `deadline`. Throws Error for a `ca_file` that cannot be read.
+  /// Returns by `deadline`. `more`: headers next to those configured. Throws Error for a `ca_file`
+  /// that cannot be read.
   [[nodiscard]] handlers::HttpResult post(std::string_view json,
-                                          std::chrono::steady_clock::time_point deadline);
+                                          std::chrono::steady_clock::time_point deadline,
+                                          const handlers::HeaderLines& more = {});
   /// "http://127.0.0.1:4318"
   [[nodiscard]] std::string origin() const { return url_.origin(); }
 

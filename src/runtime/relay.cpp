@@ -120,6 +120,10 @@ void Relay::observe(std::shared_ptr<Observer> observer) {
   impl_->observers->add(std::move(observer));
 }
 
+const std::string& Relay::holder() const {
+  return impl_->holder;
+}
+
 std::vector<LaneCounts> Relay::counts() const {
   std::vector<LaneCounts> counts;
   counts.reserve(impl_->lanes.size());

@@ -86,6 +86,40 @@ TEST_CASE("the console listens on loopback unless the network is said to be trus
   CHECK(open.hash != config.hash);
 }
 
+TEST_CASE("alerts go to one place, and each threshold can be turned off") {
+  CHECK_FALSE(read(process_with("")).alerts);
+  const auto plain = *read("[alerts]\nurl = \"https://pager\"\n" + process_with("")).alerts;
+  CHECK(plain.target->url == "https://pager");
+  CHECK(plain.thresholds.lag == std::chrono::minutes(5));
+  CHECK(plain.thresholds.parked == 1);
+  CHECK(plain.repeat == std::chrono::hours(4));
+  const auto alerts =
+      *read(
+           "[alerts]\ncommand = [\"page\", \"me\"]\nlag = \"off\"\nunheld = \"off\"\n"
+           "fence = \"2s\"\nparked = \"off\"\naudit = \"off\"\nslot = \"off\"\n"
+           "database = \"off\"\n" +
+           process_with(""))
+           .alerts;
+  CHECK(alerts.command == std::vector<std::string>{"page", "me"});
+  CHECK_FALSE(alerts.thresholds.lag);
+  CHECK_FALSE(alerts.thresholds.unheld);
+  CHECK_FALSE(alerts.thresholds.parked);
+  CHECK_FALSE(alerts.thresholds.audit);
+  CHECK_FALSE(alerts.thresholds.slot);
+  CHECK_FALSE(alerts.thresholds.database);
+  CHECK(alerts.thresholds.fence == milliseconds{2'000});
+  const auto wrong = problems_of(
+      "[alerts]\nurl = \"https://pager\"\nsecret = \"short\"\nparked = 0\n"
+      "every = \"10ms\"\nlog = \"5m\"\n" +
+      process_with(""));
+  CHECK(wrong.find("secret") != std::string::npos);
+  CHECK(wrong.find("parked: must be a whole number") != std::string::npos);
+  CHECK(wrong.find("every: must be 1 s or more") != std::string::npos);
+  CHECK(wrong.find("log") != std::string::npos);
+  CHECK(problems_of("[alerts]\n" + process_with("")).find("give either `url` or `command`") !=
+        std::string::npos);
+}
+
 TEST_CASE("a handler whose options ask for batches commits by the batch") {
   HandlerRegistry registry;
   HandlerKind kind{"either", "", [](Options& options) {

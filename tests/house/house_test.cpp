@@ -165,6 +165,7 @@ TEST_SUITE("the house") {
         {"admin/reports", {"wire", "table", "reader", "store", "auditor", "admin/admin.hpp"}},
         {"admin/acts", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
         {"admin/check", {"wire", "table", "reader", "store", "admin/admin.hpp", "admin/reports"}},
+        {"admin/records", {"wire"}},
         {"admin/prune",
          {"wire", "table", "store", "admin/admin.hpp", "admin/acts", "admin/reports"}}};
     for (const auto& [room, seen] : doors) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "app/alerts/alert_sender.hpp"
 #include "app/metrics/families.hpp"
 #include "app/reports.hpp"
 #include "seriatim/counts.hpp"
@@ -23,6 +24,8 @@ void add_relay_metrics(const std::vector<LaneCounts>& lanes, Families& families)
 void add_status_metrics(const LaneReports& lanes, std::chrono::system_clock::time_point now,
                         Families& families);
 
+/// Messages on alerts, by what became of them.
+void add_alert_metrics(const AlertSender& sender, Families& families);
 /// What became of the spans of this relay.
 void add_span_metrics(const SpanCounts& spans, Families& families);
 

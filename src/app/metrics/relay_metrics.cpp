@@ -120,6 +120,12 @@ void add_relay_metrics(const std::vector<LaneCounts>& lanes, Families& families)
                 "how long one commit of the cursor took", families);
 }
 
+void add_alert_metrics(const AlertSender& sender, Families& families) {
+  families.counter_family("alerts_sent_total", "messages on alerts, by what became of them");
+  families.counter({{"result", "accepted"}}, static_cast<double>(sender.accepted()));
+  families.counter({{"result", "failed"}}, static_cast<double>(sender.failed()));
+}
+
 void add_program_metrics(Families& families) {
   std::ifstream stat_file("/proc/self/stat");
   std::string stat{std::istreambuf_iterator<char>(stat_file), std::istreambuf_iterator<char>()};

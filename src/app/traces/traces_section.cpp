@@ -20,7 +20,7 @@ bool lacks_path(const std::string& url) {
 
 TracesConfig read_traces(Options section, Secrets& secrets) {
   TracesConfig traces;
-  traces.collector = read_post_target(section, secrets);
+  traces.collector = read_post_target(section, secrets, std::chrono::seconds{2});
   if (lacks_path(traces.collector.url)) {
     section.problem("url", "has no path; write it out, as in \"http://127.0.0.1:4318/v1/traces\"");
   }

@@ -2,10 +2,12 @@
 #include <cstring>
 #include <functional>
 
+#include "app/alerts/alerter.hpp"
 #include "app/endpoint.hpp"
 #include "app/log.hpp"
 #include "app/metrics/metrics.hpp"
 #include "app/partition_keeper.hpp"
+#include "app/records/recorder.hpp"
 #include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/service_manager.hpp"
@@ -71,6 +73,12 @@ bool wait_for_database(const Refusals& refusals, bool drain, Log& log,
   }
 }
 
+std::vector<std::string> names_of(const Processes& processes) {
+  std::vector<std::string> names;
+  for (const auto* process : processes) names.push_back(process->target.process.name);
+  return names;
+}
+
 std::unique_ptr<SpanExporter> trace_to(Context& context, Log& log) {
   const auto& traces = context.config().traces;
   if (!traces) return nullptr;
@@ -90,14 +98,29 @@ HandlerFactory wrapped(const ConfiguredProcess& process, Context& context, SpanE
   return redacted(std::move(handler), context.secrets());
 }
 
-std::vector<LaneStatus> deliver(const std::string& url, const Processes& processes, bool drain,
-                                Context& context, SpanExporter* spans, Log& log, RelayState& state,
+/// What delivery goes with. `alerter` and `spans` are null unless configured.
+struct Surroundings {
+  Context& context;
+  bool drain;
+  Log& log;
+  RelayState& state;
+  Alerter* alerter;
+  SpanExporter* spans;
+};
+
+std::vector<LaneStatus> deliver(const Processes& processes, const Surroundings& around,
                                 const std::stop_token& stop) {
-  Relay relay({.drain = drain});
+  auto& log = around.log;
+  auto& state = around.state;
+  const auto& url = around.context.database_url();
+  Relay relay({.drain = around.drain});
   relay.observe(std::make_shared<LaneLog>([&log](const LogLine& line) { log.write(line); }));
+  if (auto* const alerter = around.alerter) {
+    relay.observe(std::make_shared<TroubleWatch>([alerter] { alerter->wake(); }));
+  }
   for (const auto* process : processes) {
     relay.add(process->target.process, postgres_source(url, process->target.source),
-              wrapped(*process, context, spans));
+              wrapped(*process, around.context, around.spans));
   }
   struct Stopped {
     RelayState& state;
@@ -105,6 +128,12 @@ std::vector<LaneStatus> deliver(const std::string& url, const Processes& process
   };
   state.runs(relay);
   const Stopped in_the_end{state};
+  const Recorder recorder(
+      {url,
+       {relay.holder(), std::string(version()), around.context.config().hash, names_of(processes)},
+       [&relay] { return relay.counts(); },
+       around.context.secrets(),
+       log});
   return relay.run(stop);
 }
 
@@ -148,16 +177,31 @@ std::string status_line(const std::vector<LaneCounts>& lanes) {
          std::to_string(held) + " held here, " + std::to_string(delivered) + " rows delivered";
 }
 
-std::unique_ptr<Endpoint> serve(Context& context, const Processes& processes,
-                                const RelayState& state, const SpanExporter* spans, Log& log) {
-  const auto& console = context.config().console;
+std::unique_ptr<Endpoint> serve(const Processes& processes, LanesReader& reader,
+                                const Surroundings& around) {
+  const auto& console = around.context.config().console;
   if (!console) return nullptr;
-  std::vector<Endpoint::MoreMetrics> more;
-  if (spans) more.emplace_back([spans](Families& f) { add_span_metrics(spans->counts(), f); });
-  auto endpoint = std::make_unique<Endpoint>(
-      *console, processes, context, state, [&log] { return log.lines_dropped(); }, std::move(more));
+  auto& log = around.log;
+  const auto counts_of_others = [&log, alerter = around.alerter,
+                                 spans = around.spans](Families& families) {
+    families.counter_family("log_lines_dropped_total", "log lines dropped because stderr was stuck")
+        .counter({}, static_cast<double>(log.lines_dropped()));
+    if (alerter) add_alert_metrics(alerter->sender(), families);
+    if (spans) add_span_metrics(spans->counts(), families);
+  };
+  auto endpoint = std::make_unique<Endpoint>(*console, processes, around.context, reader,
+                                             around.state, counts_of_others);
   log.info("serves " + endpoint->url() + "/metrics, and /livez, /readyz and /statusz");
   return endpoint;
+}
+
+std::unique_ptr<Alerter> watch(Context& context, const Processes& processes, LanesReader& reader,
+                               Log& log) {
+  const auto& alerts = context.config().alerts;
+  if (!alerts) return nullptr;
+  return std::make_unique<Alerter>(Alerter::Parts{context.database_url(), names_of(processes),
+                                                  *alerts, reader, context.secrets(), log,
+                                                  context.actor("", "").who});
 }
 
 LogConfig log_config(const RunVerb& verb, const AppConfig& config) {
@@ -190,8 +234,12 @@ Exit perform(const RunVerb& verb, Context& context) {
   context.note_to([&log](const HandlerNote& note) { log.write(describe(note)); });
   log.info(opening(processes));
   RelayState state;
+  const auto all = context.processes({});  // those that another relay runs too: it may be dead
+  LanesReader reader(all, context);
+  const auto alerter = watch(context, all, reader, log);
   const auto spans = trace_to(context, log);
-  const auto endpoint = serve(context, processes, state, spans.get(), log);
+  const Surroundings around{context, verb.drain, log, state, alerter.get(), spans.get()};
+  const auto endpoint = serve(all, reader, around);
   ServiceManager manager(process_environment(),
                          {.liveness = [&] { return state.liveness(); },
                           .status = [&] { return status_line(state.counts()); },
@@ -207,7 +255,7 @@ Exit perform(const RunVerb& verb, Context& context) {
     manager.ready();
     log_beginnings(url, processes, log);
     const PartitionKeeper keeper(url, log);
-    lanes = deliver(url, processes, verb.drain, context, spans.get(), log, state, signals.token());
+    lanes = deliver(processes, around, signals.token());
   }
   if (context.json()) print(context.secrets().redact(lanes_json(lanes)));
   return exit_of(lanes, verb.drain);

@@ -1,0 +1,1 @@
+DELETE FROM seriatim.relay WHERE name = $1

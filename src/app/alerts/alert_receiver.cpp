@@ -1,0 +1,82 @@
+#include "app/alerts/alert_receiver.hpp"
+
+#include <utility>
+
+#include "app/alerts/alert_message.hpp"
+#include "exec/child.hpp"
+#include "exec/exec_config.hpp"
+#include "seriatim/error.hpp"
+#include "support/header_text.hpp"
+
+namespace seriatim::app {
+
+namespace {
+
+using postgres::AlertMessage;
+using std::chrono::steady_clock;
+
+}  // namespace
+
+AlertReceiver::AlertReceiver(const AlertsConfig& config)
+    : config_(config), signer_(config.secrets) {
+  if (config.target) poster_.emplace(*config.target);
+}
+
+std::optional<std::string> AlertReceiver::send(const AlertMessage& message) try {
+  return config_.target ? post(message) : run(message);
+} catch (const std::exception& error) {
+  return error.what();
+}
+
+std::optional<std::string> AlertReceiver::post(const AlertMessage& message) {
+  const auto body = config_.format == AlertsConfig::Format::slack ? message_slack(message)
+                                                                  : message_json(message);
+  handlers::HeaderLines lines;
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  const auto id = message_id(message);
+  lines.add("webhook-id", id);
+  lines.add("webhook-timestamp", std::to_string(now));
+  if (!config_.secrets.empty()) lines.add("webhook-signature", signer_.sign(id, now, body));
+  const auto result = poster_->post(body, steady_clock::now() + config_.target->timeout, lines);
+  if (const auto* failure = std::get_if<handlers::HttpFailure>(&result)) {
+    return poster_->origin() + ": " + failure->what;
+  }
+  const auto& answer = std::get<handlers::HttpAnswer>(result);
+  if (answer.status >= 200 && answer.status < 300) return std::nullopt;
+  return poster_->origin() + " answered " + std::to_string(answer.status);
+}
+
+std::optional<std::string> AlertReceiver::run(const AlertMessage& message) const {
+  const auto ends = steady_clock::now() + time_max;
+  handlers::Child child({config_.command, handlers::child_environment({}), ""},
+                        [](const std::string&) {});
+  const auto body = message_json(message) + '\n';
+  std::string_view left = body;
+  std::string output;
+  bool open = true;
+  while (open && steady_clock::now() < ends) {
+    const auto ready = child.wait(!left.empty(), ends);
+    if (ready.input && !left.empty()) {
+      left.remove_prefix(child.write(left));
+      if (!child.takes_input()) left = {};
+      if (left.empty()) child.close_input();
+    }
+    if (ready.output) {
+      open = child.read(output);
+      output.clear();
+    }
+    if (ready.dead) break;
+  }
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(ends - steady_clock::now());
+  const bool in_time = rest.count() > 0 && child.has_ended(rest);
+  const auto end = child.reap();
+  const auto name = config_.command.front();
+  if (!in_time) return name + " did not end within 30 s and was killed";
+  if (end && end->clean) return std::nullopt;
+  const auto line = child.last_error_line();
+  return name + ' ' + (end ? end->text : "hangs") + (line.empty() ? "" : ": " + line);
+}
+
+}  // namespace seriatim::app

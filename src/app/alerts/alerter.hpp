@@ -1,0 +1,81 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/alerts/alert_sender.hpp"
+#include "app/alerts/conditions.hpp"
+#include "app/lanes_reader.hpp"
+#include "seriatim/observer.hpp"
+
+namespace seriatim::app {
+
+/// Judges what a person must be called for, and has it sent. Alerts are rows of the database: one
+/// for each trouble, whichever relays see it. If the database is away, that is an alert too, from
+/// memory; all relays give it the same number.
+///
+/// Judged every `every`, and at once if a lane of this relay halts, fails or is fenced. If all was
+/// well, it waits six times as long: a relay that is idle must cost the database next to nothing.
+class Alerter {
+ public:
+  struct Parts {
+    std::string url;  ///< of the database
+    std::vector<std::string> processes;
+    const AlertsConfig& config;
+    LanesReader& reader;
+    const Secrets& secrets;
+    Log& log;
+    std::string who;  ///< for the journal
+  };
+  explicit Alerter(Parts parts);
+  ~Alerter();
+
+  void wake();
+  [[nodiscard]] const AlertSender& sender() const { return sender_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run(const std::stop_token& stop);
+  /// Whether all is well.
+  bool judge();
+  void database_answers();
+  void database_is_away(const std::string& why);
+  void complain_once(const std::string& what);
+
+  Parts parts_;
+  std::vector<std::string> judged_;  ///< processes, and '' for what concerns none
+  postgres::Records records_;
+  Conditions conditions_;
+  AlertSender sender_;
+  std::string complaint_;  ///< the last one
+
+  std::optional<Clock::time_point> away_since_;
+  std::int64_t away_began_us_ = 0;
+  std::optional<postgres::AlertMessage> away_sent_;  ///< the alert that is open
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool woken_ = false;
+  std::jthread thread_;
+};
+
+/// Wakes the alerter as soon as a lane of this relay is in trouble.
+class TroubleWatch final : public Observer {
+ public:
+  explicit TroubleWatch(std::function<void()> wake) : wake_(std::move(wake)) {}
+  void lane_changed(const LaneStatus& lane) override;
+  void parked(const LaneStatus&, const std::string&, const std::string&) override { wake_(); }
+
+ private:
+  std::function<void()> wake_;
+};
+
+}  // namespace seriatim::app
