@@ -8,6 +8,7 @@ import subprocess
 import acts
 import limits
 import model
+import observing
 import soak
 from processes import built, has_target
 
@@ -38,6 +39,7 @@ STUDIES = {
     "soak": ("half an hour under load: is memory flat, does every row come once and in order (on the page)", soak.measure),
     "model": ("rows a second of 1 to 64 lanes next to the capacity model (docs/scaling.md)", model.measure),
     "limits": ("what the server limits: commits, NOTIFY, WAL and transaction ids a row (docs/scaling.md)", limits.measure),
+    "observing": ("what a scrape, alerts and 1000 silent connections cost, and a lane at rest (docs/monitoring.md)", observing.measure),
     "acts": ("how soon `seriatim pause` has its turn between quick rows (docs/operations.md)", acts.measure),
     "takeover": ("how soon another relay goes on, for each way to lose the holder (docs/operations.md)", takeover),
     "post": ("one POST over a kept connection, plain and with TLS: processor time and time by the clock", post),
