@@ -15,6 +15,8 @@ namespace {
 using postgres::AlertMessage;
 using std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds check_interval{100};  ///< of the stop, while a program runs
+
 }  // namespace
 
 AlertReceiver::AlertReceiver(const AlertsConfig& config)
@@ -22,8 +24,9 @@ AlertReceiver::AlertReceiver(const AlertsConfig& config)
   if (config.target) poster_.emplace(*config.target);
 }
 
-std::optional<std::string> AlertReceiver::send(const AlertMessage& message) try {
-  return config_.target ? post(message) : run(message);
+std::optional<std::string> AlertReceiver::send(const AlertMessage& message,
+                                               const std::stop_token& stop) try {
+  return config_.target ? post(message) : run(message, stop);
 } catch (const std::exception& error) {
   return error.what();
 }
@@ -48,32 +51,31 @@ std::optional<std::string> AlertReceiver::post(const AlertMessage& message) {
   return poster_->origin() + " answered " + std::to_string(answer.status);
 }
 
-std::optional<std::string> AlertReceiver::run(const AlertMessage& message) const {
+std::optional<std::string> AlertReceiver::run(const AlertMessage& message,
+                                              const std::stop_token& stop) const {
   const auto ends = steady_clock::now() + time_max;
+  const auto waits = [&] { return !stop.stop_requested() && steady_clock::now() < ends; };
+  const auto& name = config_.command.front();
   handlers::Child child({config_.command, handlers::child_environment({}), ""},
                         [](const std::string&) {});
   const auto body = message_json(message) + '\n';
   std::string_view left = body;
-  std::string output;
+  std::string output;  // is of no interest, and must be read: a full pipe would stop the program
   bool open = true;
-  while (open && steady_clock::now() < ends) {
-    const auto ready = child.wait(!left.empty(), ends);
+  while (waits() && !child.has_ended()) {
+    const auto ready = child.wait(!left.empty(), steady_clock::now() + check_interval);
     if (ready.input && !left.empty()) {
       left.remove_prefix(child.write(left));
       if (!child.takes_input()) left = {};
       if (left.empty()) child.close_input();
     }
-    if (ready.output) {
-      open = child.read(output);
-      output.clear();
-    }
-    if (ready.dead) break;
+    if (ready.output && open) open = child.read(output);
+    output.clear();
+    if (!open) (void)child.has_ended(check_interval);
   }
-  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(ends - steady_clock::now());
-  const bool in_time = rest.count() > 0 && child.has_ended(rest);
+  const bool in_time = child.has_ended();
   const auto end = child.reap();
-  const auto name = config_.command.front();
-  if (!in_time) return name + " did not end within 30 s and was killed";
+  if (!in_time) return name + " was killed: it did not end within 30 s, or the relay stops";
   if (end && end->clean) return std::nullopt;
   const auto line = child.last_error_line();
   return name + ' ' + (end ? end->text : "hangs") + (line.empty() ? "" : ": " + line);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "app/alerts/alerts_section.hpp"
@@ -19,12 +20,15 @@ class AlertReceiver {
 
   explicit AlertReceiver(const AlertsConfig& config);
 
-  /// Why it was not accepted; nothing if it was. Text that may come from outside is in it.
-  [[nodiscard]] std::optional<std::string> send(const postgres::AlertMessage& message);
+  /// Why it was not accepted; nothing if it was. Text that may come from outside is in it. Once
+  /// `stop` is asked, a program is killed; a request goes on until its timeout.
+  [[nodiscard]] std::optional<std::string> send(const postgres::AlertMessage& message,
+                                                const std::stop_token& stop);
 
  private:
   std::optional<std::string> post(const postgres::AlertMessage& message);
-  std::optional<std::string> run(const postgres::AlertMessage& message) const;
+  std::optional<std::string> run(const postgres::AlertMessage& message,
+                                 const std::stop_token& stop) const;
 
   const AlertsConfig& config_;
   handlers::WebhookSigner signer_;

@@ -47,19 +47,28 @@ void AlertSender::send(AlertMessage message) {
   changed_.notify_all();
 }
 
+bool AlertSender::has_messages() {
+  const std::lock_guard lock(mutex_);
+  return !in_memory_.empty();
+}
+
 void AlertSender::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return due_; })) {
     due_ = false;
     lock.unlock();
-    send_from_memory();
-    send_from_database(stop);
+    try {
+      send_from_memory(stop);
+      send_from_database(stop);
+    } catch (const std::exception&) {  // the judge meets it too, and says so; what was claimed
+    }                                  // comes again
+    records_.rest();
     lock.lock();
   }
 }
 
-void AlertSender::send_from_memory() {
-  for (;;) {
+void AlertSender::send_from_memory(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
     AlertMessage message;
     {
       const std::lock_guard lock(mutex_);
@@ -68,30 +77,28 @@ void AlertSender::send_from_memory() {
       in_memory_.front().tries += 1;
     }
     std::string error;
-    if (!try_once(message, error)) return;  // again when woken
+    if (!try_once(message, error, stop)) return;  // again when woken
     const std::lock_guard lock(mutex_);
     in_memory_.pop_front();
   }
 }
 
-void AlertSender::send_from_database(const std::stop_token& stop) try {
+void AlertSender::send_from_database(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto message = records_.claim_message(parts_.processes, lease);
     if (!message) break;
     std::string error;
-    if (try_once(*message, error)) {
+    if (try_once(*message, error, stop)) {
       records_.message_accepted(*message);
     } else {
       records_.message_failed(*message, pause_after(message->tries), error);
     }
   }
-  records_.rest();
-} catch (const Error&) {  // the judge meets it too, and says so; what was claimed comes again
-  records_.rest();
 }
 
-bool AlertSender::try_once(const AlertMessage& message, std::string& error) {
-  const auto why = receiver_.send(message);
+bool AlertSender::try_once(const AlertMessage& message, std::string& error,
+                           const std::stop_token& stop) {
+  const auto why = receiver_.send(message, stop);
   const auto what = message_id(message) + " (" + message.summary + ')';
   if (!why) {
     ++accepted_;

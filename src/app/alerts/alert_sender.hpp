@@ -33,15 +33,19 @@ class AlertSender {
   /// A message that the database does not know, because it is away. Tried until it is accepted.
   void send(postgres::AlertMessage message);
 
+  /// Some that the database does not know are not accepted yet.
+  [[nodiscard]] bool has_messages();
+
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
  private:
   void run(const std::stop_token& stop);
-  void send_from_memory();
+  void send_from_memory(const std::stop_token& stop);
   void send_from_database(const std::stop_token& stop);
   /// Whether it was accepted; else `error` says why not.
-  bool try_once(const postgres::AlertMessage& message, std::string& error);
+  bool try_once(const postgres::AlertMessage& message, std::string& error,
+                const std::stop_token& stop);
 
   Parts parts_;
   AlertReceiver receiver_;

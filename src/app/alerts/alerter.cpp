@@ -67,16 +67,21 @@ void Alerter::run(const std::stop_token& stop) {
 bool Alerter::judge() try {
   const auto read = parts_.reader.read_timed();
   const auto around = records_.surroundings(parts_.processes, relay_gone);
-  const auto seen = conditions_.judge({read->lanes, around, read->at, Clock::now()});
+  auto seen = conditions_.judge({read->lanes, around, read->at, Clock::now()});
+  for (auto& one : seen) {
+    one.summary = parts_.secrets.redact(one.summary);
+    one.body = parts_.secrets.redact(one.body);
+  }
   const auto judged = records_.judge(
       seen, {judged_, parts_.config.repeat, parts_.config.resolve_after, parts_.who});
   database_answers();
-  if (judged.unsent) sender_.wake();
-  return seen.empty() && !judged.open && !judged.unsent;
+  const bool unsent = judged.unsent || sender_.has_messages();
+  if (unsent) sender_.wake();
+  return seen.empty() && !judged.open && !unsent;
 } catch (const SessionLost& lost) {
   database_is_away(parts_.secrets.redact(lost.what()));
   return false;
-} catch (const Error& error) {  // a right is missing, or the schema is older than this program
+} catch (const std::exception& error) {  // a right is missing, or the schema is older than we are
   complain_once(parts_.secrets.redact(error.what()));
   return false;
 }
@@ -121,9 +126,7 @@ void Alerter::complain_once(const std::string& what) {
 }
 
 void TroubleWatch::lane_changed(const LaneStatus& lane) {
-  const bool trouble = lane.state == LaneState::halted || lane.state == LaneState::retrying ||
-                       lane.state == LaneState::fenced;
-  if (trouble) wake_();
+  if (lane.state == LaneState::halted) wake_();
 }
 
 }  // namespace seriatim::app

@@ -21,7 +21,7 @@ namespace seriatim::app {
 /// for each trouble, whichever relays see it. If the database is away, that is an alert too, from
 /// memory; all relays give it the same number.
 ///
-/// Judged every `every`, and at once if a lane of this relay halts, fails or is fenced. If all was
+/// Judged every `every`, and at once if a lane of this relay halts or sets a row aside. If all was
 /// well, it waits six times as long: a relay that is idle must cost the database next to nothing.
 class Alerter {
  public:

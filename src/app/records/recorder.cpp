@@ -73,35 +73,35 @@ Recorder::Recorder(Parts parts)
 
 void Recorder::run(const std::stop_token& stop) {
   do {
-    attempt([this] { records_.relay_runs(parts_.relay); });
-    if (minute_now() != minute_) note_minute();
+    attempt([this] {
+      records_.relay_runs(parts_.relay);
+      if (minute_now() != minute_) note_minute();
+    });
   } while (sleep_unless_stopped(interval, stop));
-  note_minute();
-  attempt([this] { records_.relay_ends(parts_.relay.name); });
+  attempt([this] {
+    note_minute();
+    records_.relay_ends(parts_.relay.name);
+  });
 }
 
+/// What could not be written is in the minute of the next try.
 void Recorder::note_minute() {
   auto counts = parts_.counts();
-  const auto began = minute_ * minute_us;
   for (const auto& [process, lanes] : minutes_between(noted_, counts)) {
-    const auto& name = process;
-    const auto& did = lanes;
-    attempt([&] { records_.add_minutes(name, began, did); });
+    records_.add_minutes(process, minute_ * minute_us, lanes);
   }
   noted_ = std::move(counts);
   minute_ = minute_now();
 }
 
-void Recorder::attempt(const std::function<void()>& act) {
-  try {
-    act();
-    complaint_.clear();
-  } catch (const Error& error) {
-    if (complaint_ == error.what()) return;
-    complaint_ = error.what();
-    parts_.log.warn("the history of lanes is not kept: " +
-                    printable(parts_.secrets.redact(complaint_)));
-  }
+void Recorder::attempt(const std::function<void()>& act) try {
+  act();
+  complaint_.clear();
+} catch (const std::exception& error) {
+  if (complaint_ == error.what()) return;
+  complaint_ = error.what();
+  parts_.log.warn("the history of lanes is not kept: " +
+                  printable(parts_.secrets.redact(complaint_)));
 }
 
 }  // namespace seriatim::app

@@ -36,6 +36,7 @@ milliseconds default_grace(const Processes& processes, const AppConfig& config) 
   for (const auto* process : processes) {
     longest = std::max(longest, process->target.process.handler_deadline);
   }
+  if (config.alerts && config.alerts->target) longest += config.alerts->target->timeout;
   if (config.traces) longest += config.traces->collector.timeout;  // the last spans
   return longest + grace_slack;
 }
