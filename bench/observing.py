@@ -148,7 +148,7 @@ def measure(program, quick, _tell):
         compare(program, server, rows, repeats, SLOW)
     with Server("log_statement=all", "log_line_prefix='%a '") as server:
         server.init_schema(program)
-        server.sql(statement("create_outbox", table="t"))
+        server.sql(statement("create_outbox", table="t") + statement("create_hint", table="t"))
         print("\n| at rest | statements/s | CPU %, relay and server | by session |\n|---|---|---|---|")
         for what, scrape, more in (("plain", 0, ""), ("endpoint and alerts, nobody watches", 0, CONSOLE + ALERTS),
                                    ("the same, a scrape every 15 s", 15, CONSOLE + ALERTS)):

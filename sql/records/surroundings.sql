@@ -9,7 +9,7 @@ FROM (VALUES (1)) AS one (row)
 LEFT JOIN LATERAL (
     SELECT s.slot_name AS name, pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint AS bytes
     FROM pg_replication_slots AS s
-    WHERE s.restart_lsn IS NOT NULL
+    WHERE s.restart_lsn IS NOT NULL AND s.wal_status IS DISTINCT FROM 'lost'
     ORDER BY s.restart_lsn
     LIMIT 1
 ) AS slot ON true

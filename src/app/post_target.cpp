@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 namespace {
 
 /// A shorter value may be an ordinary word, such as the name of a tenant.
-constexpr std::size_t header_secret_bytes_min = 16;
+constexpr std::size_t secret_bytes_min = 16;
 
 constexpr std::array<std::string_view, 7> own_headers = {
     "Host",       "Content-Length", "Content-Type", "Transfer-Encoding",
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 7> own_headers = {
 
 void learn_header(const std::string& name, const std::string& value, Secrets& secrets) {
   if (names_a_secret(name)) secrets.learn(value);
-  if (value.size() < header_secret_bytes_min) return;
+  if (value.size() < secret_bytes_min) return;
   secrets.learn(value);
   secrets.learn(std::string_view(value).substr(value.find(' ') + 1));  // "Bearer TOKEN"
 }
@@ -35,6 +35,18 @@ void check_header(Options& section, const std::string& name, const std::string& 
   if (std::any_of(own_headers.begin(), own_headers.end(),
                   [&](std::string_view own) { return handlers::same_header(own, name); })) {
     section.problem("headers", name + " is set by seriatim itself");
+  }
+}
+
+/// Parts of path and query may be keys.
+void learn_url(const std::string& url, Secrets& secrets) {
+  const auto path = url.find('/', url.find("://") + 3);
+  for (auto at = path; at != std::string::npos;) {
+    const auto end = url.find_first_of("/?&=", at + 1);
+    const auto part =
+        std::string_view(url).substr(at + 1, end == std::string::npos ? end : end - at - 1);
+    if (part.size() >= secret_bytes_min) secrets.learn(part);
+    at = end;
   }
 }
 
@@ -52,6 +64,7 @@ PostTarget read_post_target(Options& section, Secrets& secrets, milliseconds tim
   PostTarget target;
   target.url = section.required_text("url");
   check_url(section, target.url);
+  learn_url(target.url, secrets);
   for (const auto& [name, value] : section.text_table("headers")) {
     learn_header(name, value, secrets);
     check_header(section, name, value);

@@ -17,7 +17,7 @@ struct PostTarget {
   std::string url;
   std::vector<Header> headers;
   std::string ca_file;
-  std::chrono::milliseconds timeout{0};  ///< of one request
+  std::chrono::milliseconds timeout{2'000};  ///< of one request
 };
 
 /// Reads `url`, `headers`, `ca_file` and `timeout`. Any address may be reached, because no row has

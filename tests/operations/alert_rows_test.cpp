@@ -126,6 +126,29 @@ TEST_SUITE("alert rows") {
     CHECK(desk.alerts("turn, summary") == "2 p lane 0 is still halted");
   }
 
+  TEST_CASE("an open alert that is about another row is sent at once") {
+    Desk desk;
+    auto seen = halted;
+    seen.body = R"({"subject":"4711"})";
+    desk.judge(desk.one, {seen});
+    desk.one.message_accepted(*desk.one.claim_message(processes, 60s));
+    CHECK_FALSE(desk.judge(desk.one, {seen}).unsent);
+    seen.body = R"({"subject":"4712"})";
+    CHECK(desk.judge(desk.one, {seen}).unsent);
+    CHECK(desk.alerts("turn, body->>'subject'") == "2 4712");
+  }
+
+  TEST_CASE("the message that it is over waits for one that is being sent") {
+    Desk desk;
+    desk.clear = 0ms;
+    desk.judge(desk.one, {halted});
+    REQUIRE(desk.one.claim_message(processes, 60s));
+    desk.judge(desk.one, {});
+    desk.judge(desk.one, {});
+    CHECK(desk.alerts("turn, resolved_at IS NOT NULL") == "2 t");
+    CHECK_FALSE(desk.other.claim_message(processes, 60s));
+  }
+
   TEST_CASE("alerts of another process are left alone") {
     Desk desk;
     desk.clear = 0ms;

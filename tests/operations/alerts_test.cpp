@@ -214,7 +214,7 @@ TEST_SUITE("alerts") {
     HttpService pager;
     const auto toml =
         database_section(server.url()) + "[alerts]\nevery = \"1s\"\nurl = \"" + pager.url() +
-        "\"\ndatabase = \"1s\"\n" +
+        "\"\ndatabase = \"1s\"\nresolve_after = \"1s\"\n" +
         Stage::process("kind = \"log\"\nfile = \"" + (folder.path() / "out").string() + '"');
     std::ofstream(folder.path() / "seriatim.toml") << toml;
     Process::Options options;
@@ -233,6 +233,7 @@ TEST_SUITE("alerts") {
     CHECK(message.at("data").at("state").as_string() == "open");
     CHECK(requests[0].header("webhook-id") == requests[1].header("webhook-id"));
     server.start();
+    INFO(one.log(), other.log());
     REQUIRE(pager.wait_for_requests(4, 60s));
     CHECK(boost::json::parse(pager.last_request().body).at("data").at("state").as_string() ==
           "resolved");

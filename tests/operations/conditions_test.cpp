@@ -38,7 +38,7 @@ struct Judge {
   }
   /// "halted 0 -1 …": kinds with their lanes; uncertain ones with a question mark.
   std::string operator()(const app::LaneReports& lanes, Conditions::Clock::duration later = 0s) {
-    if (!conditions) conditions.emplace(thresholds);
+    if (!conditions) conditions.emplace(thresholds, secrets);
     found = conditions->judge({lanes, around, std::chrono::system_clock::now(), start + later});
     std::string text;
     for (const auto& one : found) {
@@ -48,8 +48,9 @@ struct Judge {
     return text;
   }
 
+  app::Secrets secrets;
   app::AlertThresholds thresholds;
-  postgres::Records::Surroundings around;
+  std::optional<postgres::Records::Surroundings> around = postgres::Records::Surroundings{};
   std::optional<Conditions> conditions;
   std::vector<Condition> found;
   Conditions::Clock::time_point start = Conditions::Clock::now();
@@ -74,6 +75,7 @@ TEST_CASE("a halted lane is named with its row and the receiver's answer") {
         "p lane 0 is halted POISON at row 4711: HTTP 422: number not in service");
   const auto body = boost::json::parse(judge.found[0].body);
   CHECK(body.at("status").at("row").as_string() == "4711");
+  CHECK(body.at("subject").as_string() == "4711");
   CHECK(body.at("command").as_string() == "seriatim status p");
   CHECK(std::string(body.at("notes").as_array().at(1).as_string()).find("seriatim skip") !=
         std::string::npos);
@@ -84,12 +86,12 @@ TEST_CASE("a lane is unheld once nobody has held it for the time configured") {
   auto lane = healthy();
   lane.holder_alive = false;
   lane.lane.state = LaneState::standby;
-  CHECK(judge({lane}) == "");
-  CHECK(judge({lane}, 59s) == "");
+  CHECK(judge({lane}) == "unheld 0?, unheld -1?");  // an alert that is open stays open
+  CHECK(judge({lane}, 59s) == "unheld 0?, unheld -1?");
   CHECK(judge({lane}, 60s) == "unheld 0");
   CHECK(judge({healthy()}, 61s) == "");
-  CHECK(judge({lane}, 62s) == "");  // from the beginning again
-  lane.lane.epoch = 0;              // it never ran here
+  CHECK(judge({lane}, 62s) == "unheld 0?, unheld -1?");  // from the beginning again
+  lane.lane.epoch = 0;                                   // it never ran here
   CHECK(judge({lane}, 600s) == "");
 }
 
@@ -114,7 +116,10 @@ TEST_CASE("what could not be read neither opens nor resolves an alert") {
   auto lane = healthy();
   lane.lag_age.reset();
   lane.not_read = "the table is locked";
-  CHECK(judge({lane}) == "lag 0?, fence 0?");
+  CHECK(judge({lane}) == "lag 0?, fence 0?, fence -1?, lag -1?");
+  lane.not_read.clear();
+  lane.lag_more = true;  // there are some, and none was found in time
+  CHECK(judge({lane}) == "lag 0?, lag -1?");
 }
 
 TEST_CASE("an audit that is not sound, and one that is old") {
@@ -132,12 +137,14 @@ TEST_CASE("an audit that is not sound, and one that is old") {
 
 TEST_CASE("different configurations for a while, and a slot that keeps too much") {
   Judge judge;
-  judge.around = {2, "old_copy", 1'001};
-  CHECK(judge({healthy()}) == "slot -1");
+  judge.around = postgres::Records::Surroundings{2, "old_copy", 1'001};
+  CHECK(judge({healthy()}) == "configuration -1?, slot -1");
   CHECK(judge({healthy()}, 15min) == "configuration -1, slot -1");
   CHECK(judge.found[0].process.empty());
-  judge.around = {1, "old_copy", 1'000};
+  judge.around = postgres::Records::Surroundings{1, "old_copy", 1'000};
   CHECK(judge({healthy()}, 16min) == "");
+  judge.around.reset();  // this role may not read them
+  CHECK(judge({healthy()}, 17min) == "configuration -1?, slot -1?");
 }
 
 TEST_CASE("many lanes with the same trouble make one alert") {
@@ -150,8 +157,9 @@ TEST_CASE("many lanes with the same trouble make one alert") {
   CHECK(judge(lanes) == "lag 0, lag 1, lag 2, lag 3, lag 4, lag 5, lag 6, lag 7");
   lanes.push_back(healthy(Conditions::lanes_named_max));
   lanes.back().lag_age = 301s;
-  CHECK(judge(lanes) == "lag -1");
-  CHECK(judge.found[0].summary.starts_with("p: 9 lanes; the first: p lane 0"));
+  CHECK(judge(lanes) ==
+        "lag 0?, lag 1?, lag 2?, lag 3?, lag 4?, lag 5?, lag 6?, lag 7?, lag 8?, lag -1");
+  CHECK(judge.found.back().summary.starts_with("p: 9 lanes; the first: p lane 0"));
 }
 
 TEST_CASE("a message has a number of its own at each turn, and a type by what it concerns") {
@@ -176,4 +184,6 @@ TEST_CASE("a message has a number of its own at each turn, and a type by what it
   CHECK(json.at("data").at("state").as_string() == "resolved");
   CHECK(app::message_slack(message) ==
         R"({"text":"Over: p lane 0 is halted\n`seriatim status p`"})");
+  message.summary = "<!channel> & more";
+  CHECK(app::message_slack(message).find("Over: &lt;!channel&gt; &amp; more") != std::string::npos);
 }

@@ -20,6 +20,20 @@ object known_of(const AlertMessage& message) {
   return !wrong && known.is_object() ? std::move(known.as_object()) : object{};
 }
 
+/// As Slack wants it: what others wrote must not become a link, or call a channel.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string message_id(const AlertMessage& message) {
@@ -61,7 +75,7 @@ std::string message_slack(const AlertMessage& message) {
   if (const auto* command = known.if_contains("command")) {
     text += "\n`" + std::string(command->as_string()) + '`';
   }
-  return boost::json::serialize(object{{"text", text}});
+  return boost::json::serialize(object{{"text", escaped(text)}});
 }
 
 }  // namespace seriatim::app

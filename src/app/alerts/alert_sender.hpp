@@ -33,6 +33,9 @@ class AlertSender {
   /// A message that the database does not know, because it is away. Tried until it is accepted.
   void send(postgres::AlertMessage message);
 
+  /// It ends soon; the destructor waits for that.
+  void stop() { thread_.request_stop(); }
+
   /// Some that the database does not know are not accepted yet.
   [[nodiscard]] bool has_messages();
 

@@ -46,8 +46,10 @@ class Alerter {
   void run(const std::stop_token& stop);
   /// Whether all is well.
   bool judge();
+  std::optional<postgres::Records::Surroundings> read_surroundings();
   void database_answers();
   void database_is_away(const std::string& why);
+  void send_next_turn();
   void complain_once(const std::string& what);
 
   Parts parts_;
@@ -57,9 +59,16 @@ class Alerter {
   AlertSender sender_;
   std::string complaint_;  ///< the last one
 
-  std::optional<Clock::time_point> away_since_;
-  std::int64_t away_began_us_ = 0;
-  std::optional<postgres::AlertMessage> away_sent_;  ///< the alert that is open
+  /// The database is away, or was.
+  struct Outage {
+    std::optional<Clock::time_point> since;
+    std::int64_t began_us = 0;
+    bool open = false;                            ///< an alert on it is open
+    Clock::time_point sent;                       ///< … and was sent last
+    std::optional<Clock::time_point> back_since;  ///< it answers again
+    postgres::AlertMessage message;               ///< the latest one
+  };
+  Outage outage_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

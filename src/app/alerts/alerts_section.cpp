@@ -40,13 +40,16 @@ void read_webhook(Options& section, AlertsConfig& alerts, Secrets& secrets) {
   alerts.target = read_post_target(section, secrets, 10s);
   alerts.format =
       static_cast<AlertsConfig::Format>(section.choice("format", 0, {"webhook", "slack"}));
-  if (!section.has("secret")) return;
-  alerts.secrets = {section.text("secret")};
+  alerts.secrets = section.texts("secrets");
+  if (section.has("secret")) {
+    if (!alerts.secrets.empty()) section.problem("secret", "set either secret or secrets");
+    alerts.secrets.insert(alerts.secrets.begin(), section.text("secret"));
+  }
   for (const auto& secret : alerts.secrets) secrets.learn(secret);
   try {
     const handlers::WebhookSigner checked(alerts.secrets);
   } catch (const handlers::CannotRender& wrong) {
-    section.problem("secret", wrong.what());
+    section.problem(section.has("secrets") ? "secrets" : "secret", wrong.what());
   }
 }
 
@@ -71,6 +74,9 @@ AlertsConfig read_alerts(Options section, Secrets& secrets) {
   for (const auto& [key, value] :
        {std::pair{"every", alerts.every}, std::pair{"repeat", alerts.repeat}}) {
     if (value < 1s) section.problem(key, "must be 1 s or more");
+  }
+  if (alerts.resolve_after < alerts.every) {
+    section.problem("resolve_after", "must not be shorter than `every`");
   }
   section.finish();
   return alerts;

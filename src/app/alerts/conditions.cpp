@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <set>
 #include <utility>
 
 #include "app/text.hpp"
@@ -26,34 +27,28 @@ std::string halt_summary(const LaneReport& report) {
   return lane_name(report) + " is " + (notes.empty() ? "halted" : notes.front());
 }
 
-/// What the message says next to its sentence: the lane as `status` shows it, and what to type.
-std::string body_of(const LaneReport& report) {
-  boost::json::array notes;
-  for (const auto& note : notes_of(report)) notes.emplace_back(valid_utf8(note));
-  return boost::json::serialize(
-      boost::json::object{{"notes", std::move(notes)},
-                          {"command", "seriatim status " + shell_word(report.lane.process)},
-                          {"status", boost::json::parse(lane_json(report))}});
-}
-
-/// Puts one condition that counts them in the place of many lanes of one process.
+/// Puts one condition that counts them in the place of many lanes of one process. The lanes' own
+/// are neither opened nor resolved then.
 void gather(std::vector<Condition>& conditions) {
-  std::map<std::pair<std::string, std::string>, std::vector<Condition>> same;
-  for (const auto& one : conditions) {
-    if (one.lane >= 0 && one.certain) same[{one.process, one.kind}].push_back(one);
+  std::map<std::pair<std::string, std::string>, std::vector<Condition*>> same;
+  std::set<std::pair<std::string, std::string>> unknown;
+  for (auto& one : conditions) {
+    if (one.lane < 0) continue;
+    if (one.certain) same[{one.process, one.kind}].push_back(&one);
+    if (!one.certain) unknown.insert({one.process, one.kind});
   }
-  std::erase_if(
-      same, [](const auto& group) { return group.second.size() <= Conditions::lanes_named_max; });
-  std::erase_if(conditions, [&](const Condition& one) {
-    return one.lane >= 0 && same.contains({one.process, one.kind});
-  });
+  std::vector<Condition> gathered;
   for (auto& [key, lanes] : same) {
-    auto& all = lanes.front();
+    if (lanes.size() <= Conditions::lanes_named_max) continue;
+    unknown.erase(key);
+    auto& all = gathered.emplace_back(*lanes.front());
     all.lane = -1;
     all.summary =
         key.first + ": " + std::to_string(lanes.size()) + " lanes; the first: " + all.summary;
-    conditions.push_back(std::move(all));
+    for (auto* lane : lanes) lane->certain = false;
   }
+  for (const auto& [process, kind] : unknown) gathered.push_back({process, -1, kind, false});
+  for (auto& one : gathered) conditions.push_back(std::move(one));
 }
 
 }  // namespace
@@ -74,29 +69,27 @@ void Conditions::judge_lane(const LaneReport& report, const Seen& seen) {
   const int number = static_cast<int>(lane.lane);
   const auto name = lane_name(report);
   if (lane.state == LaneState::halted) add(report, number, "halted", halt_summary(report));
-  // A process that never ran here may belong to another database.
-  const bool unheld = !report.holder_alive && lane.epoch > 0 && lane.state != LaneState::halted;
-  if (const auto& time = thresholds_.unheld;
-      time && lasts({lane.process, number, "unheld"}, unheld, *time, seen.now)) {
-    add(report, number, "unheld", name + " is held by no relay: nothing is delivered");
+  if (lane.epoch == 0) return;  // it never ran here, and may belong to another database
+  const bool unheld = !report.holder_alive && lane.state != LaneState::halted;
+  if (const auto& time = thresholds_.unheld) {
+    const bool lasting = lasts({lane.process, number, "unheld"}, unheld, *time, seen.now);
+    if (unheld) {
+      add(report, number, "unheld", name + " is held by no relay: nothing is delivered", lasting);
+    }
   }
   const bool read = report.not_read.empty() && !report.unread;
-  if (const auto& time = thresholds_.lag) {
-    if (report.lag_age > *time) {
-      add(report, number, "lag",
-          name + ": its oldest row has waited for " + human_duration(*report.lag_age));
-    } else if (!read) {
-      add(report, number, "lag", name, false);
-    }
+  const bool unknown = !read || (report.lag_more && !report.lag_age);
+  if (const auto& time = thresholds_.lag; time && (unknown || report.lag_age > *time)) {
+    add(report, number, "lag",
+        name + ": its oldest row has waited for " +
+            human_duration(report.lag_age.value_or(milliseconds{0})),
+        report.lag_age > *time);
   }
-  if (const auto& time = thresholds_.fence) {
-    if (lane.fenced_for > *time) {
-      add(report, number, "fence",
-          name + ": an open transaction has held its rows back for " +
-              human_duration(lane.fenced_for));
-    } else if (!read) {
-      add(report, number, "fence", name, false);
-    }
+  if (const auto& time = thresholds_.fence; time && (!read || lane.fenced_for > *time)) {
+    add(report, number, "fence",
+        name + ": an open transaction has held its rows back for " +
+            human_duration(lane.fenced_for),
+        lane.fenced_for > *time);
   }
 }
 
@@ -121,18 +114,22 @@ void Conditions::judge_process(const LaneReport& report, const Seen& seen) {
 
 void Conditions::judge_surroundings(const Seen& seen) {
   const auto& around = seen.surroundings;
-  if (lasts({"", -1, "configuration"}, around.configurations > 1, thresholds_.configuration,
-            seen.now)) {
-    found_.push_back({"", -1, "configuration", true,
-                      "relays of the same processes run with " +
-                          std::to_string(around.configurations) +
+  const bool differ = around && around->configurations > 1;
+  const bool lasting =
+      lasts({"", -1, "configuration"}, differ, thresholds_.configuration, seen.now);
+  if (differ || !around) {
+    const auto count = around ? std::to_string(around->configurations) : "";
+    found_.push_back({"", -1, "configuration", lasting,
+                      "relays of the same processes run with " + count +
                           " different configurations; table seriatim.relay names them"});
   }
-  if (thresholds_.slot && around.slot && around.slot_bytes > 0 &&
-      std::cmp_greater(around.slot_bytes, *thresholds_.slot)) {
+  if (!thresholds_.slot) return;
+  if (!around) return found_.push_back({"", -1, "slot", false});
+  if (around->slot && around->slot_bytes > 0 &&
+      std::cmp_greater(around->slot_bytes, *thresholds_.slot)) {
     found_.push_back({"", -1, "slot", true,
-                      "replication slot " + printable(*around.slot) + " keeps " +
-                          human_bytes(static_cast<std::size_t>(around.slot_bytes)) +
+                      "replication slot " + printable(*around->slot) + " keeps " +
+                          human_bytes(static_cast<std::size_t>(around->slot_bytes)) +
                           " of the log: the server's disk may fill up; see pg_replication_slots"});
   }
 }
@@ -148,8 +145,23 @@ bool Conditions::lasts(const Key& key, bool so, milliseconds time, Clock::time_p
 
 void Conditions::add(const LaneReport& report, int number, const std::string& kind,
                      const std::string& summary, bool certain) {
-  found_.push_back({report.lane.process, number, kind, certain, valid_utf8(summary),
-                    certain ? body_of(report) : ""});
+  found_.push_back({report.lane.process, number, kind, certain,
+                    valid_utf8(secrets_.redact(summary)), certain ? body_of(report, kind) : ""});
+}
+
+/// What the message says next to its sentence: the lane as `status` shows it, and what to type.
+/// "subject": an alert that is open is sent again once it is about something else.
+std::string Conditions::body_of(const LaneReport& report, const std::string& kind) const {
+  boost::json::array notes;
+  for (const auto& note : notes_of(report)) notes.emplace_back(valid_utf8(secrets_.redact(note)));
+  boost::system::error_code wrong;
+  auto status = boost::json::parse(secrets_.redact(lane_json(report)), wrong);
+  if (wrong) status = nullptr;  // a secret was part of a number
+  boost::json::object body{{"notes", std::move(notes)},
+                           {"command", "seriatim status " + shell_word(report.lane.process)},
+                           {"status", std::move(status)}};
+  if (kind == "halted") body["subject"] = valid_utf8(report.lane.row_id.value_or(""));
+  return boost::json::serialize(body);
 }
 
 }  // namespace seriatim::app

@@ -24,11 +24,13 @@ class Conditions {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t lanes_named_max = 8;
 
-  explicit Conditions(AlertThresholds thresholds) : thresholds_(thresholds) {}
+  /// `secrets` must outlive it.
+  Conditions(AlertThresholds thresholds, const Secrets& secrets)
+      : thresholds_(thresholds), secrets_(secrets) {}
 
   struct Seen {
     const LaneReports& lanes;
-    postgres::Records::Surroundings surroundings;
+    std::optional<postgres::Records::Surroundings> surroundings;  ///< absent: could not be read
     std::chrono::system_clock::time_point at;
     Clock::time_point now;
   };
@@ -45,8 +47,11 @@ class Conditions {
                            Clock::time_point now);
   void add(const postgres::LaneReport& lane, int number, const std::string& kind,
            const std::string& summary, bool certain = true);
+  [[nodiscard]] std::string body_of(const postgres::LaneReport& report,
+                                    const std::string& kind) const;
 
   AlertThresholds thresholds_;
+  const Secrets& secrets_;
   std::map<Key, Clock::time_point> since_;
   std::vector<postgres::Condition> found_;
 };

@@ -1,6 +1,7 @@
 #include "app/records/recorder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/signals.hpp"
 #include "app/text.hpp"
@@ -78,20 +79,24 @@ void Recorder::run(const std::stop_token& stop) {
       if (minute_now() != minute_) note_minute();
     });
   } while (sleep_unless_stopped(interval, stop));
+  if (!complaint_.empty()) return;  // the database is away: it must not hold up the stop
   attempt([this] {
     note_minute();
     records_.relay_ends(parts_.relay.name);
   });
 }
 
-/// What could not be written is in the minute of the next try.
+/// What cannot be written now counts for the minute in which it can.
 void Recorder::note_minute() {
-  auto counts = parts_.counts();
+  const auto began = std::exchange(minute_, minute_now()) * minute_us;
+  const auto counts = parts_.counts();
+  noted_.resize(counts.size());
   for (const auto& [process, lanes] : minutes_between(noted_, counts)) {
-    records_.add_minutes(process, minute_ * minute_us, lanes);
+    records_.add_minutes(process, began, lanes);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i].process == process) noted_[i] = counts[i];
+    }
   }
-  noted_ = std::move(counts);
-  minute_ = minute_now();
 }
 
 void Recorder::attempt(const std::function<void()>& act) try {

@@ -237,7 +237,9 @@ Exit perform(const RunVerb& verb, Context& context) {
   RelayState state;
   const auto all = context.processes({});  // those that another relay runs too: it may be dead
   LanesReader reader(all, context);
-  const auto alerter = watch(context, all, reader, log);
+  // Nobody is called for a drain: it may begin with hours of lag, and its exit code says how it
+  // ends.
+  const auto alerter = verb.drain ? nullptr : watch(context, all, reader, log);
   const auto spans = trace_to(context, log);
   const Surroundings around{context, verb.drain, log, state, alerter.get(), spans.get()};
   const auto endpoint = serve(all, reader, around);
