@@ -15,7 +15,7 @@ using postgres::AlertMessage;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-constexpr int quiet_factor = 6;
+constexpr int quiet_factor = 10;
 /// Two judgements are at least so far apart, however often it is woken.
 constexpr milliseconds wake_pause{1'000};
 /// A relay that was not seen for so long is gone: it says every 30 s that it runs.

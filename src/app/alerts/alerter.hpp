@@ -22,7 +22,7 @@ namespace seriatim::app {
 /// memory; all relays give it the same number.
 ///
 /// Judged every `every`, and at once if a lane of this relay halts or sets a row aside. If all was
-/// well, it waits six times as long: a relay that is idle must cost the database next to nothing.
+/// well, it waits ten times as long: a relay that is idle must cost the database next to nothing.
 class Alerter {
  public:
   struct Parts {
