@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr int quiet_factor = 10;
 /// Two judgements are at least so far apart, however often it is woken.
 constexpr milliseconds wake_pause{1'000};
-/// A relay that was not seen for so long is gone: it says every 30 s that it runs.
-constexpr milliseconds relay_gone{75'000};
+/// A relay that was not seen for so long is gone: it says every minute that it runs.
+constexpr milliseconds relay_gone{150'000};
 /// Relays that lose the database within so long of each other mean the same outage.
 constexpr std::int64_t same_outage_us = 600'000'000;
 

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::int64_t minute_us = 60'000'000;
-constexpr milliseconds interval{30'000};
+constexpr milliseconds interval{60'000};
 
 std::int64_t minute_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -78,6 +78,7 @@ void Recorder::run(const std::stop_token& stop) {
       records_.relay_runs(parts_.relay);
       if (minute_now() != minute_) note_minute();
     });
+    records_.rest();
   } while (sleep_unless_stopped(interval, stop));
   if (!complaint_.empty()) return;  // the database is away: it must not hold up the stop
   attempt([this] {

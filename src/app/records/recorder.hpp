@@ -19,9 +19,10 @@ using Minutes = std::map<std::string, std::vector<postgres::LaneMinute>>;
 [[nodiscard]] Minutes minutes_between(const std::vector<LaneCounts>& before,
                                       const std::vector<LaneCounts>& now);
 
-/// Keeps in the database that this relay runs, every 30 s, and what its lanes did, once a minute:
-/// one statement a process, and none for a minute without traffic. A connection of its own. What
-/// goes wrong is logged, once until it works again: no row waits for it.
+/// Keeps in the database that this relay runs, and what its lanes did, once a minute: one statement
+/// a process, and none for a minute without traffic. A connection of its own, for that moment only:
+/// a relay has to do with few of them. What goes wrong is logged, once until it works again: no row
+/// waits for it.
 class Recorder {
  public:
   struct Parts {
