@@ -2,6 +2,8 @@
 
 #include <openssl/sha.h>
 
+#include "app/text.hpp"
+
 namespace seriatim::app {
 
 static_assert(std::tuple_size_v<Digest> == SHA256_DIGEST_LENGTH);
@@ -14,13 +16,7 @@ Digest sha256(std::string_view text) {
 
 std::string short_hash(std::string_view text) {
   const auto digest = sha256(text);
-  std::string hash;
-  for (std::size_t i = 0; i < 6; ++i) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    hash += digits[digest[i] >> 4U];
-    hash += digits[digest[i] & 15U];
-  }
-  return hash;
+  return hex(std::span(digest).first(6));
 }
 
 }  // namespace seriatim::app

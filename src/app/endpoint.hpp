@@ -43,8 +43,6 @@ class RelayState {
   std::vector<LaneCounts> last_;  ///< once it has stopped
 };
 
-class Families;
-
 /// Serves `[console]`: /livez, /healthz, /readyz, /statusz and /metrics. docs/console.md says what
 /// they mean.
 class Endpoint {

@@ -102,4 +102,15 @@ std::string human_bytes(std::size_t bytes) {
   return text.data();
 }
 
+std::string hex(std::span<const unsigned char> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const auto byte : bytes) {
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
 }  // namespace seriatim::app

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,9 @@ inline constexpr std::size_t id_bytes_max = 64;
 
 /// "850 ms", "12 s", "3 min 5 s", "2 h 4 min", "3 d 2 h"
 [[nodiscard]] std::string human_duration(std::chrono::milliseconds duration);
+
+/// Two lower-case digits a byte.
+[[nodiscard]] std::string hex(std::span<const unsigned char> bytes);
 
 /// "3.4 KiB"
 [[nodiscard]] std::string human_bytes(std::size_t bytes);

@@ -1,5 +1,7 @@
 #include "app/traces/trace_context.hpp"
 
+#include "app/text.hpp"
+
 #include <set>
 
 #include "traces/collector.hpp"

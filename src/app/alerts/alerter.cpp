@@ -151,7 +151,9 @@ void Alerter::send_next_turn() {
 void Alerter::complain_once(const std::string& what) {
   if (complaint_ == what) return;
   complaint_ = what;
-  parts_.log.warn("alerts cannot be judged: " + printable(what));
+  parts_.log.warn("nobody is called, because alerts cannot be judged: " + printable(what) +
+                  "; if a right is missing, run docs/roles.sql, and if the schema is old, "
+                  "`seriatim init`");
 }
 
 void TroubleWatch::lane_changed(const LaneStatus& lane) {

@@ -106,8 +106,9 @@ void Recorder::attempt(const std::function<void()>& act) try {
 } catch (const std::exception& error) {
   if (complaint_ == error.what()) return;
   complaint_ = error.what();
-  parts_.log.warn("the history of lanes is not kept: " +
-                  printable(parts_.secrets.redact(complaint_)));
+  parts_.log.warn(
+      "the history of lanes is not kept: " + printable(parts_.secrets.redact(complaint_)) +
+      "; delivery goes on. If a right is missing, run docs/roles.sql");
 }
 
 }  // namespace seriatim::app

@@ -6,6 +6,8 @@
 
 #include <sys/random.h>
 
+#include "app/text.hpp"
+
 namespace seriatim::app {
 
 namespace {
@@ -41,16 +43,6 @@ Id random_id() {
 }
 
 }  // namespace
-
-std::string hex(std::span<const unsigned char> bytes) {
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const auto byte : bytes) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
 
 std::string TraceParent::text() const {
   return "00-" + hex(trace) + '-' + hex(span) + '-' + hex({&flags, 1});

@@ -32,7 +32,6 @@ struct TraceParent {
 [[nodiscard]] std::optional<TraceParent> parse_traceparent(std::string_view text);
 
 /// Lower case.
-[[nodiscard]] std::string hex(std::span<const unsigned char> bytes);
 
 /// From the system's random numbers; never all zeros. Throws std::system_error if there are none.
 [[nodiscard]] TraceId random_trace_id();

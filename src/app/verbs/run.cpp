@@ -100,7 +100,7 @@ HandlerFactory wrapped(const ConfiguredProcess& process, Context& context, SpanE
 }
 
 /// What delivery goes with. `alerter` and `spans` are null unless configured.
-struct Surroundings {
+struct RunParts {
   Context& context;
   bool drain;
   Log& log;
@@ -109,7 +109,7 @@ struct Surroundings {
   SpanExporter* spans;
 };
 
-std::vector<LaneStatus> deliver(const Processes& processes, const Surroundings& around,
+std::vector<LaneStatus> deliver(const Processes& processes, const RunParts& around,
                                 const std::stop_token& stop) {
   auto& log = around.log;
   auto& state = around.state;
@@ -179,7 +179,7 @@ std::string status_line(const std::vector<LaneCounts>& lanes) {
 }
 
 std::unique_ptr<Endpoint> serve(const Processes& processes, LanesReader& reader,
-                                const Surroundings& around) {
+                                const RunParts& around) {
   const auto& console = around.context.config().console;
   if (!console) return nullptr;
   auto& log = around.log;
@@ -241,7 +241,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   // ends.
   const auto alerter = verb.drain ? nullptr : watch(context, all, reader, log);
   const auto spans = trace_to(context, log);
-  const Surroundings around{context, verb.drain, log, state, alerter.get(), spans.get()};
+  const RunParts around{context, verb.drain, log, state, alerter.get(), spans.get()};
   const auto endpoint = serve(all, reader, around);
   ServiceManager manager(process_environment(),
                          {.liveness = [&] { return state.liveness(); },
