@@ -4,12 +4,13 @@ SELECT h.*,
        a.application_name,
        coalesce(a.usename, p.owner) AS usename,
        CASE WHEN h.pid IS NULL THEN 'prepared' ELSE a.state END AS state,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - coalesce(a.xact_start, p.prepared)) * 1000)::bigint
+       (extract(epoch FROM clock.now - coalesce(a.xact_start, p.prepared)) * 1000)::bigint
            AS age_ms,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - a.query_start) * 1000)::bigint AS statement_age_ms
+       (extract(epoch FROM clock.now - a.query_start) * 1000)::bigint AS statement_age_ms
 FROM (
 {lock_holders}
 ) AS h
+CROSS JOIN (SELECT pg_catalog.clock_timestamp() AS now) AS clock
 LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid
 LEFT JOIN LATERAL (
     SELECT x.gid, x.owner, x.prepared

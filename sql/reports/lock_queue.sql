@@ -32,14 +32,15 @@ WITH RECURSIVE queue (waiter, blocked, pid, depth) AS (
 )
 SELECT b.waiter, b.pid, p.gid, a.application_name, coalesce(a.usename, p.owner) AS usename,
        CASE WHEN b.pid IS NULL THEN 'prepared' ELSE a.state END AS state,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - coalesce(a.xact_start, p.prepared)) * 1000)::bigint AS age_ms,
-       (extract(epoch FROM pg_catalog.clock_timestamp() - a.query_start) * 1000)::bigint AS statement_age_ms,
+       (extract(epoch FROM clock.now - coalesce(a.xact_start, p.prepared)) * 1000)::bigint AS age_ms,
+       (extract(epoch FROM clock.now - a.query_start) * 1000)::bigint AS statement_age_ms,
        (SELECT string_agg(DISTINCT l.relation::regclass::text, ', ')
         FROM pg_catalog.pg_locks AS l
         WHERE l.pid = b.waiter_pid AND (NOT l.granted OR l.locktype = 'tuple') AND l.relation IS NOT NULL
           AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d
                             WHERE d.datname = pg_catalog.current_database())) AS relations
 FROM blockers AS b
+CROSS JOIN (SELECT pg_catalog.clock_timestamp() AS now) AS clock
 LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = b.pid
 LEFT JOIN pg_catalog.pg_prepared_xacts AS p ON b.pid IS NULL AND p.transaction = b.transaction
 ORDER BY b.waiter, b.depth DESC, age_ms DESC NULLS LAST
