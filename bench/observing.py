@@ -1,22 +1,22 @@
 """What it costs to be watched.
 
-Drains of a handler that does nothing, in turn plain and watched: a scrape of /metrics each second, alerts, a history; and once more
-with 1000 connections to the endpoint that send nothing. Then a lane at rest: statements and processor time a second, with nobody
+Relays whose handler does nothing, in turn plain and watched: a scrape of /metrics each second, alerts, a history; once more with 1000
+connections to the endpoint that send nothing; and once with an alert to a pager that never answers. Then a lane at rest: statements and processor time a second, with nobody
 watching and with a scrape every 15 s. docs/monitoring.md has the figures.
 """
 import re
 import socket
 import statistics
-import subprocess
 import threading
 import time
 import urllib.request
 
-from processes import Relay, Server, fail, processor_seconds, statement
+from processes import Psql, Relay, Server, fail, processor_seconds, statement
 
-PORT = 18_642
+PORT, PAGER_PORT = 18_642, 18_643
 CONSOLE = f'[console]\nlisten = "127.0.0.1:{PORT}"\n'
 ALERTS = '[alerts]\ncommand = ["/bin/true"]\n'
+HANGING_ALERTS = f'[alerts]\nurl = "http://127.0.0.1:{PAGER_PORT}/"\nformat = "slack"\n'
 CONFIG = """
 [database]
 url = "{url}"
@@ -32,6 +32,17 @@ order_by = "id"
 [process.handler]
 kind = "log"
 file = "/dev/null"
+"""
+HALTS = """
+[[process]]
+name = "halts"
+[process.source]
+table = "public.one_row"
+[process.handler]
+kind = "http"
+url = "http://127.0.0.1:9/"
+allow_private = true
+body = "{{payload.missing}}"
 """
 SLOW = 1_000
 EXECUTED = re.compile(r"LOG:  (execute|statement)")
@@ -88,28 +99,91 @@ class Watcher:
             self.open.append(one)
 
 
-def drain(program, server, rows, more):
-    """Rows a second, each time by a process that never ran."""
+class SilentPager:
+    """Accepts what calls it, and never answers."""
+
+    def __enter__(self):
+        self.calls = []
+        self.server = socket.create_server(("127.0.0.1", PAGER_PORT))
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+        return self
+
+    def run(self):
+        try:
+            while True:
+                self.calls.append(self.server.accept()[0])
+        except OSError:  # closed
+            pass
+
+    def __exit__(self, *_):
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.thread.join()
+        for call in self.calls:
+            call.close()
+
+
+def rate(program, server, rows, more):
+    """Rows a second of a process that never ran, and rows a second of processor time (relay and server), which other work on the
+    machine disturbs less. From its first tenth to the last row: start and end are not in it."""
     server.sql(statement("drop_schema"))
     server.init_schema(program)
-    config = server.folder / "drain.toml"
+    config = server.folder / "rate.toml"
     config.write_text(CONFIG.format(url=server.url, more=more, name="p"))
-    began = time.perf_counter()
-    if subprocess.run([program, "run", "--drain", "--config", config], check=False, stdout=subprocess.DEVNULL).returncode != 0:
-        fail("a drain did not end well")
-    return rows / (time.perf_counter() - began)
+    with Psql(server) as session, Relay(program, config) as relay:
+
+        def reach(wanted):
+            ends = time.monotonic() + 600
+            while (delivered := int(session.ask(statement("rows_delivered")))) < wanted:
+                if time.monotonic() > ends:
+                    fail("the relay did not deliver all rows in ten minutes")
+                time.sleep(0.02)
+            return delivered, time.perf_counter(), processor_seconds(relay.pid) + server.processor_seconds()
+
+        first, began, cpu_began = reach(rows // 10)
+        last, ended, cpu_ended = reach(rows)
+    return (last - first) / (ended - began), (last - first) / (cpu_ended - cpu_began)
 
 
-def compare(program, server, rows, repeats, slow):
-    ratios, livez = [], []
-    for _ in range(repeats):
-        plain = drain(program, server, rows, "")
+def spread(ratios):
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f}–{max(ratios):.3f})"
+
+
+def compare(what, program, server, rows, repeats, watched):
+    """`watched` makes a rate and the times of /livez. Each pair begins with the other one, so that drift favours neither."""
+    ratios, of_cpu, livez = [], [], []
+    for number in range(repeats):
+        rates = {}
+        for kind in ("plain", "watched") if number % 2 else ("watched", "plain"):
+            if kind == "plain":
+                rates[kind] = rate(program, server, rows, "")
+            else:
+                rates[kind], times = watched()
+                livez += times
+        ratios.append(rates["watched"][0] / rates["plain"][0])
+        of_cpu.append(rates["watched"][1] / rates["plain"][1])
+    most = f"{max(livez):.0f}" if livez else ""
+    print(f"| {what} | {spread(ratios)} | {spread(of_cpu)} | {most} |", flush=True)
+
+
+def compare_all(program, server, rows, repeats):
+    def scraped(slow):
         with Watcher(slow) as watcher:
-            watched = drain(program, server, rows, CONSOLE + ALERTS)
-        ratios.append(watched / plain)
-        livez += watcher.livez
-    what = f"scraped each second, {slow} silent connections" if slow else "scraped each second"
-    print(f"| {what} | {statistics.median(ratios):.3f} | {min(ratios):.3f}–{max(ratios):.3f} | {max(livez):.0f} |", flush=True)
+            return rate(program, server, rows, CONSOLE + ALERTS), watcher.livez
+
+    def unanswered():
+        with SilentPager() as pager:
+            reached = rate(program, server, rows, HANGING_ALERTS + HALTS)
+            if not pager.calls and rows > 1_000_000:  # few rows are gone before the alert comes
+                fail("no alert called the pager that never answers")
+        return reached, []
+
+    print("| ratio to a plain relay, median and range | rows a second | rows a processor second | /livez, most ms |")
+    print("|---|---|---|---|")
+    compare("scraped each second", program, server, rows, repeats, lambda: scraped(0))
+    compare(f"scraped each second, {SLOW} silent connections", program, server, rows, repeats, lambda: scraped(SLOW))
+    compare("an alert to a pager that never answers", program, server, rows, repeats, unanswered)
 
 
 def at_rest(program, server, seconds, scrape, more):
@@ -140,12 +214,11 @@ def at_rest(program, server, seconds, scrape, more):
 
 
 def measure(program, quick, _tell):
-    rows, repeats, seconds = (50_000, 2, 30) if quick else (1_000_000, 5, 300)
+    rows, repeats, seconds = (50_000, 2, 30) if quick else (2_000_000, 5, 200)
     with Server() as server:
         server.sql(statement("create_outbox", table="t") + statement("insert_rows", table="t", rows=rows))
-        print("| drain | rate / rate of a plain one | range | /livez, most ms |\n|---|---|---|---|")
-        compare(program, server, rows, repeats, 0)
-        compare(program, server, rows, repeats, SLOW)
+        server.sql(statement("create_outbox", table="one_row") + statement("insert_rows", table="one_row", rows=1))
+        compare_all(program, server, rows, repeats)
     with Server("log_statement=all", "log_line_prefix='%a '") as server:
         server.init_schema(program)
         server.sql(statement("create_outbox", table="t") + statement("create_hint", table="t"))

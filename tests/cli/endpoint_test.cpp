@@ -37,8 +37,8 @@ class Served {
             Stage::process(handler, process, source);
     std::ofstream(stage.folder.path() / "seriatim.toml") << toml_;
   }
-  void start() {
-    relay_.emplace(stage_.folder, "relay" + std::to_string(port), toml_);
+  void start(const RelayProgram::Hooks& hooks = {}) {
+    relay_.emplace(stage_.folder, "relay" + std::to_string(port), toml_, hooks);
     wait_until("the relay answers probes", [&] { return status("/livez") == 200; });
   }
   RelayProgram& relay() { return *relay_; }
@@ -158,6 +158,26 @@ TEST_SUITE("endpoint") {
     CHECK(served.status("/readyz") == 200);
     served.wait_for(
         "seriatim_delivery_failures_total{process=\"p\",lane=\"0\",class=\"poison\"} 1");
+  }
+
+  TEST_CASE(
+      "a frozen lane fails liveness a minute after its deadline, and does not stop the other") {
+    Stage stage;
+    Served served(stage, "kind = \"log\"\nfile = \"" + stage.log.string() + "\"", {},
+                  "lanes = 2\nhandler_deadline = \"1s\"", "key = \"aggregate_id\"");
+    served.start({{"SERIATIM_HANG_AT", "before call"}});
+    stage.append();
+    wait_until("the lane of the row hangs",
+               [&] { return contains(served.get("/statusz"), "\"called_for_ms\":"); });
+    CHECK(served.status("/livez") == 200);  // 61 s are its own
+    wait_until(
+        "a thread that hangs fails liveness", [&] { return served.status("/livez") == 503; }, 120s);
+    CHECK(contains(served.get("/livez"), " hangs: a call of its handler was to end 6"));
+    CHECK(stage.seriatim({"health"}).code == 1);
+    stage.database.run(
+        "SELECT seriatim.append('booking', 'key ' || n, 'booked', '{}') FROM generate_series(1, "
+        "20) n");
+    wait_until("the other lane delivers", [&] { return stage.lines_in_log() > 0; });
   }
 
   TEST_CASE("with the table dropped nothing stale is reported, and the relay lives") {

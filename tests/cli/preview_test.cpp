@@ -108,6 +108,23 @@ TEST_SUITE("preview") {
     CHECK(stage.receiver.request_count() == 6);
   }
 
+  TEST_CASE("with [traces] the preview says whose span the receiver will get") {
+    PreviewStage stage;
+    const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    stage.configure("[traces]\nurl = \"" + stage.receiver.url("/v1/traces") + "\"\n" +
+                    Stage::process(stage.http()));
+    stage.database.run(
+        "SELECT seriatim.append('booking', 'b', 'booked', '{}', '{\"traceparent\": \"00-" + trace +
+        "-00f067aa0ba902b7-01\"}')");
+    CHECK(header(stage.preview().at(0).at("request"), "traceparent") ==
+          "<the span of the call, in trace " + trace + ">");
+    REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
+    const auto sent = stage.receiver.requests().at(0);
+    REQUIRE(sent.target == "/hook");
+    CHECK(contains(sent.header("traceparent").value(), "00-" + trace + "-"));
+    CHECK_FALSE(contains(sent.header("traceparent").value(), "00f067aa0ba902b7"));
+  }
+
   TEST_CASE("the requests of sms are those that the provider gets") {
     PreviewStage stage;
     stage.configure(Stage::process(

@@ -2,7 +2,9 @@
 //   SERIATIM_MUTANT    no_fence, no_inheritance, …: the program is broken so
 //   SERIATIM_CRASH_AT  "after start", "before call:3", …: SIGKILL at the n-th passing (first: 1)
 //   SERIATIM_STOP_AT   the same with SIGSTOP
+//   SERIATIM_HANG_AT   the same, but only the thread that passes hangs, for good
 #include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -23,23 +25,22 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// A signal to ourselves at one passing of one point.
+/// What happens at one passing of one point.
 class Ambush {
  public:
-  Ambush(const char* name, int signal) : point_(variable(name)), signal_(signal) {
+  Ambush(const char* name, void (*fault)()) : point_(variable(name)), fault_(fault) {
     const auto colon = point_.find(':');
     if (colon == std::string::npos) return;
     passings_left_ = std::atoi(point_.c_str() + colon + 1);
     point_.resize(colon);
   }
-  /// To this thread: sent to the process, SIGSTOP would let it run on until another has taken it.
   void pass(const std::string& point) {
-    if (point == point_ && --passings_left_ == 0) ::raise(signal_);
+    if (point == point_ && --passings_left_ == 0) fault_();
   }
 
  private:
   std::string point_;
-  int signal_;
+  void (*fault_)();
   std::atomic<int> passings_left_{1};
 };
 
@@ -59,8 +60,18 @@ Mutant mutant_from_environment() {
   std::exit(2);
 }
 
-Ambush crash{"SERIATIM_CRASH_AT", SIGKILL};
-Ambush stop{"SERIATIM_STOP_AT", SIGSTOP};
+/// To this thread: sent to the process, SIGSTOP would let it run on until another has taken it.
+void stop_here() {
+  ::raise(SIGSTOP);
+}
+
+void hang_here() {
+  for (;;) ::pause();
+}
+
+Ambush crash{"SERIATIM_CRASH_AT", [] { ::raise(SIGKILL); }};
+Ambush stop{"SERIATIM_STOP_AT", stop_here};
+Ambush hang{"SERIATIM_HANG_AT", hang_here};
 [[maybe_unused]] const Mutant alive = mutant_of_all_threads = mutant_from_environment();
 
 }  // namespace
@@ -70,6 +81,7 @@ void crash_point(std::string_view place, std::string_view action) {
   if (!action.empty()) point.append(" ").append(action);
   crash.pass(point);
   stop.pass(point);
+  hang.pass(point);
 }
 
 }  // namespace seriatim::core

@@ -48,9 +48,9 @@ std::optional<TraceParent> sampled_parent(const Record& record) {
   return parent && parent->sampled() ? parent : std::nullopt;
 }
 
-Record with_parent(const Record& record, const TraceParent& parent) {
+Record with_parent(const Record& record, std::string traceparent) {
   auto changed = record;
-  find_traceparent(changed.headers)->second = parent.text();
+  find_traceparent(changed.headers)->second = std::move(traceparent);
   return changed;
 }
 
@@ -116,7 +116,7 @@ std::optional<OpenSpan> open_span(std::span<const Record> rows, const TracedProc
   if (child) open.span.parent = parent->span;
   open.span.start = system_clock::now();
   describe(rows, process, open.span);
-  if (single) open.record = with_parent(rows.front(), open.span.self);
+  if (single) open.record = with_parent(rows.front(), open.span.self.text());
   open.began = steady_clock::now();
   return open;
 }
@@ -200,6 +200,15 @@ HandlerFactory traced(HandlerFactory factory, TracedProcess process, SpanExporte
           &exporter](unsigned lane) -> std::unique_ptr<Handler> {
     return std::make_unique<TracedHandler>(factory(lane), process, exporter);
   };
+}
+
+Record shown_as_traced(const Record& record, SpanRelation relation) {
+  const auto parent = sampled_parent(record);
+  if (!parent) return record;
+  const auto trace = relation == SpanRelation::child
+                         ? "trace " + parent->text().substr(3, 2 * parent->trace.size())
+                         : std::string("a trace of its own");
+  return with_parent(record, "<the span of the call, in " + trace + ">");
 }
 
 }  // namespace seriatim::app

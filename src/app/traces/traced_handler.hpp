@@ -23,4 +23,8 @@ struct TracedProcess {
 [[nodiscard]] HandlerFactory traced(HandlerFactory factory, TracedProcess process,
                                     SpanExporter& exporter);
 
+/// The record as such a handler passes it on, for people to read: its `traceparent`, which is made
+/// in the call, is described.
+[[nodiscard]] Record shown_as_traced(const Record& record, SpanRelation relation);
+
 }  // namespace seriatim::app

@@ -8,6 +8,7 @@
 #include "app/redacted_handler.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
+#include "app/traces/traced_handler.hpp"
 #include "app/verbs/verbs.hpp"
 #include "runtime/known_types.hpp"
 #include "seriatim/error.hpp"
@@ -78,11 +79,13 @@ Exit perform(const PeekVerb& verb, Context& context) {
 
 namespace {
 
-PreviewedRow preview_row(Handler& handler, postgres::PeekedRow row) {
+PreviewedRow preview_row(Handler& handler, postgres::PeekedRow row,
+                         const std::optional<TracesConfig>& traces) {
   PreviewedRow result{std::move(row), std::nullopt, {}};
   if (result.row.queues) return result;
   try {
-    result.request = handler.render(result.row.record);
+    const auto& record = result.row.record;
+    result.request = handler.render(traces ? shown_as_traced(record, traces->relation) : record);
   } catch (const std::exception& cannot) {
     result.problem = cannot.what();
     return result;
@@ -100,7 +103,9 @@ Exit perform(const PreviewVerb& verb, Context& context) {
   const auto factory = redacted(process.handler, context.secrets());
   const auto handler = runtime::only_known_types(config.event_types, factory)(verb.lane);
   Preview preview{{}, std::move(waiting.unread), config.on_poison};
-  for (auto& row : waiting.rows) preview.rows.push_back(preview_row(*handler, std::move(row)));
+  for (auto& row : waiting.rows) {
+    preview.rows.push_back(preview_row(*handler, std::move(row), context.config().traces));
+  }
   print(context.secrets().redact(context.json() ? preview_json(preview) : preview_text(preview)));
   return preview.sound() ? Exit::done : Exit::failure;
 }
