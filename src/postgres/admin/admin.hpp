@@ -26,6 +26,7 @@ struct ParkedCount {
   std::uint64_t redriven = 0;
   std::string since;                       ///< the oldest, ISO 8601 UTC
   std::optional<std::int64_t> since_us{};  ///< … in microseconds since 1970
+  bool due = false;  ///< rows go out before those after the cursor: redriven, late or begun ones
 };
 
 /// What the latest `seriatim audit` of a process found.

@@ -78,8 +78,10 @@ struct Shared {
   std::optional<std::map<unsigned, LaneWaiting>> waiting;
 };
 
-Shared read_shared(Connection& connection, const Table& table, const std::vector<LaneRow>& lanes) {
-  Shared shared{read_due(connection, lanes.front().id), std::nullopt};
+Shared read_shared(Connection& connection, const Table& table, const std::vector<LaneRow>& lanes,
+                   bool due) {
+  Shared shared;
+  if (due) shared.due = read_due(connection, lanes.front().id);
   if (lanes.size() <= 1) return shared;
   std::map<unsigned, std::optional<Position>> after;
   for (const auto& lane : lanes) {
@@ -320,7 +322,7 @@ void complete_reports(Connection& connection, const Target& target, const Table&
                       const std::vector<LaneRow>& rows, std::vector<LaneReport>& reports,
                       KnownWriters& known) {
   if (rows.empty()) return;
-  const auto shared = read_shared(connection, table, rows);
+  const auto shared = read_shared(connection, table, rows, reports.front().parked.due);
   Reporter reporter(connection, target, table, shared);
   std::map<LaneReport*, RowInFront> behind_fence;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -342,6 +344,8 @@ std::vector<LaneReport> cursors_of(Connection& connection, const Target& target,
   reports.reserve(rows.size());
   for (const auto& row : rows) reports.push_back(report_from(row));
   add_sessions(connection, target, rows, reports);
+  const auto parked = count_parked(connection, target.process.name);
+  for (auto& report : reports) report.parked = parked;
   return reports;
 }
 
@@ -475,8 +479,6 @@ std::vector<LaneReport> report_lanes(Connection& connection, const Target& targe
       read_table(connection, target, rows, reports, memory);
     }
   }
-  const auto parked = count_parked(connection, target.process.name);
-  for (auto& report : reports) report.parked = parked;
   add_audits(connection, target.process.name, reports);
   if (reports.size() > 1) {
     const auto instances = list_instances(connection, target.process.name);

@@ -62,9 +62,12 @@ std::optional<ParkedRow> find_parked(Connection& connection, const std::string& 
 ParkedCount count_parked(Connection& connection, const std::string& process) {
   const auto row = connection.run(sql::reports::count_parked, {process})[0];
   return {
-      row["rows"].as<std::uint64_t>(), row["heads"].as<std::uint64_t>(),
-      row["redriven"].as<std::uint64_t>(), row["since"].as<std::string>(""),
-      row["since_us"].is_null() ? std::nullopt : std::optional(row["since_us"].as<std::int64_t>())};
+      row["rows"].as<std::uint64_t>(),
+      row["heads"].as<std::uint64_t>(),
+      row["redriven"].as<std::uint64_t>(),
+      row["since"].as<std::string>(""),
+      row["since_us"].is_null() ? std::nullopt : std::optional(row["since_us"].as<std::int64_t>()),
+      row["due"].as<bool>()};
 }
 
 }  // namespace seriatim::postgres
