@@ -404,7 +404,8 @@ class Parser {
         ->type_name("N");
     for (const auto* common : {"--config", "--json"}) sub->remove_option(sub->get_option(common));
     sub->add_flag("--keep", verb->keep,
-                  "Leave database, configuration and logs for you to examine");
+                  "Go on after the verdict until Ctrl-C, for you to try the console; then leave "
+                  "database, configuration and logs");
   }
 
   /// Whatever follows is read by seriatim-lab, --help too.

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <random>
 
 #include "embedded/embedded_server.hpp"
 #include "lab/demo/bookings.hpp"
@@ -52,11 +54,21 @@ Process::Options into(const std::string& log) {
   return options;
 }
 
+/// Others on this machine could reach the console: 18 digits are beyond guessing.
+std::string random_digits() {
+  std::random_device chance;
+  std::string digits;
+  for (int i = 0; i < 18; ++i)
+    digits += std::to_string(std::uniform_int_distribution(0, 9)(chance));
+  return digits;
+}
+
 constexpr const char* configuration = R"toml([database]
 url = "{database}"
 
 [console]
 listen = "127.0.0.1:{console}"
+token  = "{token}"
 
 [[process]]
 name = "booking_sms"
@@ -104,25 +116,39 @@ class Demo {
     bookings_->stop();
     say_("\nNobody books any more; the relay delivers what is left.");
     const bool drained = wait_until([&] { return status().lag_records == 0; }, relay);
-    const int ended = relay.stop(demo_stop_max).code;
-    return verdict(drained, ended);
+    if (options_.keep) {
+      const int judged = verdict(drained, 0);
+      leave_to_person(relay);
+      const int ended = relay.stop(demo_stop_max).code;
+      say_(fmt::format("Kept: {0} (start its PostgreSQL with pg_ctl -D {0}/postgres/data start)",
+                       folder_.path().string()));
+      return std::max(judged, ended);
+    }
+    return verdict(drained, relay.stop(demo_stop_max).code);
   }
 
  private:
   void prepare() {
+    say_("The console of this demo: " + console_url());
+    say_("It answers once the relay runs, in some seconds. To act there, log in with the token " +
+         token_ + '\n');
     say_("A private PostgreSQL is running in " + (folder_.path() / "postgres").string());
     install_schema(server_.url());
     bookings_.emplace(server_.url());
-    std::ofstream(config_) << fmt::format(configuration, fmt::arg("database", server_.url()),
-                                          fmt::arg("provider", provider_.url()),
-                                          fmt::arg("console", console_port_));
+    std::ofstream(config_) << fmt::format(
+        configuration, fmt::arg("database", server_.url()), fmt::arg("provider", provider_.url()),
+        fmt::arg("console", console_port_), fmt::arg("token", token_));
     say_("An SMS provider listens on " + provider_.url());
     say_("Its outbox is table bookings, the configuration " + config_.string());
     say_("");
     show({"check"});
     say_("Four writers book in concurrent transactions; `seriatim run` sends one SMS a booking.");
-    say_("While it runs, it serves http://127.0.0.1:" + std::to_string(console_port_) +
-         "/metrics, /statusz and probes.\n");
+    say_("While it runs, it serves " + console_url() +
+         ", and below it /metrics, /statusz, probes.\n");
+  }
+
+  [[nodiscard]] std::string console_url() const {
+    return "http://127.0.0.1:" + std::to_string(console_port_) + '/';
   }
 
   void show(std::vector<std::string> arguments) {
@@ -133,14 +159,16 @@ class Demo {
     say_(lab::run(seriatim(arguments), into("")).out);
   }
 
-  postgres::LaneReport status() {
+  static postgres::Target target() {
     ProcessConfig process;
     process.name = "booking_sms";
     SourceConfig source;
     source.table = "public.bookings";
     source.where = "t.status = 'booked'";
-    return postgres::Admin(server_.url()).status({process, source}).at(0);
+    return {process, source};
   }
+
+  postgres::LaneReport status() { return postgres::Admin(server_.url()).status(target()).at(0); }
 
   void watch_until(Clock::time_point end, Process& relay) {
     while (Clock::now() < end) {
@@ -176,7 +204,37 @@ class Demo {
     say_("\nThe number is corrected in the table, and the row tried again:\n");
     say_("# bookings." + id + ": phone is now " + number);
     bookings_->correct_phone(id, number);
-    show({"retry", "booking_sms"});
+    if (status().lane.state == LaneState::halted) {
+      show({"retry", "booking_sms"});
+    } else {
+      say_("The lane goes on already: somebody has acted on the console.\n");
+    }
+  }
+
+  /// The lane halts once more, for a person to try the console. A booking a second, until a stop.
+  void leave_to_person(Process& relay) {
+    const auto id = bookings_->book(std::string(SmsProvider::unknown_numbers) + "00001");
+    wait_until([&] { return status().lane.state == LaneState::halted; }, relay);
+    bookings_->correct_phone(id, "+4530123457");
+    say_("\nNow it is your turn. Booking " + id +
+         " has halted the lane, and its number was then corrected.");
+    say_("Open " + console_url() + " and log in with the token " + token_);
+    say_("Retry delivers the booking, Skip sets it aside. Ctrl-C ends the demo.");
+    while (!stop_.stop_requested()) {
+      demand_alive(relay);
+      bookings_->book("+4530123458");
+      sleep_unless_stopped(1s, stop_);
+    }
+  }
+
+  /// Rows that a person has set aside on the console: nobody gets them.
+  std::vector<std::string> skipped_ids() {
+    std::vector<std::string> ids;
+    for (const auto& entry :
+         postgres::Admin(server_.url()).journal(target(), std::nullopt, 1'000)) {
+      if (entry.act == "skip" && entry.row_id) ids.push_back(*entry.row_id);
+    }
+    return ids;
   }
 
   /// False when it is not so after a while.
@@ -207,7 +265,8 @@ class Demo {
     for (const auto& message : provider_.accepted()) {
       received.push_back(message.idempotency_key.substr(message.idempotency_key.find(':') + 1));
     }
-    const auto committed = bookings_->committed_ids();
+    auto committed = bookings_->committed_ids();
+    for (const auto& id : skipped_ids()) std::erase(committed, id);
     const bool same = drained && received == committed;
     say_(
         fmt::format("\nCommitted {} bookings ({} more rolled back), {} refused once and corrected.",
@@ -215,10 +274,6 @@ class Demo {
     say_(fmt::format("The provider accepted {}: {}.", received.size(),
                      same ? "all of them, in order, none twice" : "NOT the same, or not in order"));
     if (relay_status != 0) say_(fmt::format("The relay ended with status {}.", relay_status));
-    if (options_.keep) {
-      say_(fmt::format("Kept: {} (start its PostgreSQL with pg_ctl -D {}/postgres/data start)",
-                       folder_.path().string(), folder_.path().string()));
-    }
     const bool good = same && relay_status == 0 && !committed.empty();
     say_(good ? "VERDICT: delivered seriatim." : "VERDICT: FAILED.");
     return good ? 0 : 1;
@@ -231,6 +286,7 @@ class Demo {
   embedded::EmbeddedServer server_;
   fs::path config_;
   int console_port_ = lab::free_port();
+  std::string token_ = "demo-" + random_digits();
   fs::path log_;
   SmsProvider provider_;
   std::optional<Bookings> bookings_;
