@@ -3,25 +3,23 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 #include <future>
 #include <list>
-#include <optional>
 #include <thread>
 
 #include "console/host_rule.hpp"
+#include "console/http_connection.hpp"
+#include "console/http_exchange.hpp"
+#include "console/http_listener.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::console {
@@ -29,113 +27,52 @@ namespace seriatim::console {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using tcp = asio::ip::tcp;
+namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
-using Parser = http::request_parser<http::string_body>;
-using Answer = http::response<http::string_body>;
+using ConnectionPtr = std::shared_ptr<Connection>;
 
 constexpr int workers = 2;
 constexpr auto nothrow = asio::as_tuple(asio::use_awaitable);
-
-/// One connection, as long as it is open.
-struct Connection : std::enable_shared_from_this<Connection> {
-  explicit Connection(tcp::socket socket)
-      : stream(std::move(socket)), clock(stream.get_executor()) {}
-
-  /// The read that begins now ends in time. The deadline of the stream itself would close it, and
-  /// then the client could not be answered that it was too slow.
-  void read_within(std::chrono::milliseconds limit) {
-    late = false;
-    waits_since = Clock::now();
-    stream.expires_never();
-    clock.expires_after(limit);
-    clock.async_wait([self = weak_from_this()](const ErrorCode& stopped) {
-      const auto connection = self.lock();
-      if (stopped || !connection || connection->answering) return;
-      connection->late = true;
-      connection->stream.cancel();
-    });
-  }
-
-  beast::tcp_stream stream;
-  asio::steady_timer clock;
-  Clock::time_point waits_since = Clock::now();
-  bool late = false;  ///< the last read was ended by the clock
-  beast::flat_buffer buffer;
-  bool answering = false;  ///< it has sent its request
-};
-
-HttpRequest request_of(const Parser& parser, const tcp::socket& socket) {
-  const auto& message = parser.get();
-  const std::string_view target(message.target().data(), message.target().size());
-  const auto mark = target.find('?');
-  HttpRequest request;
-  request.method = std::string(message.method_string());
-  request.path = std::string(target.substr(0, mark));
-  if (mark != std::string_view::npos) request.query = std::string(target.substr(mark + 1));
-  request.accept = std::string(message[http::field::accept]);
-  request.authorization = std::string(message[http::field::authorization]);
-  ErrorCode gone;
-  request.peer = socket.remote_endpoint(gone).address().to_string();
-  return request;
-}
-
-HttpResponse refusal(unsigned status, const std::string& why) {
-  return {status, why + '\n'};
-}
-
-/// What is wrong with a request that could not be read; nothing if the connection just ended.
-std::optional<HttpResponse> refusal_of(const ErrorCode& error) {
-  if (error == http::error::end_of_stream || error == asio::error::connection_reset ||
-      error == asio::error::operation_aborted || error == http::error::partial_message) {
-    return std::nullopt;
-  }
-  if (error == http::error::header_limit) return refusal(431, "the header is too long");
-  if (error == http::error::body_limit) return refusal(413, "the body is too long");
-  return refusal(400, "this is no HTTP request: " + error.message());
-}
-
-Answer answer_of(const HttpResponse& response, bool head, bool keeps) {
-  Answer answer(static_cast<http::status>(response.status), 11);
-  answer.set(http::field::content_type, response.content_type);
-  answer.set(http::field::cache_control, "no-store");
-  answer.set("X-Content-Type-Options", "nosniff");
-  answer.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-  for (const auto& [name, value] : response.headers) answer.set(name, value);
-  answer.keep_alive(keeps);
-  answer.content_length(response.body.size());
-  if (!head) answer.body() = response.body;
-  return answer;
-}
+constexpr std::chrono::seconds farewell_max{1};
 
 }  // namespace
 
 struct HttpServer::Impl {
   Impl(Settings given, std::vector<HttpRoute> all)
-      : settings(std::move(given)), routes(std::move(all)), acceptor(io) {}
+      : settings(std::move(given)), routes(std::move(all)), listener(io) {
+    if (settings.tls) tls.emplace(*settings.tls, settings.warn);
+  }
 
   void listen();
   asio::awaitable<void> accept();
-  asio::awaitable<void> serve(std::list<std::shared_ptr<Connection>>::iterator place);
-  asio::awaitable<bool> serve_one(Connection& connection);
-  asio::awaitable<void> write(Connection& connection, Answer answer);
+  asio::awaitable<void> serve(std::list<ConnectionPtr>::iterator place);
+  asio::awaitable<bool> shake_hands(Connection& connection);
+  asio::awaitable<void> converse(ConnectionPtr connection);
+  asio::awaitable<bool> serve_one(ConnectionPtr connection);
+  asio::awaitable<ErrorCode> read(Connection& connection, RequestParser& parser,
+                                  HttpRequest& request, std::optional<HttpResponse>& refused);
+  asio::awaitable<ErrorCode> read_head(Connection& connection, RequestParser& parser);
+  asio::awaitable<void> write(Connection& connection, HttpAnswer answer);
+  asio::awaitable<void> stream(ConnectionPtr connection, std::shared_ptr<EventStream> events);
+  asio::awaitable<void> send(Connection& connection, EventStream& events,
+                             asio::steady_timer& clock);
   asio::awaitable<HttpResponse> respond(const HttpRequest& request);
   asio::awaitable<HttpResponse> respond_slowly(const HttpRoute& route, const HttpRequest& request);
-  [[nodiscard]] std::optional<HttpResponse> refuse(const Parser& parser,
-                                                   const Connection& connection) const;
+  void note(const std::string& route, const HttpResponse& response) const {
+    if (settings.answered) settings.answered(route, response.status);
+  }
   bool make_room();
-  static HttpResponse call(const HttpRoute& route, const HttpRequest& request);
 
   Settings settings;
   std::vector<HttpRoute> routes;
+  std::optional<TlsContext> tls;
   asio::io_context io;
-  tcp::acceptor acceptor;
-  tcp::endpoint local;
-  std::list<std::shared_ptr<Connection>> connections;  ///< the thread of `io` only
-  asio::thread_pool slow{workers};
+  HttpListener listener;
+  std::list<ConnectionPtr> connections;  ///< the thread of `io` only
+  std::size_t streams = 0;               ///< the thread of `io` only
+  asio::thread_pool readers{workers};
+  asio::thread_pool actors{workers};
   std::atomic<std::size_t> waiting = 0;
   bool closing = false;  ///< the thread of `io` only
   std::jthread thread;
@@ -153,43 +90,37 @@ HttpServer::~HttpServer() {
   asio::post(impl_->io, [&] {
     impl_->closing = true;
     ErrorCode ignored;
-    impl_->acceptor.close(ignored);
-    for (auto& connection : impl_->connections) connection->stream.close();
+    impl_->listener.acceptor.close(ignored);
+    for (auto& connection : impl_->connections) connection->wire.plain().close();
     closed.set_value();
   });
   closed.get_future().wait();
-  impl_->slow.join();
+  impl_->readers.join();
+  impl_->actors.join();
   impl_->thread.join();
 }
 
 unsigned short HttpServer::port() const {
-  return impl_->local.port();
+  return impl_->listener.local.port();
 }
 
 std::string HttpServer::url() const {
-  const auto address = impl_->local.address();
+  if (!impl_->settings.unix_path.empty()) return "unix:" + impl_->settings.unix_path;
+  const auto address = impl_->listener.local.address();
   const auto text = address.to_string();
-  return "http://" + (address.is_v6() ? '[' + text + ']' : text) + ':' + std::to_string(port());
+  return (impl_->tls ? "https://" : "http://") + (address.is_v6() ? '[' + text + ']' : text) + ':' +
+         std::to_string(port());
 }
 
 void HttpServer::Impl::listen() {
-  const auto place = settings.address + ':' + std::to_string(settings.port);
-  try {
-    const tcp::endpoint wanted(asio::ip::make_address(settings.address), settings.port);
-    acceptor.open(wanted.protocol());
-    acceptor.set_option(tcp::acceptor::reuse_address(true));
-    acceptor.bind(wanted);
-    acceptor.listen();
-    local = acceptor.local_endpoint();
-  } catch (const boost::system::system_error& error) {
-    throw Error("cannot listen on " + place + ": " + error.code().message() +
-                "; name another address or port in [console]");
-  }
+  if (settings.unix_path.empty()) return listener.listen(settings.address, settings.port);
+  listener.listen(settings.unix_path);
 }
 
 asio::awaitable<void> HttpServer::Impl::accept() {
-  while (acceptor.is_open()) {
-    auto [error, socket] = co_await acceptor.async_accept(nothrow);
+  while (listener.acceptor.is_open()) {
+    StreamSocket socket(io);
+    const auto [error] = co_await listener.acceptor.async_accept(socket, nothrow);
     if (closing) co_return;
     if (error) {  // out of descriptors, for example: give others time to close some
       asio::steady_timer pause(io, std::chrono::milliseconds(100));
@@ -203,123 +134,211 @@ asio::awaitable<void> HttpServer::Impl::accept() {
   }
 }
 
-/// Closes the connection that has waited longest for its client. False: all are being answered.
+/// Closes a connection that waits for its client. False: all are being answered.
 bool HttpServer::Impl::make_room() {
   if (connections.size() < settings.limits.connections) return true;
-  Connection* longest = nullptr;
+  Connection* first = nullptr;
+  const auto order = [](const Connection& one) { return std::pair(one.known, one.waits_since); };
   for (const auto& connection : connections) {
-    if (connection->answering || !connection->stream.socket().is_open()) continue;
-    if (!longest || connection->waits_since < longest->waits_since) longest = connection.get();
+    if (connection->answering || !connection->wire.is_open()) continue;
+    if (!first || order(*connection) < order(*first)) first = connection.get();
   }
-  if (longest) longest->stream.close();
-  return longest != nullptr;
+  if (first) first->wire.plain().close();
+  return first != nullptr;
 }
 
-asio::awaitable<void> HttpServer::Impl::serve(
-    std::list<std::shared_ptr<Connection>>::iterator place) {
+asio::awaitable<void> HttpServer::Impl::serve(std::list<ConnectionPtr>::iterator place) {
   const auto connection = *place;
   try {
-    while (!closing && co_await serve_one(*connection)) {
-    }
-    ErrorCode ignored;
-    connection->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    if (co_await shake_hands(*connection)) co_await converse(connection);
   } catch (const std::exception&) {  // out of memory: this client goes, the others stay
   }
   connections.erase(place);
 }
 
+asio::awaitable<bool> HttpServer::Impl::shake_hands(Connection& connection) {
+  if (!tls) co_return true;
+  connection.wire.encrypt(tls->current());
+  connection.read_within(settings.limits.request);
+  const auto [error] = co_await connection.wire.async_handshake(nothrow);
+  connection.clock.cancel();
+  co_return !error;
+}
+
+asio::awaitable<void> HttpServer::Impl::converse(ConnectionPtr connection) {
+  while (!closing && co_await serve_one(connection)) {
+  }
+  if (connection->wire.is_encrypted() && connection->wire.is_open()) {
+    connection->wire.plain().expires_after(farewell_max);
+    co_await connection->wire.async_shutdown(nothrow);
+  }
+  ErrorCode ignored;
+  connection->wire.plain().socket().shutdown(StreamSocket::shutdown_send, ignored);
+}
+
 /// False: the connection is over.
-asio::awaitable<bool> HttpServer::Impl::serve_one(Connection& connection) {
-  auto& stream = connection.stream;
-  Parser parser;
+asio::awaitable<bool> HttpServer::Impl::serve_one(ConnectionPtr connection) {
+  RequestParser parser;
+  HttpRequest request;
+  std::optional<HttpResponse> refused;
+  const auto error = co_await read(*connection, parser, request, refused);
+  connection->answers();
+  if (error && !refused) refused = refusal_of(error, connection->late, request.path);
+  if (error && !refused) co_return false;  // it just ended
+  if (error || refused) {
+    note("", *refused);
+    co_await write(*connection, answer_of(*refused, false, false));
+    co_return false;
+  }
+  const auto response = co_await respond(request);
+  if (response.stream && request.method != "HEAD") {
+    co_await stream(connection, response.stream);
+    co_return false;
+  }
+  const bool keeps = parser.get().keep_alive() && response.status < 400;
+  co_await write(*connection, answer_of(response, request.method == "HEAD", keeps));
+  co_return keeps&& connection->wire.is_open();
+}
+
+/// `refused`: what to answer although the request may be sound; its body was not read.
+asio::awaitable<ErrorCode> HttpServer::Impl::read(Connection& connection, RequestParser& parser,
+                                                  HttpRequest& request,
+                                                  std::optional<HttpResponse>& refused) {
   parser.header_limit(static_cast<std::uint32_t>(settings.limits.header_bytes));
   parser.body_limit(settings.limits.body_bytes);
+  auto error = co_await read_head(connection, parser);
+  request = request_of(parser, connection);
+  if (error) co_return error;
+  refused = refuse_host(parser, connection.local, settings.hosts);
+  if (refused) co_return error;
+  if (settings.identify) request.caller = settings.identify(request);
+  connection.known = request.caller.role > Role::reader;
+  const auto body_max =
+      connection.known ? settings.limits.body_bytes : settings.limits.stranger_body_bytes;
+  parser.body_limit(body_max);
+  if (parser.content_length().value_or(0) > body_max) co_return http::error::body_limit;
+  if (!parser.is_done() && parser.get()[http::field::expect] == "100-continue") {
+    static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    co_await asio::async_write(connection.wire, asio::buffer(go_on), nothrow);
+  }
+  std::size_t bytes = 0;
+  std::tie(error, bytes) =
+      co_await http::async_read(connection.wire, connection.buffer, parser, nothrow);
+  request.body = std::move(parser.get().body());
+  if (!error && request.body.size() > body_max) error = http::error::body_limit;
+  co_return error;
+}
+
+asio::awaitable<ErrorCode> HttpServer::Impl::read_head(Connection& connection,
+                                                       RequestParser& parser) {
   if (connection.answering) {  // its second request may take a while to come
     connection.answering = false;
     connection.read_within(settings.limits.idle);
-    auto [error, bytes] =
-        co_await http::async_read_some(stream, connection.buffer, parser, nothrow);
-    if (error) co_return false;
+    const auto [error, bytes] =
+        co_await http::async_read_some(connection.wire, connection.buffer, parser, nothrow);
+    if (error) co_return connection.late ? http::error::end_of_stream : error;
   }
   connection.read_within(settings.limits.request);
-  const auto [error, bytes] = co_await http::async_read(stream, connection.buffer, parser, nothrow);
-  connection.clock.cancel();
-  connection.answering = true;
-  if (error) {
-    const std::optional<HttpResponse> refused =
-        connection.late ? refusal(408, "the request took too long") : refusal_of(error);
-    if (refused) {
-      co_await write(connection, answer_of(*refused, false, false));
-    }
-    co_return false;
-  }
-  const auto request = request_of(parser, stream.socket());
-  auto response = refuse(parser, connection);
-  if (!response) response = co_await respond(request);
-  const bool keeps = parser.get().keep_alive() && response->status < 400;
-  co_await write(connection, answer_of(*response, request.method == "HEAD", keeps));
-  co_return keeps&& stream.socket().is_open();
+  if (parser.is_header_done()) co_return ErrorCode();
+  const auto [error, bytes] =
+      co_await http::async_read_header(connection.wire, connection.buffer, parser, nothrow);
+  co_return error;
 }
 
-asio::awaitable<void> HttpServer::Impl::write(Connection& connection, Answer answer) {
-  connection.stream.expires_after(settings.limits.request);
-  const auto [error, bytes] = co_await http::async_write(connection.stream, answer, nothrow);
-  if (error) connection.stream.close();
-}
-
-std::optional<HttpResponse> HttpServer::Impl::refuse(const Parser& parser,
-                                                     const Connection& connection) const {
-  const auto& message = parser.get();
-  const auto hosts = message.equal_range(http::field::host);
-  if (std::distance(hosts.first, hosts.second) != 1) return refusal(400, "one Host header is due");
-  const auto host = hosts.first->value();
-  ErrorCode gone;
-  const auto at = connection.stream.socket().local_endpoint(gone).address().to_string();
-  switch (judge_host({host.data(), host.size()}, at, settings.hosts)) {
-    case HostVerdict::malformed: return refusal(400, "the Host header is malformed");
-    case HostVerdict::foreign:
-      return refusal(403, "this Host is not ours; name it in console.hosts if it is");
-    case HostVerdict::ours: break;
-  }
-  if (message.method() == http::verb::get || message.method() == http::verb::head) {
-    return std::nullopt;
-  }
-  return HttpResponse{
-      405, "only GET and HEAD\n", "text/plain; charset=utf-8", {{"Allow", "GET, HEAD"}}};
+asio::awaitable<void> HttpServer::Impl::write(Connection& connection, HttpAnswer answer) {
+  connection.wire.plain().expires_after(settings.limits.request);
+  const auto [error, bytes] = co_await http::async_write(connection.wire, answer, nothrow);
+  if (error) connection.wire.plain().close();
 }
 
 asio::awaitable<HttpResponse> HttpServer::Impl::respond(const HttpRequest& request) {
-  for (const auto& route : routes) {
-    if (route.path != request.path) continue;
-    if (route.slow) co_return co_await respond_slowly(route, request);
-    co_return call(route, request);
+  if (settings.gate) {
+    if (auto refused = settings.gate(request)) {
+      note(route_of(routes, request).pattern, *refused);
+      co_return *refused;
+    }
   }
-  co_return refusal(404, "there is nothing here");
-}
-
-HttpResponse HttpServer::Impl::call(const HttpRoute& route, const HttpRequest& request) {
-  try {
-    return route.respond(request);
-  } catch (const std::exception& error) {
-    return refusal(500, error.what());
+  const auto found = route_of(routes, request);
+  HttpResponse response;
+  if (!found.route) {
+    response = refuse_route(request, found);
+  } else {
+    auto filled = request;
+    filled.values = found.values;
+    response = found.route->slow ? co_await respond_slowly(*found.route, filled)
+                                 : call(*found.route, filled);
+    if (response.stream && streams >= settings.limits.streams) {
+      response.stream->close();
+      response = refusal(request.path, 503, "so many listen already that no more are let in",
+                         "close other windows of the console, and try again");
+    }
   }
+  note(found.pattern, response);
+  co_return response;
 }
 
 /// The coroutine waits on a timer that the worker cancels.
 asio::awaitable<HttpResponse> HttpServer::Impl::respond_slowly(const HttpRoute& route,
                                                                const HttpRequest& request) {
-  if (closing) co_return refusal(503, "this relay ends");
-  if (waiting >= settings.limits.queue) co_return refusal(503, "too many requests wait already");
+  if (closing) co_return refusal(request.path, 503, "this relay ends");
+  if (waiting >= settings.limits.queue) {
+    co_return refusal(request.path, 503, "too many requests wait already");
+  }
   ++waiting;
   auto done = std::make_shared<asio::steady_timer>(io, Clock::time_point::max());
   auto response = std::make_shared<HttpResponse>();
-  asio::post(slow, [this, done, response, &route, request] {
+  asio::post(route.method == "GET" ? readers : actors, [this, done, response, &route, request] {
     *response = call(route, request);
     --waiting;
     asio::post(io, [done] { done->cancel(); });
   });
   co_await done->async_wait(nothrow);
   co_return *response;
+}
+
+// --- event streams --------------------------------------------------------------------------------
+
+/// Until the client goes, reads too slowly, or the stream is closed.
+asio::awaitable<void> HttpServer::Impl::stream(ConnectionPtr connection,
+                                               std::shared_ptr<EventStream> events) {
+  ++streams;
+  const auto clock = std::make_shared<asio::steady_timer>(io);
+  events->on_news([this, clock] { asio::post(io, [clock] { clock->cancel(); }); });
+  connection->wire.plain().expires_never();
+  const auto watch = [](ConnectionPtr watched, std::shared_ptr<EventStream> watched_events)
+      -> asio::awaitable<void> {  // the client has nothing more to say: it goes, or it errs
+    char byte = 0;
+    co_await watched->wire.async_read_some(asio::buffer(&byte, 1), nothrow);
+    watched_events->close();
+  };
+  asio::co_spawn(io, watch(connection, events), asio::detached);
+  co_await send(*connection, *events, *clock);
+  events->on_news({});
+  events->close();
+  connection->wire.plain().close();
+  --streams;
+}
+
+asio::awaitable<void> HttpServer::Impl::send(Connection& connection, EventStream& events,
+                                             asio::steady_timer& clock) {
+  static constexpr std::string_view comment = ":\n\n";
+  auto text = std::make_shared<const std::string>(head_of_stream());
+  std::vector<EventStream::Text> news{std::move(text)};
+  while (!closing) {
+    connection.wire.plain().expires_after(settings.limits.request);
+    for (const auto& event : news) {
+      const auto [error, bytes] =
+          co_await asio::async_write(connection.wire, asio::buffer(*event), nothrow);
+      if (error) co_return;
+    }
+    clock.expires_after(settings.limits.comment);
+    news = events.take();
+    if (!news.empty()) continue;
+    if (events.is_closed() || !connection.wire.is_open()) co_return;
+    const auto [woken] = co_await clock.async_wait(nothrow);
+    news = events.take();
+    if (!woken) news.push_back(std::make_shared<const std::string>(comment));
+  }
 }
 
 }  // namespace seriatim::console

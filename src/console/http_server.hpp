@@ -4,40 +4,17 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "console/http_message.hpp"
+#include "console/tls_context.hpp"
 
 namespace seriatim::console {
 
-struct HttpRequest {
-  std::string method;
-  std::string path;   ///< without the query
-  std::string query;  ///< after the first '?', else empty
-  std::string accept;
-  std::string authorization;
-  std::string peer;  ///< its address
-};
-
-struct HttpResponse {
-  unsigned status = 200;
-  std::string body;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::vector<std::pair<std::string, std::string>> headers{};
-};
-
-/// A path and who answers it. Requests of other paths are answered 404, other methods than GET and
-/// HEAD 405.
-struct HttpRoute {
-  std::string path;
-  std::function<HttpResponse(const HttpRequest&)> respond;
-  /// Its answer may take long (it asks the database): given by a worker. Others are given by the
-  /// thread that serves all connections, and must not wait.
-  bool slow = false;
-};
-
-/// Serves a few routes over HTTP/1.1 from threads of its own: one for all connections and two that
-/// give slow answers. A client that is slow, silent or numerous costs it a bounded amount of memory
+/// Serves a few routes over HTTP/1.1 from threads of its own: one for all connections, two that
+/// give slow answers, and two for requests that change something. A client that is slow, silent or numerous costs it a bounded amount of memory
 /// and never makes another wait.
 ///
 /// Threads: any. Routes are called on the threads of the server; what they throw is answered 500,
@@ -47,27 +24,41 @@ class HttpServer {
  public:
   struct Limits {
     std::size_t header_bytes = 16 * 1024;
-    std::size_t body_bytes = 4 * 1024;
+    std::size_t body_bytes = 64 * 1024;
+    std::size_t stranger_body_bytes = 4 * 1024;  ///< of clients that have not shown who they are
     std::chrono::milliseconds request{5'000};  ///< from the first wait for it to its last byte
     std::chrono::milliseconds idle{60'000};    ///< between two requests of one connection
-    std::size_t connections = 64;  ///< one more, and that which has waited longest is closed
-    std::size_t queue = 64;        ///< slow answers that wait; one more is answered 503
+    /// One more, and one that waits for its client is closed: first those that have not shown who
+    /// they are, and of these the one that has waited longest.
+    std::size_t connections = 64;
+    std::size_t queue = 64;    ///< slow answers that wait; one more is answered 503
+    std::size_t streams = 32;  ///< one more is answered 503
+    std::chrono::milliseconds comment{15'000};  ///< a stream is silent no longer than this
   };
   struct Settings {
     std::string address = "127.0.0.1";
-    unsigned short port = 0;         ///< 0: a free one
-    std::vector<std::string> hosts;  ///< names a Host header may have, in addition to our addresses
+    unsigned short port = 0;   ///< 0: a free one
+    std::string unix_path{};   ///< a socket to listen on (0660), instead of address and port
+    std::vector<std::string> hosts{};  ///< names a Host header may have, besides our addresses
+    std::optional<Certificate> tls{};
+    /// Who sent a request, of which the body is not read yet. It must not wait.
+    std::function<Caller(const HttpRequest&)> identify{};
+    /// Refuses requests, before it is known whether their path is one of ours. It must not wait.
+    std::function<std::optional<HttpResponse>(const HttpRequest&)> gate{};
+    /// Told of each answer: the path of its route ("" if there is none) and the status.
+    std::function<void(const std::string& route, unsigned status)> answered{};
+    std::function<void(const std::string&)> warn{};
     Limits limits{};
   };
 
-  /// Throws Error if the address cannot be listened on.
+  /// Throws Error if the address cannot be listened on, or the certificate not be used.
   HttpServer(Settings settings, std::vector<HttpRoute> routes);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   [[nodiscard]] unsigned short port() const;
-  /// "http://127.0.0.1:8642"
+  /// "http://127.0.0.1:8642", "unix:/run/seriatim.sock"
   [[nodiscard]] std::string url() const;
 
  private:

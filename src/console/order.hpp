@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "console/desk.hpp"
+
+namespace seriatim::console {
+
+/// The body of POST /processes/{p}/acts. Throws Refused, which says what is wrong, where, and what
+/// to do.
+[[nodiscard]] Order order_of(const std::string& process, std::string_view body);
+
+}  // namespace seriatim::console
