@@ -1,14 +1,16 @@
 #include "app/endpoint.hpp"
 
-#include <openssl/crypto.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
-#include "app/digest.hpp"
 #include "app/metrics/metrics.hpp"
 #include "app/text.hpp"
+#include "console/page_files.hpp"
 #include "seriatim/version.hpp"
 
 namespace seriatim::app {
@@ -20,17 +22,15 @@ using console::HttpRequest;
 using console::HttpResponse;
 using console::HttpRoute;
 
+/// "host:pid": how a person finds the program that serves the page.
+std::string relay_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) return std::to_string(::getpid());
+  return std::string(host.data()) + ':' + std::to_string(::getpid());
+}
+
 /// A lane whose oldest row waits longer than this is late.
 constexpr std::chrono::minutes lag_max{5};
-
-/// Of digests: the time it takes says nothing about how much of the token was right.
-bool carries(const HttpRequest& request, const std::string& token) {
-  constexpr std::string_view scheme = "Bearer ";
-  if (!request.authorization.starts_with(scheme)) return false;
-  const auto given = sha256(std::string_view(request.authorization).substr(scheme.size()));
-  const auto wanted = sha256(token);
-  return ::CRYPTO_memcmp(given.data(), wanted.data(), given.size()) == 0;
-}
 
 HttpResponse text_answer(const Health& health) {
   return {health.good ? 200U : 503U, health.text + '\n'};
@@ -99,65 +99,75 @@ struct Endpoint::RequestCounts {
   std::mutex mutex;
   std::map<std::pair<std::string, unsigned>, std::uint64_t> all;
 
-  HttpResponse count(const std::string& path, HttpResponse response) {
+  void count(const std::string& path, unsigned status) {
     const std::lock_guard lock(mutex);
-    ++all[{path, response.status}];
-    return response;
+    ++all[{path, status}];
   }
 };
 
 Endpoint::Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-                   LanesReader& reader, const RelayState& state, CountsOfOthers counts_of_others)
+                   LanesReader& reader, const RelayState& state, Others others)
     : reader_(reader),
       secrets_(context.secrets()),
       config_hash_(context.config().hash),
       state_(state),
-      counts_of_others_(std::move(counts_of_others)),
-      requests_(std::make_unique<RequestCounts>()) {
+      others_(std::move(others)),
+      requests_(std::make_unique<RequestCounts>()),
+      access_({config.users, config.proxy}) {
   for (const auto* process : processes) names_.push_back(process->target.process.name);
-  server_ = std::make_unique<console::HttpServer>(settings_of(config.listen, config),
-                                                  routes(config.token));
+  if (others_.desk) {
+    api_ = std::make_unique<console::Api>(
+        *others_.desk, access_,
+        console::Api::Settings{
+            .version = std::string(version()),
+            .relay = relay_name(),
+            .payload = config.masked ? "masked" : "hidden",
+            .redact = [this](const std::string& text) { return secrets_.redact(text); }});
+  }
+  auto settings = settings_of(config.listen, config);
+  settings.tls = config.tls;
+  settings.identify = [this](const HttpRequest& request) { return access_.identify(request); };
+  settings.gate = [this](const HttpRequest& request) { return access_.refuse(request); };
+  server_ = std::make_unique<console::HttpServer>(std::move(settings), all_routes());
   if (!config.probes) return;
-  auto shown = routes({});
-  std::erase_if(shown, [](const HttpRoute& route) { return route.path == "/statusz"; });
   probes_ =
-      std::make_unique<console::HttpServer>(settings_of(*config.probes, config), std::move(shown));
+      std::make_unique<console::HttpServer>(settings_of(*config.probes, config), probe_routes());
 }
 
 Endpoint::~Endpoint() = default;
 
 console::HttpServer::Settings Endpoint::settings_of(const ListenPlace& place,
-                                                    const ConsoleConfig& config) const {
-  return {.address = place.address, .port = place.port, .hosts = config.hosts};
+                                                    const ConsoleConfig& config) {
+  console::HttpServer::Settings settings;
+  settings.address = place.address;
+  settings.port = place.port;
+  settings.unix_path = place.unix_path;
+  settings.hosts = config.hosts;
+  settings.warn = others_.warn;
+  settings.answered = [this](const std::string& route, unsigned status) {
+    if (!route.empty()) requests_->count(route, status);
+  };
+  return settings;
 }
 
-std::vector<HttpRoute> Endpoint::routes(const std::string& token) {
-  const auto guarded = [this, token](const std::string& path, auto respond) {
-    return HttpRoute{path,
-                     [this, token, path, respond](const HttpRequest& request) {
-                       if (!token.empty() && !carries(request, token)) {
-                         return requests_->count(
-                             path, {401,
-                                    "send the token of [console] as Authorization: Bearer TOKEN\n",
-                                    "text/plain; charset=utf-8",
-                                    {{"WWW-Authenticate", "Bearer"}}});
-                       }
-                       return requests_->count(path, respond(request));
-                     },
-                     true};
-  };
-  const auto alive = [this](const std::string& path) {
-    return HttpRoute{path, [this, path](const HttpRequest&) {
-                       return requests_->count(path, text_answer(state_.liveness()));
-                     }};
-  };
-  return {alive("/livez"), alive("/healthz"),
-          HttpRoute{"/readyz",
-                    [this](const HttpRequest&) {
-                      return requests_->count("/readyz", text_answer(state_.readiness()));
-                    }},
-          guarded("/statusz", [this](const HttpRequest&) { return statusz(); }),
-          guarded("/metrics", [this](const HttpRequest& request) { return metrics(request); })};
+/// What shows no rows.
+std::vector<HttpRoute> Endpoint::probe_routes() {
+  const auto alive = [this](const HttpRequest&) { return text_answer(state_.liveness()); };
+  return {{"/livez", alive},
+          {"/healthz", alive},
+          {"/readyz", [this](const HttpRequest&) { return text_answer(state_.readiness()); }},
+          {"/metrics", [this](const HttpRequest& request) { return metrics(request); }, true}};
+}
+
+std::vector<HttpRoute> Endpoint::all_routes() {
+  auto all = probe_routes();
+  all.push_back({"/statusz", [this](const HttpRequest&) { return statusz(); }, true});
+  if (!api_) return all;
+  for (auto routes : {api_->routes(), console::page_routes()}) {
+    all.insert(all.end(), std::make_move_iterator(routes.begin()),
+               std::make_move_iterator(routes.end()));
+  }
+  return all;
 }
 
 HttpResponse Endpoint::statusz() {
@@ -194,7 +204,7 @@ HttpResponse Endpoint::metrics(const HttpRequest& request) {
       .gauge({{"version", std::string(version())}, {"revision", SERIATIM_REVISION}}, 1);
   families.gauge_family("config_info", "1; relays of one configuration have one hash")
       .gauge({{"hash", config_hash_}}, 1);
-  counts_of_others_(families);
+  others_.counts(families);
   families.counter_family("console_requests_total", "requests answered, by path and status");
   {
     const std::lock_guard lock(requests_->mutex);

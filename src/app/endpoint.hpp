@@ -10,6 +10,8 @@
 #include "app/context.hpp"
 #include "app/lanes_reader.hpp"
 #include "app/metrics/families.hpp"
+#include "console/access.hpp"
+#include "console/api.hpp"
 #include "console/health.hpp"
 #include "console/http_server.hpp"
 #include "seriatim/relay.hpp"
@@ -43,16 +45,23 @@ class RelayState {
   std::vector<LaneCounts> last_;  ///< once it has stopped
 };
 
-/// Serves `[console]`: /livez, /healthz, /readyz, /statusz and /metrics. docs/console.md says what
-/// they mean.
+/// Serves `[console]`: /livez, /healthz, /readyz, /statusz and /metrics (docs/monitoring.md says
+/// what they mean), and the console if it is given a desk (docs/api.md).
 class Endpoint {
  public:
   using Processes = std::vector<const ConfiguredProcess*>;
   /// Adds the metrics of other parts of the program.
   using CountsOfOthers = std::function<void(Families&)>;
-  /// `reader` and `state` must outlive it. Throws Error if an address cannot be listened on.
+  /// Other parts of the program that it needs.
+  struct Others {
+    CountsOfOthers counts;
+    std::function<void(const std::string&)> warn;  ///< writes the log
+    console::Desk* desk = nullptr;                 ///< null: there is no console
+  };
+  /// `reader`, `state` and the desk must outlive it. Throws Error if an address cannot be listened
+  /// on.
   Endpoint(const ConsoleConfig& config, const Processes& processes, Context& context,
-           LanesReader& reader, const RelayState& state, CountsOfOthers counts_of_others);
+           LanesReader& reader, const RelayState& state, Others others);
   ~Endpoint();
 
   [[nodiscard]] std::string url() const { return server_->url(); }
@@ -60,9 +69,10 @@ class Endpoint {
  private:
   console::HttpResponse statusz();
   console::HttpResponse metrics(const console::HttpRequest& request);
-  [[nodiscard]] std::vector<console::HttpRoute> routes(const std::string& token);
-  console::HttpServer::Settings settings_of(const ListenPlace& place,
-                                            const ConsoleConfig& config) const;
+  [[nodiscard]] std::vector<console::HttpRoute> probe_routes();
+  [[nodiscard]] std::vector<console::HttpRoute> all_routes();
+  [[nodiscard]] console::HttpServer::Settings settings_of(const ListenPlace& place,
+                                                          const ConsoleConfig& config);
   struct RequestCounts;
 
   LanesReader& reader_;
@@ -70,8 +80,10 @@ class Endpoint {
   std::vector<std::string> names_;
   std::string config_hash_;
   const RelayState& state_;
-  CountsOfOthers counts_of_others_;
+  Others others_;
   std::unique_ptr<RequestCounts> requests_;
+  console::Access access_;
+  std::unique_ptr<console::Api> api_;  ///< null: no console
   std::unique_ptr<console::HttpServer> server_;
   std::unique_ptr<console::HttpServer> probes_;
 };

@@ -56,13 +56,13 @@ std::string name_of_user(unsigned uid) {
 }
 
 /// The value of our cookie; empty: none was sent.
-std::string_view cookie_in(std::string_view header, std::string_view name) {
+std::string cookie_in(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     auto pair = header.substr(0, header.find(';'));
     header.remove_prefix(std::min(header.size(), pair.size() + 1));
     pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
     if (pair.starts_with(name) && pair.substr(name.size()).starts_with('=')) {
-      return pair.substr(name.size() + 1);
+      return std::string(pair.substr(name.size() + 1));
     }
   }
   return {};
@@ -75,8 +75,9 @@ std::string cookie_name(const HttpRequest& request) {
 
 std::string cookie_header(const HttpRequest& request, const std::string& value,
                           std::chrono::seconds life) {
-  return cookie_name(request) + '=' + value + "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" +
-         std::to_string(life.count()) + (request.encrypted ? "; Secure" : "");
+  return cookie_name(request) + '=' + value +
+         "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(life.count()) +
+         (request.encrypted ? "; Secure" : "");
 }
 
 Caller refused(unsigned status, std::string why) {
@@ -98,8 +99,8 @@ bool contains(const std::string& network, const asio::ip::address& address) {
                          asio::ip::network_v4(address.to_v4(), net.prefix_length()).canonical();
   }
   const auto net = asio::ip::make_network_v6(network, wrong);
-  return !wrong && net.canonical() ==
-                       asio::ip::network_v6(address.to_v6(), net.prefix_length()).canonical();
+  return !wrong &&
+         net.canonical() == asio::ip::network_v6(address.to_v6(), net.prefix_length()).canonical();
 }
 
 /// An IPv4 client of a socket for all addresses comes from ::ffff:10.0.0.5.
@@ -133,8 +134,8 @@ std::optional<HttpResponse> refuse_cross_site(const HttpRequest& request) {
   const auto site = request.header("sec-fetch-site");
   const auto origin = request.header("origin");
   const auto scheme_end = origin.find("://");
-  const bool of_host = scheme_end != std::string::npos &&
-                       origin.substr(scheme_end + 3) == request.header("host");
+  const bool of_host =
+      scheme_end != std::string::npos && origin.substr(scheme_end + 3) == request.header("host");
   if (site.empty() ? of_host : site == "same-origin") return std::nullopt;
   return no("it does not come from this console's own page",
             "send Sec-Fetch-Site: same-origin, or an Origin that is equal to Host");
@@ -182,7 +183,8 @@ const Access::Known* Access::named(std::string_view name) const {
   return found == known_.end() ? nullptr : &*found;
 }
 
-// --- who it is ------------------------------------------------------------------------------------
+// --- who it is
+// ------------------------------------------------------------------------------------
 
 Caller Access::identify(const HttpRequest& request) {
   if (request.peer_uid) return of_socket(request);
@@ -209,8 +211,8 @@ Caller Access::of_socket(const HttpRequest& request) const {
   if (*request.peer_uid == 0 || *request.peer_uid == ::geteuid()) {
     return {name, Role::operator_, Caller::Proof::socket, 0, ""};
   }
-  return refused(403, "the user " + name +
-                          " may not use this socket; add a [[console.user]] of this name");
+  return refused(
+      403, "the user " + name + " may not use this socket; add a [[console.user]] of this name");
 }
 
 /// All users are compared, so that the time it takes says nothing.
@@ -235,10 +237,9 @@ std::optional<Caller> Access::of_proxy(const HttpRequest& request) {
   const auto& proxy = *settings_.proxy;
   const auto address = peer_address(request.peer);
   const auto secret = request.header("seriatim-proxy");
-  const bool inside = address && std::any_of(proxy.from.begin(), proxy.from.end(),
-                                             [&](const auto& net) {
-                                               return contains(net, *address);
-                                             });
+  const bool inside =
+      address && std::any_of(proxy.from.begin(), proxy.from.end(),
+                             [&](const auto& net) { return contains(net, *address); });
   if (!inside || secret.empty()) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (is_blocked(request.peer)) return blocked();
@@ -269,7 +270,8 @@ void Access::failed(const std::string& peer) {
   failures_.emplace_back(settings_.now(), peer);
 }
 
-// --- the cookie -----------------------------------------------------------------------------------
+// --- the cookie
+// -----------------------------------------------------------------------------------
 
 std::string Access::signature(const Known& known, const std::string& text) const {
   const auto key = sha256("seriatim view cookie\n" + known.user.token);
@@ -284,8 +286,8 @@ std::string Access::signature(const Known& known, const std::string& text) const
 std::string Access::cookie_of(const Known& known) const {
   const auto end = std::chrono::duration_cast<std::chrono::seconds>(
       (settings_.now() + cookie_life).time_since_epoch());
-  const auto text = hex(known.user.name) + '.' + to_string(known.user.role) + '.' +
-                    std::to_string(end.count());
+  const auto text =
+      hex(known.user.name) + '.' + to_string(known.user.role) + '.' + std::to_string(end.count());
   return text + '.' + signature(known, text);
 }
 
@@ -293,15 +295,15 @@ Caller Access::of_cookie(const HttpRequest& request) const {
   const auto ended = refused(401, "the session has ended; log in again");
   const auto value = cookie_in(request.header("cookie"), cookie_name(request));
   const auto last = value.rfind('.');
-  if (last == std::string_view::npos) return ended;
-  const std::string text(value.substr(0, last));
+  if (last == std::string::npos) return ended;
+  const auto text = value.substr(0, last);
   const auto first = text.find('.');
   const auto second = text.find('.', first + 1);
   if (first == std::string::npos || second == std::string::npos) return ended;
   const auto name = from_hex(std::string_view(text).substr(0, first));
   const auto* known = name ? named(*name) : nullptr;
   if (!known || known->user.token.empty()) return ended;
-  const std::string given(value.substr(last + 1));
+  const auto given = value.substr(last + 1);
   const bool sound = same(sha256(signature(*known, text)), sha256(given));
   const bool of_role = text.substr(first + 1, second - first - 1) == to_string(known->user.role);
   std::int64_t end = 0;
@@ -328,19 +330,19 @@ HttpResponse Access::log_in(const HttpRequest& request) {
   if (caller.refused != 0) return problem(caller.refused, caller.why);
   boost::json::object who{{"name", caller.name}, {"role", to_string(caller.role)}};
   HttpResponse response{200, boost::json::serialize(who), "application/json"};
-  response.headers.emplace_back("Set-Cookie",
-                                cookie_header(request, cookie_of(*named(caller.name)), cookie_life));
+  response.headers.emplace_back(
+      "Set-Cookie", cookie_header(request, cookie_of(*named(caller.name)), cookie_life));
   return response;
 }
 
 HttpResponse Access::log_out(const HttpRequest& request) const {
   HttpResponse response{200, "{}", "application/json"};
-  response.headers.emplace_back("Set-Cookie",
-                                cookie_header(request, "", std::chrono::seconds(0)));
+  response.headers.emplace_back("Set-Cookie", cookie_header(request, "", std::chrono::seconds(0)));
   return response;
 }
 
-// --- what it may ----------------------------------------------------------------------------------
+// --- what it may
+// ----------------------------------------------------------------------------------
 
 std::optional<HttpResponse> Access::refuse(const HttpRequest& request) const {
   const auto& caller = request.caller;

@@ -30,9 +30,9 @@ unsigned number(const HttpRequest& request, const std::string& name, unsigned fa
   if (!text) return fallback;
   const auto value = whole_number(*text);
   if (!value || *value < min || *value > max) {
-    throw Refused(name + " is no whole number from " + std::to_string(min) + " to " +
-                      std::to_string(max),
-                  "correct it, or leave it out for " + std::to_string(fallback));
+    throw Refused(
+        name + " is no whole number from " + std::to_string(min) + " to " + std::to_string(max),
+        "correct it, or leave it out for " + std::to_string(fallback));
   }
   return static_cast<unsigned>(*value);
 }
@@ -133,13 +133,14 @@ HttpResponse Api::answered(const HttpRequest& request, Answer answer, unsigned s
   } catch (const Refused& error) {
     return problem(422, settings_.redact(error.what()), settings_.redact(error.mend));
   } catch (const std::exception& error) {
-    return problem(503, settings_.redact(std::string("the database cannot be asked: ") +
-                                         error.what()),
+    return problem(503,
+                   settings_.redact(std::string("the database cannot be asked: ") + error.what()),
                    "try again; see what was done before you repeat an act");
   }
 }
 
-// --- reads ----------------------------------------------------------------------------------------
+// --- reads
+// ----------------------------------------------------------------------------------------
 
 std::string Api::me(const HttpRequest& request) {
   const auto& caller = request.caller;
@@ -209,7 +210,8 @@ HttpResponse Api::listen(const HttpRequest& request) {
   return response;
 }
 
-// --- acts -----------------------------------------------------------------------------------------
+// --- acts
+// -----------------------------------------------------------------------------------------
 
 std::string Api::act(const HttpRequest& request) {
   auto order = order_of(process_of(request), request.body);

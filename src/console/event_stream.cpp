@@ -43,9 +43,8 @@ std::vector<EventStream::Text> EventStream::take() {
 
 EventStream::Text event_text(const std::string& name, const std::string& data,
                              const std::string& id) {
-  return std::make_shared<const std::string>("event: " + name + '\n' +
-                                             (id.empty() ? "" : "id: " + id + '\n') +
-                                             "data: " + data + "\n\n");
+  return std::make_shared<const std::string>(
+      "event: " + name + '\n' + (id.empty() ? "" : "id: " + id + '\n') + "data: " + data + "\n\n");
 }
 
 }  // namespace seriatim::console

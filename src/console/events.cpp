@@ -51,9 +51,9 @@ void Events::tell(const EventStream::Text& text) {
 
 std::size_t Events::listeners() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(
-      listeners_.begin(), listeners_.end(),
-      [](const auto& listener) { return !listener->stream->is_closed(); }));
+  return static_cast<std::size_t>(
+      std::count_if(listeners_.begin(), listeners_.end(),
+                    [](const auto& listener) { return !listener->stream->is_closed(); }));
 }
 
 void Events::run(const std::stop_token& stop) {

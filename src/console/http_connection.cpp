@@ -31,8 +31,7 @@ std::optional<unsigned> uid_of_peer(StreamSocket& socket) {
 
 }  // namespace
 
-Connection::Connection(StreamSocket socket)
-    : wire(std::move(socket)), clock(wire.get_executor()) {
+Connection::Connection(StreamSocket socket) : wire(std::move(socket)), clock(wire.get_executor()) {
   auto& ours = wire.plain().socket();
   boost::system::error_code gone;
   const auto place = ours.local_endpoint(gone);

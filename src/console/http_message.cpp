@@ -100,7 +100,8 @@ std::optional<std::map<std::string, std::string>> match(std::string_view pattern
 
 HttpResponse problem(unsigned status, std::string_view detail, std::string_view mend,
                      std::string_view now) {
-  const auto phrase = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
+  const auto phrase =
+      boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
   boost::json::object object{{"type", "about:blank"},
                              {"title", std::string(phrase)},
                              {"status", status},

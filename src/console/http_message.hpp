@@ -41,11 +41,11 @@ struct HttpRequest {
   std::string query{};  ///< after the first '?', else empty
   std::string accept{};
   std::string authorization{};
-  std::string peer{};                                 ///< its address; empty: a unix socket
-  std::optional<unsigned> peer_uid{};                 ///< a unix socket: whose process it is
-  bool encrypted = false;                             ///< it came over TLS
-  std::map<std::string, std::string> headers{};       ///< names in lower case; the first of each
-  std::map<std::string, std::string> values{};        ///< of the route's `{name}`, decoded
+  std::string peer{};                            ///< its address; empty: a unix socket
+  std::optional<unsigned> peer_uid{};            ///< a unix socket: whose process it is
+  bool encrypted = false;                        ///< it came over TLS
+  std::map<std::string, std::string> headers{};  ///< names in lower case; the first of each
+  std::map<std::string, std::string> values{};   ///< of the route's `{name}`, decoded
   std::string body{};
   Caller caller{};
 

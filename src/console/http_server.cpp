@@ -197,7 +197,7 @@ asio::awaitable<bool> HttpServer::Impl::serve_one(ConnectionPtr connection) {
   }
   const bool keeps = parser.get().keep_alive() && response.status < 400;
   co_await write(*connection, answer_of(response, request.method == "HEAD", keeps));
-  co_return keeps&& connection->wire.is_open();
+  co_return keeps && connection->wire.is_open();
 }
 
 /// `refused`: what to answer although the request may be sound; its body was not read.
@@ -253,9 +253,10 @@ asio::awaitable<void> HttpServer::Impl::write(Connection& connection, HttpAnswer
 
 asio::awaitable<HttpResponse> HttpServer::Impl::respond(const HttpRequest& request) {
   if (settings.gate) {
-    if (auto refused = settings.gate(request)) {
+    auto refused = settings.gate(request);
+    if (refused) {
       note(route_of(routes, request).pattern, *refused);
-      co_return *refused;
+      co_return std::move(*refused);
     }
   }
   const auto found = route_of(routes, request);
@@ -265,8 +266,11 @@ asio::awaitable<HttpResponse> HttpServer::Impl::respond(const HttpRequest& reque
   } else {
     auto filled = request;
     filled.values = found.values;
-    response = found.route->slow ? co_await respond_slowly(*found.route, filled)
-                                 : call(*found.route, filled);
+    if (found.route->slow) {
+      response = co_await respond_slowly(*found.route, filled);
+    } else {
+      response = call(*found.route, filled);
+    }
     if (response.stream && streams >= settings.limits.streams) {
       response.stream->close();
       response = refusal(request.path, 503, "so many listen already that no more are let in",
@@ -296,7 +300,8 @@ asio::awaitable<HttpResponse> HttpServer::Impl::respond_slowly(const HttpRoute& 
   co_return *response;
 }
 
-// --- event streams --------------------------------------------------------------------------------
+// --- event streams
+// --------------------------------------------------------------------------------
 
 /// Until the client goes, reads too slowly, or the stream is closed.
 asio::awaitable<void> HttpServer::Impl::stream(ConnectionPtr connection,

@@ -14,8 +14,8 @@
 namespace seriatim::console {
 
 /// Serves a few routes over HTTP/1.1 from threads of its own: one for all connections, two that
-/// give slow answers, and two for requests that change something. A client that is slow, silent or numerous costs it a bounded amount of memory
-/// and never makes another wait.
+/// give slow answers, and two for requests that change something. A client that is slow, silent or
+/// numerous costs it a bounded amount of memory and never makes another wait.
 ///
 /// Threads: any. Routes are called on the threads of the server; what they throw is answered 500,
 /// with the text of the error.
@@ -26,8 +26,8 @@ class HttpServer {
     std::size_t header_bytes = 16 * 1024;
     std::size_t body_bytes = 64 * 1024;
     std::size_t stranger_body_bytes = 4 * 1024;  ///< of clients that have not shown who they are
-    std::chrono::milliseconds request{5'000};  ///< from the first wait for it to its last byte
-    std::chrono::milliseconds idle{60'000};    ///< between two requests of one connection
+    std::chrono::milliseconds request{5'000};    ///< from the first wait for it to its last byte
+    std::chrono::milliseconds idle{60'000};      ///< between two requests of one connection
     /// One more, and one that waits for its client is closed: first those that have not shown who
     /// they are, and of these the one that has waited longest.
     std::size_t connections = 64;
@@ -37,8 +37,8 @@ class HttpServer {
   };
   struct Settings {
     std::string address = "127.0.0.1";
-    unsigned short port = 0;   ///< 0: a free one
-    std::string unix_path{};   ///< a socket to listen on (0660), instead of address and port
+    unsigned short port = 0;  ///< 0: a free one
+    std::string unix_path{};  ///< a socket to listen on (0660), instead of address and port
     std::vector<std::string> hosts{};  ///< names a Host header may have, besides our addresses
     std::optional<Certificate> tls{};
     /// Who sent a request, of which the body is not read yet. It must not wait.

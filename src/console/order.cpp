@@ -16,10 +16,10 @@ constexpr std::size_t reason_bytes_max = 2'000;
 /// What an act takes, beside a reason, a preview and what was seen.
 struct Form {
   std::string_view act;
-  bool lane = false;         ///< may name one
-  bool row = false;          ///< may name one
-  bool several = false;      ///< … or a key, or all
-  bool place = false;        ///< must name one
+  bool lane = false;     ///< may name one
+  bool row = false;      ///< may name one
+  bool several = false;  ///< … or a key, or all
+  bool place = false;    ///< must name one
   bool needs_reason = true;
 };
 constexpr std::array<Form, 7> forms{{{"retry", true, false, false, false, false},
@@ -89,8 +89,8 @@ class Members {
 
 const Form& form_of(Members& body) {
   const auto act = body.text("act").value_or("");
-  const auto* found = std::find_if(forms.begin(), forms.end(),
-                                   [&](const Form& form) { return form.act == act; });
+  const auto* found =
+      std::find_if(forms.begin(), forms.end(), [&](const Form& form) { return form.act == act; });
   if (found == forms.end()) {
     throw body.wrong("act", "is none of ours: \"" + act + '"',
                      "send retry, pause, resume, skip, redrive, discard or rewind");
@@ -128,9 +128,9 @@ void check_object(const Order& order, const Form& form, const Members& body) {
   }
   const int named = int{order.row.has_value()} + int{order.key.has_value()} + int{order.all};
   if (form.row && named != 1) {
-    throw Refused(order.act + " needs exactly one of " +
-                      (form.several ? "row, key and all" : "row"),
-                  "name what it is about");
+    throw Refused(
+        order.act + " needs exactly one of " + (form.several ? "row, key and all" : "row"),
+        "name what it is about");
   }
 }
 

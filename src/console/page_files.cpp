@@ -14,11 +14,11 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-HttpResponse page(const std::string& text) {
+HttpResponse html(const std::string& text) {
   return {200, text, "text/html; charset=utf-8"};
 }
 
-HttpResponse file(const Asset& asset) {
+HttpResponse forever(const Asset& asset) {
   HttpResponse response{200, std::string(asset.text), std::string(asset.content_type)};
   response.headers.emplace_back("Cache-Control", "public, max-age=31536000, immutable");
   return response;
@@ -32,13 +32,13 @@ std::vector<HttpRoute> page_routes(std::span<const Asset> files, std::string_vie
   for (const auto& asset : files) {
     if (asset.name != "index.html") {
       routes.push_back({folder + '/' + std::string(asset.name),
-                        [&asset](const HttpRequest&) { return file(asset); }});
+                        [&asset](const HttpRequest&) { return forever(asset); }});
       continue;
     }
     const auto text = replaced(std::string(asset.text), "{assets}", folder);
     for (const char* path :
          {"/", "/p/{process}", "/p/{process}/row", "/journal", "/instances", "/checks", "/login"}) {
-      routes.push_back({path, [text](const HttpRequest&) { return page(text); }});
+      routes.push_back({path, [text](const HttpRequest&) { return html(text); }});
     }
   }
   return routes;

@@ -39,8 +39,8 @@ void Recounts::stop(const std::string& process) {
 
 void Recounts::run(const std::string& process, const std::string& who,
                    const std::stop_token& stop) {
-  json::object told{{"process", process}, {"rows", 0}, {"done", false}, {"sound", nullptr},
-                    {"finding", nullptr}};
+  json::object told{
+      {"process", process}, {"rows", 0}, {"done", false}, {"sound", nullptr}, {"finding", nullptr}};
   auto next = std::chrono::steady_clock::now();
   const auto progress = [&](std::uint64_t rows) {
     told["rows"] = rows;

@@ -86,6 +86,52 @@ TEST_CASE("the console listens on loopback unless the network is said to be trus
   CHECK(open.hash != config.hash);
 }
 
+TEST_CASE("the console knows its users, its proxy and its certificate") {
+  const auto console = *read(
+                            "[console]\nlisten = \"0.0.0.0:8642\"\n"
+                            "token = \"canary-token-canary-token\"\n"
+                            "tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\n"
+                            "payload = \"masked\"\nshow = [\"payload.type\"]\n"
+                            "[[console.user]]\nname = \"alice\"\nrole = \"operator\"\n"
+                            "token = \"alice-token-alice-token\"\n"
+                            "[[console.user]]\nname = \"victor\"\n"
+                            "[console.proxy]\nfrom = [\"10.0.0.5/32\", \"fd00::/8\"]\n"
+                            "secret = \"proxy-secret-proxy-secret\"\n" +
+                            process_with(""))
+                            .console;
+  REQUIRE(console.users.size() == 3);
+  CHECK(console.users[0].name == "operator");
+  CHECK(console.users[0].role == console::Role::operator_);
+  CHECK(console.users[1].name == "alice");
+  CHECK(console.users[1].role == console::Role::operator_);
+  CHECK(console.users[2].role == console::Role::viewer);  // has no token: the proxy knows him
+  CHECK(console.tls->key_file == "k.pem");
+  CHECK(console.proxy->from.size() == 2);
+  CHECK(console.proxy->user_header == "X-Forwarded-User");
+  CHECK(console.masked);
+  CHECK(console.show == std::vector<std::string>{"payload.type"});
+  const auto socket = read("[console]\nlisten = \"unix:/run/s.sock\"\n" + process_with(""));
+  CHECK(socket.console->listen.unix_path == "/run/s.sock");
+}
+
+TEST_CASE(
+    "27: an address that others can reach needs a token or a proxy, and TLS, a proxy or plain") {
+  const std::string open = "[console]\nlisten = \"0.0.0.0:8642\"\n";
+  const std::string token = "token = \"canary-token-canary-token\"\n";
+  const std::string tls = "tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\n";
+  const std::string proxy =
+      "[console.proxy]\nfrom = [\"10.0.0.5/32\"]\nsecret = \"proxy-secret-proxy-secret\"\n";
+  for (const auto& sound : {token + tls, token + "plain = true\n", proxy, token + tls + proxy}) {
+    CHECK(read(open + sound + process_with("")).console);
+  }
+  for (const auto& unsound : {std::string(), token, tls, tls + "plain = true\n"}) {
+    CAPTURE(unsound);
+    CHECK_THROWS_WITH_AS(read(open + unsound + process_with("")),
+                         doctest::Contains("an address that others can reach needs `token`"),
+                         ConfigError);
+  }
+}
+
 TEST_CASE("alerts go to one place, and each threshold can be turned off") {
   CHECK_FALSE(read(process_with("")).alerts);
   const auto plain = *read("[alerts]\nurl = \"https://pager\"\n" + process_with("")).alerts;
@@ -277,18 +323,60 @@ TEST_CASE("each problem is reported with file, line and key, and what to do") {
        "s.toml:2: database.url: \"${1x}\" is no variable name; write \"$$\" for a dollar"},
       {"[console]\nlisten = \"8642\"",
        "s.toml:2: console.listen: \"8642\" is no place to listen on; give an address and a port, "
-       "such as \"127.0.0.1:8642\" or \"[::1]:8642\""},
+       "such as \"127.0.0.1:8642\" or \"[::1]:8642\", or a socket: "
+       "\"unix:/run/seriatim/console.sock\""},
       {"[console]\nlisten = \"::1:8642\"",
        "s.toml:2: console.listen: \"::1:8642\" is no place to listen on; give an address and a "
-       "port, such as \"127.0.0.1:8642\" or \"[::1]:8642\""},
+       "port, such as \"127.0.0.1:8642\" or \"[::1]:8642\", or a socket: "
+       "\"unix:/run/seriatim/console.sock\""},
       {"[console]\nlisten = \"0.0.0.0:8642\"",
-       "s.toml:2: console.listen: an address that others can reach needs `token`, and `plain = "
-       "true` to say that the network between is trusted: what is served is not encrypted. For "
-       "probes and /metrics alone, give that address to `probes`"},
+       "s.toml:2: console.listen: an address that others can reach needs `token`, a "
+       "[[console.user]] with one or [console.proxy]; and `tls_certificate` and `tls_key`, unless "
+       "there is a proxy, or `plain = true` says that the network between is trusted. For probes "
+       "and /metrics alone, give that address to `probes`"},
       {"[console]\nlisten = \"0.0.0.0:8642\"\ntoken = \"canary-token-canary-token\"",
-       "s.toml:2: console.listen: an address that others can reach needs `token`, and `plain = "
-       "true` to say that the network between is trusted: what is served is not encrypted. For "
-       "probes and /metrics alone, give that address to `probes`"},
+       "s.toml:2: console.listen: an address that others can reach needs `token`, a "
+       "[[console.user]] with one or [console.proxy]; and `tls_certificate` and `tls_key`, unless "
+       "there is a proxy, or `plain = true` says that the network between is trusted. For probes "
+       "and /metrics alone, give that address to `probes`"},
+      {"[console]\nlisten = \"unix:console.sock\"",
+       "s.toml:2: console.listen: \"unix:console.sock\" is no place to listen on; give an address "
+       "and a port, such as \"127.0.0.1:8642\" or \"[::1]:8642\", or a socket: "
+       "\"unix:/run/seriatim/console.sock\""},
+      {"[console]\n[[console.user]]\nname = \"alice\"",
+       "s.toml:2: console.user.token: is missing; only [console.proxy] or a unix socket know a "
+       "user "
+       "without one"},
+      {"[console]\n[[console.user]]\ntoken = \"alice-token-alice-token\"",
+       "s.toml:2: console.user.name: is missing"},
+      {"[console]\n[[console.user]]\nname = \"a\"\nrole = \"boss\"\n"
+       "token = \"alice-token-alice-token\"",
+       "s.toml:4: console.user.role: must be one of \"viewer\", \"operator\""},
+      {"[console]\n[[console.user]]\nname = \"a\"\ntoken = \"short\"",
+       "s.toml:4: console.user.token: must have at least 20 characters; `openssl rand -hex 20` "
+       "makes one"},
+      {"[console]\ntoken = \"alice-token-alice-token\"\n[[console.user]]\nname = \"a\"\n"
+       "token = \"alice-token-alice-token\"",
+       "s.toml:5: console.user.token: is also that of operator; tokens tell users apart"},
+      {"[console]\ntoken = \"alice-token-alice-token\"\n[[console.user]]\nname = "
+       "\"operator\"\ntoken = \"other-token-other-token\"",
+       "s.toml:4: console.user.name: \"operator\" is taken by a user above (`token` is that of the "
+       "user \"operator\")"},
+      {"[console]\n[console.proxy]\nsecret = \"proxy-secret-proxy-secret\"",
+       "s.toml:2: console.proxy.from: is missing; name the proxy's addresses, such as "
+       "[\"10.0.0.5/32\"]"},
+      {"[console]\n[console.proxy]\nfrom = [\"10.0.0.5\"]\nsecret = \"proxy-secret-proxy-secret\"",
+       "s.toml:3: console.proxy.from: \"10.0.0.5\" is no network; write \"10.0.0.5/32\""},
+      {"[console]\n[console.proxy]\nfrom = [\"10.0.0.5/32\"]",
+       "s.toml:2: console.proxy.secret: is missing; the proxy sends it as the header "
+       "Seriatim-Proxy"},
+      {"[console]\ntls_key = \"key.pem\"",
+       "s.toml:2: console.tls_key: needs `tls_certificate` beside it"},
+      {"[console]\npayload = \"masked\"",
+       "s.toml:2: console.payload: needs `token`, a [[console.user]] or [console.proxy]: without "
+       "them everyone on this machine would see it"},
+      {"[console]\nshow = [\"payload.type\"]",
+       "s.toml:2: console.show: needs payload = \"masked\"; payloads are hidden"},
       {"[console]\ntoken = \"short\"",
        "s.toml:2: console.token: must have at least 20 characters; `openssl rand -hex 20` makes "
        "one"},

@@ -17,10 +17,11 @@ Exit perform(const HealthVerb& verb, Context& context) {
                       ": there is no [console], so the relay answers no probes; add\n[console]\n"
                       "listen = \"127.0.0.1:8642\"");
   }
-  const auto& place = config.console->listen;
+  const auto& [address, port, unix_path] = config.console->listen;
+  const console::ProbePlace place{address, port, unix_path, config.console->tls.has_value()};
   console::ProbeAnswer answer;
   try {
-    answer = console::ask(place.address, place.port, verb.ready ? "/readyz" : "/livez", answer_max);
+    answer = console::ask(place, verb.ready ? "/readyz" : "/livez", answer_max);
   } catch (const Error& error) {
     throw Error(std::string(error.what()) + "; start `seriatim run` with " + config.file +
                 ", or see its log");

@@ -190,8 +190,10 @@ std::unique_ptr<Endpoint> serve(const Processes& processes, LanesReader& reader,
     if (alerter) add_alert_metrics(alerter->sender(), families);
     if (spans) add_span_metrics(spans->counts(), families);
   };
-  auto endpoint = std::make_unique<Endpoint>(*console, processes, around.context, reader,
-                                             around.state, counts_of_others);
+  const auto warn = [&log](const std::string& text) { log.warn(text); };
+  auto endpoint =
+      std::make_unique<Endpoint>(*console, processes, around.context, reader, around.state,
+                                 Endpoint::Others{counts_of_others, warn, nullptr});
   log.info("serves " + endpoint->url() + "/metrics, and /livez, /readyz and /statusz");
   return endpoint;
 }

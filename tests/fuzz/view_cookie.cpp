@@ -1,0 +1,16 @@
+#include "console/access.hpp"
+#include "fuzz/fuzz_target.hpp"
+
+SERIATIM_FUZZ_TARGET(view_cookie) {
+  using namespace seriatim::console;
+  static Access access({{{"alice", Role::operator_, "alice-token-alice-token"}}});
+  HttpRequest request;
+  request.method = "GET";
+  request.peer = "10.0.0.7";
+  request.headers["cookie"] = input;
+  seriatim::fuzz::require(access.identify(request).role == Role::none,
+                          "nobody guesses a signature");
+  request.headers["content-type"] = "application/json";
+  request.body = input;
+  seriatim::fuzz::require(access.log_in(request).status != 200, "nobody guesses a token");
+}
