@@ -1,5 +1,5 @@
 -- The newest entries of the journal of process $1 before number $2 (NULL: from the newest on), at most $3.
-SELECT j.id AS number, j.act, j.lane, to_char(j.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
+SELECT j.id AS number, j.process_name AS process, j.act, j.lane, to_char(j.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
        j.who, j.why, j.row_id
 FROM seriatim.journal AS j
 WHERE j.process_name = $1 AND ($2::bigint IS NULL OR j.id < $2::bigint)

@@ -31,16 +31,17 @@ class Parser {
     add_preview();
     add_why();
     add_audit();
-    add_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
-            "  seriatim retry booking_sms --reason 'number corrected'");
+    add_lane_act("retry", "Let a halted or retrying process try its row again at once", RetryVerb{},
+                 "  seriatim retry booking_sms --reason 'number corrected'");
     add_skip();
     add_parked();
     add_rewind();
     add_lanes();
     add_prune();
-    add_act("pause", "Stop handing rows over, until resume", PauseVerb{},
-            "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'");
-    add_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
+    add_lane_act("pause", "Stop handing rows over, until resume", PauseVerb{},
+                 "  seriatim pause booking_sms --reason 'provider maintenance until 06:00'\n"
+                 "  seriatim pause booking_sms --lane 3");
+    add_lane_act("resume", "Go on after pause", ResumeVerb{}, "  seriatim resume booking_sms");
     add_adopt();
     add_append();
     add_demo();
@@ -234,7 +235,8 @@ class Parser {
   /// For scripts: they act on what they have seen, or not at all.
   static void add_expect(CLI::App* sub, Act& act) {
     sub->add_option("--expect", act.expect,
-                    "Change nothing unless it is so: row, state, attempts, epoch, lane")
+                    "Change nothing unless it is so: row, state, attempts, epoch, lane;\n"
+                    "count of parked rows; plan of a rewind or discard")
         ->type_name("KEY=VALUE");
   }
 
@@ -248,6 +250,14 @@ class Parser {
     add_actor(sub, verb->act);
     add_expect(sub, verb->act);
     return {sub, verb};
+  }
+
+  template <class V>
+  void add_lane_act(const std::string& name, const std::string& description, V values,
+                    const std::string& examples) {
+    auto [sub, verb] = add_act(name, description, std::move(values), examples);
+    sub->add_option("--lane", verb->lane, "Only this lane (default: each it applies to)")
+        ->type_name("N");
   }
 
   void add_adopt() {
@@ -323,6 +333,7 @@ class Parser {
     which->add_option("--key", verb->key, "All of this key")->type_name("KEY");
     which->add_flag("--all", verb->all, "All of the process");
     which->require_option(1);
+    sub->add_flag("--dry-run", verb->dry_run, "Only count");
     auto* reason = sub->add_option("--reason", verb->act.reason, "Why, for the journal");
     reason->type_name("TEXT")->required(what == ParkedVerb::What::discard);
     add_actor(sub, verb->act);

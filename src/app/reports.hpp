@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,7 +61,10 @@ using Findings = std::vector<postgres::Finding>;
 [[nodiscard]] std::string unread_text(const postgres::UnreadRow& unread, const LaneStatus* lane);
 
 [[nodiscard]] std::string rows_table(const postgres::Peeked& rows, bool payload, bool terminal);
-[[nodiscard]] std::string rows_json(const postgres::Peeked& rows, bool payload);
+/// `mask`: what may be seen of each payload.
+using PayloadMask = std::function<std::optional<std::string>(std::string_view)>;
+[[nodiscard]] std::string rows_json(const postgres::Peeked& rows, bool payload,
+                                    const PayloadMask& mask = {});
 
 /// A row that waits, and what its handler would send.
 struct PreviewedRow {
@@ -92,7 +97,8 @@ struct Preview {
                                       const postgres::ParkedCount& count, bool terminal);
 [[nodiscard]] std::string parked_json(const std::string& process,
                                       const std::vector<postgres::ParkedRow>& rows,
-                                      const postgres::ParkedCount& count);
+                                      const postgres::ParkedCount& count,
+                                      const std::optional<std::string>& next = std::nullopt);
 /// "2 keys or rows are parked since …, 17 rows in all; seriatim parked list PROCESS"
 [[nodiscard]] std::string parked_note(const std::string& process,
                                       const postgres::ParkedCount& count);
@@ -101,7 +107,11 @@ struct Preview {
 [[nodiscard]] std::string rewind_text(const std::string& process,
                                       const std::vector<postgres::RewindStep>& steps, bool done);
 [[nodiscard]] std::string rewind_json(const std::string& process,
-                                      const std::vector<postgres::RewindStep>& steps, bool done);
+                                      const std::vector<postgres::RewindStep>& steps, bool done,
+                                      const std::string& plan);
+/// How many parked rows an act would take; `plan`: what to expect of it.
+[[nodiscard]] std::string parked_plan_json(const std::string& process, std::uint64_t rows,
+                                           const std::string& plan);
 
 /// What `prune` took away of each table, what it left and why.
 [[nodiscard]] std::string prune_text(const std::vector<postgres::PruneReport>& tables,

@@ -2,6 +2,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "app/json_parts.hpp"
 #include "app/reports.hpp"
 #include "app/row_story.hpp"
 #include "app/text.hpp"
@@ -36,6 +37,12 @@ object to_json(const Blocker& blocker) {
 array to_json(const std::vector<Blocker>& blockers) {
   array result;
   for (const auto& blocker : blockers) result.push_back(to_json(blocker));
+  return result;
+}
+
+array to_json(const std::vector<std::string>& texts) {
+  array result;
+  for (const auto& text : texts) result.emplace_back(valid_utf8(text));
   return result;
 }
 
@@ -119,6 +126,7 @@ object to_json(const postgres::LaneReport& report) {
   lane["updated_at"] = report.updated_at;
   lane["long_transaction"] =
       report.long_transaction ? value(to_json(*report.long_transaction)) : value(nullptr);
+  lane["notes"] = to_json(notes_of(report));
   lane["audit_age_ms"] = report.audit_age ? value(report.audit_age->count()) : value(nullptr);
   return lane;
 }
@@ -140,12 +148,6 @@ const char* to_string(postgres::Finding::Severity severity) {
   return "?";
 }
 
-array to_json(const std::vector<std::string>& texts) {
-  array result;
-  for (const auto& text : texts) result.emplace_back(valid_utf8(text));
-  return result;
-}
-
 }  // namespace
 
 std::string plan_json(const std::vector<postgres::PlannedChange>& plan) {
@@ -164,7 +166,7 @@ std::string lane_json(const postgres::LaneReport& lane) {
   return boost::json::serialize(to_json(lane));
 }
 
-std::string lanes_json(const LaneReports& lanes) {
+object lanes_object(const LaneReports& lanes) {
   array list, instances;
   bool hidden = false;
   for (const auto& report : lanes) {
@@ -173,8 +175,16 @@ std::string lanes_json(const LaneReports& lanes) {
     if (report.lane.lane > 0) continue;
     for (const auto& one : report.instances) instances.push_back(to_json(report, one));
   }
-  return line({{"lanes", std::move(list)},
-               {"instances", hidden ? value(nullptr) : value(std::move(instances))}});
+  return {{"lanes", std::move(list)},
+          {"instances", hidden ? value(nullptr) : value(std::move(instances))}};
+}
+
+std::string lanes_json(const LaneReports& lanes) {
+  return line(lanes_object(lanes));
+}
+
+object parked_object(const postgres::ParkedCount& count) {
+  return to_json(count);
 }
 
 std::string lanes_json(const std::vector<LaneStatus>& lanes) {
@@ -198,7 +208,7 @@ std::string findings_json(const std::vector<std::pair<std::string, Findings>>& a
   return line({{"processes", std::move(processes)}});
 }
 
-std::string rows_json(const postgres::Peeked& peeked, bool payload) {
+std::string rows_json(const postgres::Peeked& peeked, bool payload, const PayloadMask& mask) {
   array list;
   for (const auto& [record, settled, queues] : peeked.rows) {
     object row{{"id", valid_utf8(record.id())},
@@ -210,6 +220,9 @@ std::string rows_json(const postgres::Peeked& peeked, bool payload) {
                {"type", text_or_null(record.event_type)},
                {"payload_bytes", record.payload ? value(record.payload->size()) : value(nullptr)}};
     if (payload) row["payload"] = text_or_null(record.payload);
+    if (mask) {
+      row["payload_masked"] = record.payload ? text_or_null(mask(*record.payload)) : value(nullptr);
+    }
     list.push_back(std::move(row));
   }
   return line({{"rows", std::move(list)}, {"error", to_json(peeked.unread, nullptr)}});
@@ -290,7 +303,8 @@ std::string act_json(const std::string& process, const postgres::ActResult& done
 }
 
 std::string parked_json(const std::string& process, const std::vector<postgres::ParkedRow>& rows,
-                        const postgres::ParkedCount& count) {
+                        const postgres::ParkedCount& count,
+                        const std::optional<std::string>& next) {
   array list;
   for (const auto& row : rows) {
     list.push_back(object{{"id", valid_utf8(row.position.id)},
@@ -303,13 +317,20 @@ std::string parked_json(const std::string& process, const std::vector<postgres::
                           {"parked_at", row.parked_at},
                           {"redriven", row.redriven}});
   }
-  return line({{"process", process}, {"parked", to_json(count)}, {"rows", std::move(list)}});
+  return line({{"process", process},
+               {"parked", to_json(count)},
+               {"rows", std::move(list)},
+               {"next", text_or_null(next)}});
 }
 
-std::string rewind_json(const std::string& process, const std::vector<postgres::RewindStep>& steps,
-                        bool done) {
+std::string parked_plan_json(const std::string& process, std::uint64_t rows,
+                             const std::string& plan) {
+  return line({{"process", process}, {"count", rows}, {"plan", plan}});
+}
+
+array steps_json(const std::vector<postgres::RewindStep>& steps) {
   const auto row = [](const std::optional<Position>& position) {
-    return position ? value(position->id) : value(nullptr);
+    return position ? value(valid_utf8(position->id)) : value(nullptr);
   };
   array lanes;
   for (const auto& step : steps) {
@@ -323,7 +344,14 @@ std::string rewind_json(const std::string& process, const std::vector<postgres::
                            {"sequence_from", step.sequence_from},
                            {"sequence_to", step.sequence_to}});
   }
-  return line({{"process", process}, {"done", done}, {"lanes", std::move(lanes)}});
+  return lanes;
+}
+
+std::string rewind_json(const std::string& process, const std::vector<postgres::RewindStep>& steps,
+                        bool done, const std::string& plan) {
+  object report{{"process", process}, {"done", done}, {"lanes", steps_json(steps)}};
+  if (!done) report["plan"] = plan;
+  return line(report);
 }
 
 std::string append_json(const std::string& id) {

@@ -35,6 +35,9 @@ bool shows(const std::vector<std::string>& screen, const std::string& text) {
   return false;
 }
 
+/// 2024-01-31
+constexpr std::chrono::system_clock::time_point at_0241{std::chrono::seconds{1'706'668'860}};
+
 }  // namespace
 
 TEST_SUITE("top") {
@@ -42,20 +45,22 @@ TEST_SUITE("top") {
     Model model;
     auto moving = report_of("a", LaneState::idle);
     model.take({moving}, {});
-    CHECK(verdict(model.all()) == "everything moves; no row waits");
+    CHECK(verdict(model.all(), at_0241) == "everything moves; no row waits");
     auto halted = report_of("b", LaneState::halted);
     halted.lag_records = 3;
     halted.lag_age = 65s;
     model.take({moving, halted}, {});
-    CHECK(verdict(model.all()) == "1 of 2 lanes is stopped; 3 rows wait, the oldest for 1 min 5 s");
+    CHECK(verdict(model.all(), at_0241) ==
+          "1 of 2 lanes stands still; 3 rows wait, the oldest since 02:39 UTC (1 min)");
     halted.lag_more = true;
     auto locked = report_of("c", LaneState::running);
     locked.wait = LaneWait{LaneWait::Cause::lock, 2s, "its statement waits", "end it", {}};
     model.take({moving, halted, locked}, {});
-    CHECK(verdict(model.all()).starts_with("2 of 3 lanes are stopped; 3 rows or more wait"));
+    CHECK(
+        verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still; 3 rows or more wait"));
     locked.wait->cause = LaneWait::Cause::handler;  // that is what lanes do
     model.take({moving, locked}, {});
-    CHECK(verdict(model.all()) == "everything moves; no row waits");
+    CHECK(verdict(model.all(), at_0241) == "everything moves; no row waits");
   }
 
   TEST_CASE("lanes in trouble come first, and each order can be chosen") {
@@ -112,13 +117,14 @@ TEST_SUITE("top") {
       for (const std::size_t width : {10U, 40U, 120U}) {
         View view;
         view.selected = 39;
-        const auto screen = frame(shown, verdict(shown), view, {width, height, false, true});
+        const auto screen =
+            frame(shown, verdict(shown, at_0241), view, {width, height, false, true});
         CHECK(screen.size() == height);
         for (const auto& line : screen) CHECK(cut(line, width) == line);
       }
     }
     View view;
-    const auto screen = frame(shown, verdict(shown), view, {120, 24, false, true});
+    const auto screen = frame(shown, verdict(shown, at_0241), view, {120, 24, false, true});
     CHECK(shows(screen, "process_7"));
     CHECK(shows(screen, "4711"));
     CHECK(shows(screen, "halted: HTTP 422: número no válido"));

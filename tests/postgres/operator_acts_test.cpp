@@ -38,9 +38,10 @@ TEST_CASE("a halted lane is neither paused nor resumed: retry and skip are named
   REQUIRE(relay.claim());
   halt_at_next(relay);
   for (const auto act : {&Admin::pause, &Admin::resume}) {
-    CHECK_THROWS_WITH_AS((desk.admin.*act)(desk.target, alice), doctest::Contains("`retry`"),
-                         Error);
-    CHECK_THROWS_WITH_AS((desk.admin.*act)(desk.target, alice), doctest::Contains("`skip`"), Error);
+    CHECK_THROWS_WITH_AS((desk.admin.*act)(desk.target, alice, std::nullopt),
+                         doctest::Contains("`retry`"), Error);
+    CHECK_THROWS_WITH_AS((desk.admin.*act)(desk.target, alice, std::nullopt),
+                         doctest::Contains("`skip`"), Error);
   }
   CHECK(desk.cursor("state, reason, failed_id") == "halted|POISON|1");
   CHECK(desk.journal("act").empty());

@@ -14,15 +14,15 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::int64_t minute_us = 60'000'000;
-constexpr milliseconds interval{60'000};
+constexpr milliseconds note_interval{60'000};
 
 std::int64_t minute_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::minutes>(now).count();
 }
 
-std::uint64_t micros(double seconds) {
-  return static_cast<std::uint64_t>(std::max(seconds, 0.0) * 1e6);
+std::uint64_t micros(double length) {
+  return static_cast<std::uint64_t>(std::max(length, 0.0) * 1e6);
 }
 
 std::uint64_t count_of(const Histogram& histogram) {
@@ -79,7 +79,7 @@ void Recorder::run(const std::stop_token& stop) {
       if (minute_now() != minute_) note_minute();
     });
     records_.rest();
-  } while (sleep_unless_stopped(interval, stop));
+  } while (sleep_unless_stopped(note_interval, stop));
   if (!complaint_.empty()) return;  // the database is away: it must not hold up the stop
   attempt([this] {
     note_minute();

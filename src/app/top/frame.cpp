@@ -6,6 +6,7 @@
 
 #include "app/output.hpp"
 #include "app/text.hpp"
+#include "app/verdict.hpp"
 
 namespace seriatim::app::top {
 

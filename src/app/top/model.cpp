@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/text.hpp"
+#include "app/verdict.hpp"
 
 namespace seriatim::app::top {
 
@@ -33,40 +33,12 @@ int rank(const LaneReport& report) {
   }
 }
 
-std::string count_text(std::uint64_t number, const char* one, const char* many) {
-  return std::to_string(number) + ' ' + (number == 1 ? one : many);
-}
-
 }  // namespace
 
-bool is_stopped(const LaneReport& report) {
-  switch (report.lane.state) {
-    case LaneState::halted:
-    case LaneState::paused:
-    case LaneState::standby: return true;
-    default: break;
-  }
-  return report.wait && report.wait->cause != postgres::LaneWait::Cause::handler;
-}
-
-std::string verdict(const std::vector<Lane>& lanes) {
-  std::uint64_t still = 0, waiting = 0;
-  bool more = false;
-  std::chrono::milliseconds oldest{0};
-  for (const auto& lane : lanes) {
-    still += is_stopped(lane.report) ? 1 : 0;
-    waiting += lane.report.lag_records.value_or(0);
-    more = more || lane.report.lag_more || !lane.report.lag_records;
-    oldest = std::max(oldest, lane.report.lag_age.value_or(std::chrono::milliseconds{0}));
-  }
-  auto text = still == 0
-                  ? std::string("everything moves")
-                  : std::to_string(still) + " of " + count_text(lanes.size(), "lane", "lanes") +
-                        (still == 1 ? " is stopped" : " are stopped");
-  if (waiting == 0 && !more) return text + "; no row waits";
-  text += "; " + count_text(waiting, "row", "rows") + (more ? " or more" : "") +
-          (waiting == 1 && !more ? " waits" : " wait");
-  return oldest.count() > 0 ? text + ", the oldest for " + human_duration(oldest) : text;
+std::string verdict(const std::vector<Lane>& lanes, std::chrono::system_clock::time_point now) {
+  Verdict whole;
+  for (const auto& lane : lanes) whole.add(lane.report);
+  return whole.text(now);
 }
 
 const char* to_string(Sort sort) {

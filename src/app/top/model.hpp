@@ -24,11 +24,9 @@ struct Lane {
   }
 };
 
-/// A lane that does not deliver although it should, or may not.
-[[nodiscard]] bool is_stopped(const postgres::LaneReport& report);
-
-/// "2 of 12 lanes are stopped; 9814 rows wait, the oldest for 31 min"
-[[nodiscard]] std::string verdict(const std::vector<Lane>& lanes);
+/// See Verdict::text.
+[[nodiscard]] std::string verdict(const std::vector<Lane>& lanes,
+                                  std::chrono::system_clock::time_point now);
 
 enum class Sort { trouble, lag, rate, name };
 [[nodiscard]] const char* to_string(Sort sort);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/desk/orders.hpp"
 #include "app/output.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
@@ -28,8 +29,8 @@ void read_number(const std::string& text, const std::string& value, std::optiona
   number = read;
 }
 
-/// "row=4711", "state=halted", "attempts=3", "epoch=7", "lane=0"
-void expect(postgres::Expectation& seen, const std::string& text) {
+/// "row=4711", "state=halted", "attempts=3", "epoch=7", "lane=0", "count=17", "plan=9f…"
+void expect(console::Order::Seen& seen, const std::string& text) {
   const auto equals = std::min(text.find('='), text.size());
   const auto key = text.substr(0, equals);
   const auto value = equals < text.size() ? text.substr(equals + 1) : "";
@@ -43,9 +44,14 @@ void expect(postgres::Expectation& seen, const std::string& text) {
     read_number(text, value, seen.epoch);
   } else if (key == "lane") {
     read_number(text, value, seen.lane);
+  } else if (key == "count") {
+    read_number(text, value, seen.count);
+  } else if (key == "plan" && !value.empty()) {
+    seen.plan = value;
   } else {
     throw ConfigError("--expect " + printable(text) +
-                      ": it takes row=ID, state=STATE, attempts=N, epoch=N or lane=N");
+                      ": it takes row=ID, state=STATE, attempts=N, epoch=N, lane=N, count=N or "
+                      "plan=HASH");
   }
 }
 
@@ -59,10 +65,30 @@ class Desk {
         admin(context.database_url(),
               [this](const std::string& text) { return keep_waiting(text); }),
         json_(context.json()) {
-    if (act.expect.empty()) return;
-    postgres::Expectation seen;
     for (const auto& text : act.expect) expect(seen, text);
-    actor.expected.push_back(std::move(seen));
+  }
+
+  /// The acts that a page can ask for too go one way.
+  console::Order order(const char* act) const {
+    console::Order asked;
+    asked.process = process;
+    asked.act = act;
+    asked.seen = seen;
+    return asked;
+  }
+  Performed perform(const console::Order& order) try {
+    return perform_order(admin, target, order, actor);
+  } catch (const console::Refused& refused) {
+    throw ConfigError(std::string(refused.what()) + ": " + refused.mend);
+  }
+  Exit carry_out(const console::Order& order) { return report(perform(order).lines); }
+  Previewed preview(const console::Order& order) { return preview_order(admin, target, order); }
+  /// An act that only the command line has.
+  void expect_lanes_only() {
+    if (seen.count || seen.plan) throw ConfigError("--expect: this act has no count and no plan");
+    const auto order_of = order("");
+    auto expected = expectation_of(order_of, 0);
+    actor.expected.push_back(std::move(expected));
   }
 
   bool keep_waiting(const std::string& text) {
@@ -89,6 +115,7 @@ class Desk {
   const postgres::Target& target;
   postgres::Actor actor;
   postgres::Admin admin;
+  console::Order::Seen seen;
 
  private:
   bool json_;
@@ -97,34 +124,46 @@ class Desk {
 
 }  // namespace
 
+namespace {
+
+Exit perform_on_lanes(const char* act, const Act& asked, std::optional<unsigned> lane,
+                      Context& context) {
+  Desk desk(asked, context);
+  auto order = desk.order(act);
+  order.lane = lane;
+  return desk.carry_out(order);
+}
+
+}  // namespace
+
 Exit perform(const PauseVerb& verb, Context& context) {
-  Desk desk(verb.act, context);
-  return desk.report(desk.admin.pause(desk.target, desk.actor));
+  return perform_on_lanes("pause", verb.act, verb.lane, context);
 }
 
 Exit perform(const ResumeVerb& verb, Context& context) {
-  Desk desk(verb.act, context);
-  return desk.report(desk.admin.resume(desk.target, desk.actor));
+  return perform_on_lanes("resume", verb.act, verb.lane, context);
 }
 
 Exit perform(const RetryVerb& verb, Context& context) {
-  Desk desk(verb.act, context);
-  return desk.report(desk.admin.retry(desk.target, desk.actor));
+  return perform_on_lanes("retry", verb.act, verb.lane, context);
 }
 
 Exit perform(const SkipVerb& verb, Context& context) {
   Desk desk(verb.act, context);
-  return desk.report(desk.admin.skip(desk.target, verb.id, desk.actor));
+  auto order = desk.order("skip");
+  order.row = verb.id;
+  return desk.carry_out(order);
 }
 
 /// Without --yes only what would happen: rows delivered again may be payments made again.
 Exit perform(const RewindVerb& verb, Context& context) {
   Desk desk(verb.act, context);
-  const auto place = postgres::place_from(verb.to);
-  const auto steps = verb.yes ? desk.admin.rewind(desk.target, place, desk.actor)
-                              : desk.admin.plan_rewind(desk.target, place);
-  print(context.json() ? rewind_json(verb.act.process, steps, verb.yes)
-                       : rewind_text(verb.act.process, steps, verb.yes));
+  auto order = desk.order("rewind");
+  order.place = verb.to;
+  const auto steps = verb.yes ? desk.perform(order).steps : desk.preview(order).steps;
+  print(context.json()
+            ? rewind_json(verb.act.process, steps, verb.yes, plan_hash(verb.act.process, steps))
+            : rewind_text(verb.act.process, steps, verb.yes));
   return Exit::done;
 }
 
@@ -153,6 +192,7 @@ void refuse_configured(Context& context, const std::string& from) {
 
 Exit perform(const AdoptVerb& verb, Context& context) {
   Desk desk(verb.act, context);
+  desk.expect_lanes_only();
   if (verb.from) refuse_configured(context, *verb.from);
   std::optional<postgres::OldRows> old_rows;
   if (verb.old_rows) {
@@ -179,10 +219,18 @@ Exit list(const ParkedVerb& verb, Context& context) {
 Exit perform(const ParkedVerb& verb, Context& context) {
   if (verb.what == ParkedVerb::What::list) return list(verb, context);
   Desk desk(verb.act, context);
-  const postgres::ParkedChoice choice{verb.id, verb.key};
-  return desk.report(verb.what == ParkedVerb::What::redrive
-                         ? desk.admin.redrive(desk.target, choice, desk.actor)
-                         : desk.admin.discard(desk.target, choice, desk.actor));
+  auto order = desk.order(verb.what == ParkedVerb::What::redrive ? "redrive" : "discard");
+  order.row = verb.id;
+  order.key = verb.key;
+  order.all = verb.all;
+  if (!verb.dry_run) return desk.carry_out(order);
+  const auto preview = desk.preview(order);
+  if (context.json()) {
+    print(parked_plan_json(verb.act.process, preview.count.value_or(0), preview.plan.value_or("")));
+  } else {
+    for (const auto& line : preview.lines) print(verb.act.process + ": " + line + '\n');
+  }
+  return Exit::done;
 }
 
 }  // namespace seriatim::app

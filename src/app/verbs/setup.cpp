@@ -1,7 +1,9 @@
 // Verbs that deliver nothing and act on no lane.
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 
+#include "app/checks.hpp"
 #include "app/reports.hpp"
 #include "app/signals.hpp"
 #include "app/verbs/verbs.hpp"
@@ -39,24 +41,15 @@ Exit perform(const InitVerb& verb, Context& context) {
 
 Exit perform(const CheckVerb& verb, Context& context) {
   const auto processes = context.processes(verb.processes);
-  const auto& url = context.database_url();
-  std::vector<std::pair<std::string, Findings>> all;
-  const postgres::CheckOptions options{context.config().names(), false};
-  bool refused = false;
-  for (const auto* process : processes) {
-    all.emplace_back(process->target.process.name, postgres::check(url, process->target, options));
-    for (const auto& [former, now] : process->former_keys) {
-      all.back().second.push_back({postgres::Finding::Severity::warning,
-                                   former + " is a former name, which is still understood",
-                                   "write " + now});
-    }
-    refused = refused || !postgres::refusals(all.back().second).empty();
-  }
+  const auto all = findings_of(context.database_url(), processes, context.config().names());
   if (context.json()) {
     print(findings_json(all));
   } else {
     for (const auto& [name, findings] : all) print(findings_text(name, findings));
   }
+  const bool refused = std::any_of(all.begin(), all.end(), [](const auto& one) {
+    return !postgres::refusals(one.second).empty();
+  });
   return refused ? Exit::failure : Exit::done;
 }
 

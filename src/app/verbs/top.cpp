@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/desk/orders.hpp"
 #include "app/lanes_reader.hpp"
 #include "app/signals.hpp"
 #include "app/text.hpp"
@@ -60,7 +61,9 @@ class Top {
   void draw(const Terminal& terminal, const Appearance& appearance) {
     shown_ = model_.lanes(view_.sort, view_.filter);
     view_.selected = std::min(view_.selected, shown_.empty() ? 0 : shown_.size() - 1);
-    terminal.draw(frame(shown_, verdict(model_.all()) + age_text(), view_, appearance));
+    terminal.draw(frame(shown_,
+                        verdict(model_.all(), std::chrono::system_clock::now()) + age_text(), view_,
+                        appearance));
   }
 
   /// The screen may be older than a read: after a slow one, nothing is read for a while.
@@ -146,9 +149,9 @@ class Top {
       next_read_ = Clock::now();
     }
     if (verb_.act && selected() != nullptr) {
-      if (key == "r") ask("retry", "try the row of process ", &postgres::Admin::retry);
-      if (key == "z") ask("pause", "pause process ", &postgres::Admin::pause);
-      if (key == "u") ask("resume", "resume process ", &postgres::Admin::resume);
+      if (key == "r") ask("retry", "try the row of process ");
+      if (key == "z") ask("pause", "pause process ");
+      if (key == "u") ask("resume", "resume process ");
     }
   }
 
@@ -177,13 +180,10 @@ class Top {
 
   // --- acts -------------------------------------------------------------------------------------
 
-  using ActOf = postgres::ActResult (postgres::Admin::*)(const postgres::Target&,
-                                                         const postgres::Actor&);
-
-  void ask(const std::string& name, const std::string& what, ActOf act) {
+  void ask(const std::string& name, const std::string& what) {
     const auto& lane = selected()->lane;
     view_.question = what + printable(lane.process) + (name == "retry" ? " again at once?" : "?");
-    asked_ = [this, name, act, process = lane.process] { perform_act(name, act, process); };
+    asked_ = [this, name, process = lane.process] { perform_act(name, process); };
   }
 
   void answer(bool yes) {
@@ -191,12 +191,16 @@ class Top {
     if (const auto act = std::exchange(asked_, {}); yes && act) act();
   }
 
-  void perform_act(const std::string& name, ActOf act, const std::string& process) {
+  void perform_act(const std::string& name, const std::string& process) {
     try {
       postgres::Admin admin(context_.database_url());
+      console::Order order;
+      order.process = process;
+      order.act = name;
+      const auto performed = perform_order(admin, context_.process(process).target, order,
+                                           context_.actor(verb_.who, "seriatim top"));
       std::string done;
-      for (const auto& line : (admin.*act)(context_.process(process).target,
-                                           context_.actor(verb_.who, "seriatim top"))) {
+      for (const auto& line : performed.lines) {
         done += (done.empty() ? "" : "; ") + printable(line);
       }
       view_.note = done;

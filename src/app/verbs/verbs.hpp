@@ -74,6 +74,7 @@ struct Act {
 };
 struct RetryVerb {
   Act act;
+  std::optional<unsigned> lane{};  ///< absent: all
 };
 struct SkipVerb {
   Act act;
@@ -95,7 +96,8 @@ struct ParkedVerb {
   std::optional<std::string> id;
   std::optional<std::string> key;
   bool all = false;
-  unsigned rows = 100;  ///< list: at most so many
+  bool dry_run = false;  ///< redrive, discard: only count
+  unsigned rows = 100;   ///< list: at most so many
 };
 struct PruneVerb {
   Act act;                           ///< process empty: see `table`
@@ -108,9 +110,11 @@ struct PruneVerb {
 };
 struct PauseVerb {
   Act act;
+  std::optional<unsigned> lane{};  ///< absent: all
 };
 struct ResumeVerb {
   Act act;
+  std::optional<unsigned> lane{};  ///< absent: all
 };
 struct AdoptVerb {
   Act act;

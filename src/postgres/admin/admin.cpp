@@ -4,6 +4,7 @@
 #include "postgres/admin/acts/operator_acts.hpp"
 #include "postgres/admin/acts/parked_acts.hpp"
 #include "postgres/admin/acts/repartition.hpp"
+#include "postgres/admin/acts/reveal.hpp"
 #include "postgres/admin/acts/rewind.hpp"
 #include "postgres/admin/reports/audit_report.hpp"
 #include "postgres/admin/reports/lane_report.hpp"
@@ -12,7 +13,6 @@
 #include "postgres/admin/reports/why.hpp"
 #include "postgres/wire/connection.hpp"
 #include "sql/admin.hpp"
-#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -56,25 +56,20 @@ RowReport Admin::why(const Target& target, const std::string& id) {
 std::vector<JournalEntry> Admin::journal(const Target& target,
                                          const std::optional<std::string>& before,
                                          unsigned entries_max) {
-  auto connection = report_connection(url_);
-  std::vector<JournalEntry> entries;
-  for (const auto& row : connection.run(
-           sql::reports::journal, {target.process.name, before, std::to_string(entries_max)})) {
-    const auto text = [&](const char* name) { return row[name].as<std::string>(""); };
-    JournalEntry entry{text("number"), text("act"), {}, text("at"), text("who"), text("why"), {}};
-    if (!row["lane"].is_null()) entry.lane = row["lane"].as<unsigned>();
-    if (!row["row_id"].is_null()) entry.row_id = text("row_id");
-    entries.push_back(std::move(entry));
-  }
-  return entries;
+  return RecordsReader(url_).journal(target.process.name, before, entries_max);
 }
 
 std::vector<LaneAudit> Admin::audit(const Target& target, bool every_bucket,
-                                    const std::function<void(std::uint64_t)>& progress) {
+                                    const std::function<void(std::uint64_t)>& progress,
+                                    const std::stop_token& stop) {
   // A sealed bucket may hold hundreds of thousands of rows.
   Connection connection(
       url_, {.application = "seriatim/report", .statement_timeout = milliseconds{3'600'000}});
-  return audit_lanes(connection, target, every_bucket, progress);
+  const std::stop_callback cancels(stop, [&] { connection.cancel(); });
+  return audit_lanes(connection, target, every_bucket, [&](std::uint64_t rows) {
+    if (stop.stop_requested()) throw SessionLost("the audit was ended before it was done");
+    progress(rows);
+  });
 }
 
 void Admin::note_audit(const std::string& process, const std::vector<LaneAudit>& lanes,
@@ -83,34 +78,40 @@ void Admin::note_audit(const std::string& process, const std::vector<LaneAudit>&
   postgres::note_audit(connection, process, lanes, actor.who, detail);
 }
 
-ActResult Admin::pause(const Target& target, const Actor& actor) {
+/// An act on a connection of its own. `act` carries it out.
+template <class F>
+auto Admin::perform(const std::string& process, const Target& target, const Actor& actor,
+                    std::optional<unsigned> lane, F&& act) {
+  entry_.reset();
   auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return pause_lanes(act);
+  Act performed(connection, process, actor, keep_waiting_, lane);
+  auto result = act(performed);
+  entry_ = performed.entry();
+  return result;
 }
 
-ActResult Admin::resume(const Target& target, const Actor& actor) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return resume_lanes(act);
+ActResult Admin::pause(const Target& target, const Actor& actor, std::optional<unsigned> lane) {
+  return perform(target.process.name, target, actor, lane, pause_lanes);
 }
 
-ActResult Admin::retry(const Target& target, const Actor& actor) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return retry_lanes(act);
+ActResult Admin::resume(const Target& target, const Actor& actor, std::optional<unsigned> lane) {
+  return perform(target.process.name, target, actor, lane, resume_lanes);
+}
+
+ActResult Admin::retry(const Target& target, const Actor& actor, std::optional<unsigned> lane) {
+  return perform(target.process.name, target, actor, lane, retry_lanes);
 }
 
 ActResult Admin::skip(const Target& target, const std::string& id, const Actor& actor) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return skip_row(act, target, id);
+  return perform(target.process.name, target, actor, std::nullopt,
+                 [&](Act& act) { return skip_row(act, target, id); });
 }
 
 void Admin::parked(const Target& target, const std::optional<std::string>& key,
-                   std::uint64_t rows_max, const std::function<void(const ParkedRow&)>& each) {
+                   std::uint64_t rows_max, const std::function<void(const ParkedRow&)>& each,
+                   const std::string& after) {
   auto connection = report_connection(url_);
-  list_parked(connection, target, key, rows_max, each);
+  list_parked(connection, target, key, rows_max, each, after);
 }
 
 ParkedCount Admin::parked_count(const Target& target) {
@@ -118,23 +119,26 @@ ParkedCount Admin::parked_count(const Target& target) {
   return count_parked(connection, target.process.name);
 }
 
+ParkedPlan Admin::plan_parked(const Target& target, const ParkedChoice& choice, ParkedAct act) {
+  auto connection = report_connection(url_);
+  return postgres::plan_parked(connection, target.process.name, choice, act);
+}
+
 ActResult Admin::redrive(const Target& target, const ParkedChoice& choice, const Actor& actor) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return redrive_parked(act, choice);
+  return perform(target.process.name, target, actor, std::nullopt,
+                 [&](Act& act) { return redrive_parked(act, choice); });
 }
 
 ActResult Admin::discard(const Target& target, const ParkedChoice& choice, const Actor& actor) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return discard_parked(act, choice);
+  return perform(target.process.name, target, actor, std::nullopt,
+                 [&](Act& act) { return discard_parked(act, choice); });
 }
 
 ActResult Admin::adopt(const Target& target, const std::optional<std::string>& from,
                        const Actor& actor, std::optional<OldRows> old_rows) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, from.value_or(target.process.name), actor, keep_waiting_);
-  return from ? take_over(act, target) : adopt_source(act, target, old_rows);
+  return perform(from.value_or(target.process.name), target, actor, std::nullopt, [&](Act& act) {
+    return from ? take_over(act, target) : adopt_source(act, target, old_rows);
+  });
 }
 
 std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPlace& place) {
@@ -143,10 +147,15 @@ std::vector<RewindStep> Admin::plan_rewind(const Target& target, const RewindPla
 }
 
 std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& place,
-                                      const Actor& actor, milliseconds settle_max) {
-  auto connection = act_connection(url_, target);
-  Act act(connection, target.process.name, actor, keep_waiting_);
-  return rewind_lanes(act, target, place, settle_max);
+                                      const Actor& actor, milliseconds settle_max,
+                                      const ApproveRewind& approve) {
+  return perform(target.process.name, target, actor, std::nullopt,
+                 [&](Act& act) { return rewind_lanes(act, target, place, settle_max, approve); });
+}
+
+Revealed Admin::reveal(const Target& target, const std::string& id, const Actor& actor) {
+  auto connection = report_connection(url_);
+  return reveal_payload(connection, target, id, actor);
 }
 
 ActResult Admin::repartition(const Target& target, unsigned lanes, const Actor& actor,

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "postgres/admin/records/records_reader.hpp"
 #include "postgres/admin/reports/lane_wait.hpp"
 #include "postgres/auditor/lane_audit.hpp"
 #include "postgres/reader/unread_row.hpp"
@@ -141,6 +143,7 @@ struct RewindStep {
 
 /// A row set aside by `on_poison`, or queueing behind one of its key.
 struct ParkedRow {
+  std::string number;  ///< in the order they would go out in
   Position position;
   std::optional<std::string> key;
   bool holds_key = false;               ///< later rows of its key queue behind it
@@ -153,22 +156,29 @@ struct ParkedRow {
   std::string first_detail;
 };
 
-/// What was done to a process, as the journal has it.
-struct JournalEntry {
-  std::string number;
-  std::string act;  ///< "claim", "skip", "rewind", …
-  std::optional<unsigned> lane;
-  std::string at;  ///< ISO 8601 UTC
-  std::string who;
-  std::string why;
-  std::optional<std::string> row_id;
-};
-
 /// Which parked rows: one (for a redrive with the rows of the key it holds), those of a key, or
 /// all.
 struct ParkedChoice {
   std::optional<std::string> id;
   std::optional<std::string> key;
+};
+
+enum class ParkedAct { redrive, discard };
+
+/// What an act on parked rows would do.
+struct ParkedPlan {
+  std::uint64_t rows = 0;
+  std::string plan;  ///< a hash over which rows they are
+};
+
+/// Called with what a rewind is going to do, before it is done. What it throws ends the act.
+using ApproveRewind = std::function<void(const std::vector<RewindStep>&)>;
+
+/// One row's payload, as its receiver gets it.
+struct Revealed {
+  std::string id;                      ///< as the table writes it
+  std::optional<std::string> payload;  ///< absent: NULL
+  std::string entry;                   ///< of the journal
 };
 
 /// Operator acts and reports; one short-lived connection each. Every act waits for the calls in
@@ -189,24 +199,31 @@ class Admin {
   std::vector<JournalEntry> journal(const Target& target, const std::optional<std::string>& before,
                                     unsigned entries_max);
   /// Recounts all that was delivered against the table, in one snapshot. `progress` gets the
-  /// number of rows recounted so far.
+  /// number of rows recounted so far. SessionLost if it was stopped.
   std::vector<LaneAudit> audit(const Target& target, bool every_bucket,
-                               const std::function<void(std::uint64_t)>& progress);
+                               const std::function<void(std::uint64_t)>& progress,
+                               const std::stop_token& stop = {});
   /// Keeps the finding of an audit for status, metrics and alerts. `detail`: in words.
   /// Error if this role may not write it, or if the server takes no writes.
   void note_audit(const std::string& process, const std::vector<LaneAudit>& lanes,
                   const Actor& actor, const std::string& detail);
-  ActResult pause(const Target& target, const Actor& actor);
-  ActResult resume(const Target& target, const Actor& actor);
+  /// This lane alone, or all.
+  ActResult pause(const Target& target, const Actor& actor,
+                  std::optional<unsigned> lane = std::nullopt);
+  ActResult resume(const Target& target, const Actor& actor,
+                   std::optional<unsigned> lane = std::nullopt);
   /// Halted or retrying lanes try again at once.
-  ActResult retry(const Target& target, const Actor& actor);
+  ActResult retry(const Target& target, const Actor& actor,
+                  std::optional<unsigned> lane = std::nullopt);
   /// Set aside exactly the row a lane is at. Refuses any other id and an empty reason.
   ActResult skip(const Target& target, const std::string& id, const Actor& actor);
 
   /// Parked rows, of one key or all, in the order they would go out in; at most `rows_max`.
+  /// `after`: those after the row of this number.
   void parked(const Target& target, const std::optional<std::string>& key, std::uint64_t rows_max,
-              const std::function<void(const ParkedRow&)>& each);
+              const std::function<void(const ParkedRow&)>& each, const std::string& after = "0");
   ParkedCount parked_count(const Target& target);
+  ParkedPlan plan_parked(const Target& target, const ParkedChoice& choice, ParkedAct act);
   /// Parked rows go out again, in the order they were parked, before rows that wait.
   ActResult redrive(const Target& target, const ParkedChoice& choice, const Actor& actor);
   /// Parked rows are set aside for good. Refuses an empty reason.
@@ -221,9 +238,14 @@ class Admin {
   /// Moves every lane's cursor. Refuses an empty reason. A jump forwards waits at most `settle_max`
   /// for transactions that could still commit a row it would pass. `plan_rewind` changes nothing.
   std::vector<RewindStep> plan_rewind(const Target& target, const RewindPlace& place);
-  std::vector<RewindStep> rewind(const Target& target, const RewindPlace& place, const Actor& actor,
-                                 std::chrono::milliseconds settle_max = std::chrono::milliseconds{
-                                     10'000});
+  std::vector<RewindStep> rewind(
+      const Target& target, const RewindPlace& place, const Actor& actor,
+      std::chrono::milliseconds settle_max = std::chrono::milliseconds{10'000},
+      const ApproveRewind& approve = {});
+
+  /// The payload of a row that the process delivers, or will. That it was shown, and to whom, is in
+  /// the journal first. Error if there is no such row.
+  Revealed reveal(const Target& target, const std::string& id, const Actor& actor);
 
   /// Cuts the process into `lanes` lanes behind a barrier; see repartition.hpp for what
   /// `keep_waiting` gets what is left, and decides. The target is as configured now: its key
@@ -241,9 +263,17 @@ class Admin {
   /// Into seriatim.outbox; answers the row's id.
   std::string append(const Message& message);
 
+  /// The last entry of the journal that the last act made; absent: it made none.
+  [[nodiscard]] std::optional<std::uint64_t> journal_entry() const { return entry_; }
+
  private:
+  template <class F>
+  auto perform(const std::string& process, const Target& target, const Actor& actor,
+               std::optional<unsigned> lane, F&& act);
+
   std::string url_;
   KeepWaiting keep_waiting_;
+  std::optional<std::uint64_t> entry_;
 };
 
 }  // namespace seriatim::postgres

@@ -88,6 +88,16 @@ std::string json_of(const std::vector<LaneChange>& changes) {
   return json::serialize(list);
 }
 
+/// Of the answer of seriatim.act().
+void refuse_unexpected(const pqxx::result& answer, const std::string& process) {
+  for (const auto& row : answer) {
+    if (row["refusal"].is_null()) continue;
+    throw NotAsExpected("lane " + row["lane"].as<std::string>() + " of process \"" + process +
+                        "\" is not as expected: " + row["refusal"].as<std::string>() +
+                        "; nothing was done: check again");
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> stored_who(const Actor& actor) {
@@ -132,6 +142,15 @@ std::vector<LaneRow> Act::take_turn() {
   refuse_missing(lanes);
   if (lane_) std::erase_if(lanes, [&](const auto& lane) { return lane.id.lane != *lane_; });
   return lanes;
+}
+
+void Act::compare_expected() {
+  const auto names_lane = [](const Expectation& seen) { return seen.lane.has_value(); };
+  const auto& expected = actor_.expected;
+  if (std::none_of(expected.begin(), expected.end(), names_lane)) return;
+  refuse_unexpected(connection_.run(sql::store::act, {process_, "", std::nullopt, std::nullopt,
+                                                      "[]", json_of(expected), silent_}),
+                    process_);
 }
 
 void Act::refuse_missing(const std::vector<LaneRow>& lanes) const {
@@ -220,14 +239,9 @@ std::vector<std::uint64_t> Act::change(std::string_view what, const std::string&
        process == process_ ? json_of(actor_.expected) : "[]", silent_});
   core::crash_point("during act");
   std::vector<std::uint64_t> entries;
-  for (const auto& row : answer) {
-    if (!row["refusal"].is_null()) {
-      throw ActRefused("lane " + row["lane"].as<std::string>() + " of process \"" + process +
-                       "\" is not as expected: " + row["refusal"].as<std::string>() +
-                       "; nothing was done: check again");
-    }
-    entries.push_back(row["entry"].as<std::uint64_t>());
-  }
+  refuse_unexpected(answer, process);
+  for (const auto& row : answer) entries.push_back(row["entry"].as<std::uint64_t>());
+  if (!entries.empty()) entry_ = entries.back();
   return entries;
 }
 

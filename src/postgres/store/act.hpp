@@ -52,6 +52,11 @@ class Act {
   /// Errors: ActRefused if that was not enough, and names what is in the way.
   std::vector<LaneRow> take_turn();
 
+  /// Compares the lanes that the actor names with what the actor has seen of them, before it is
+  /// judged whether the act applies to them.
+  /// Errors: NotAsExpected.
+  void compare_expected();
+
   /// Called some times a second by who waits for something of its own on behalf of the act.
   /// Errors: ActRefused if the act is to be given up.
   void waits_for(const std::string& what);
@@ -61,8 +66,8 @@ class Act {
 
   /// seriatim.act(): compares with what the actor has seen, changes, journals. Answers the entries
   /// of the journal, in the order of the changes.
-  /// Errors: ActRefused, and nothing is changed, if a lane is not as the actor has seen it, or if
-  /// the act is to be given up.
+  /// Errors, and nothing is changed: NotAsExpected if a lane is not as the actor has seen it,
+  /// ActRefused if the act is to be given up.
   std::vector<std::uint64_t> change(std::string_view what, const std::vector<LaneChange>& changes) {
     return change(what, process_, changes);
   }
@@ -72,9 +77,13 @@ class Act {
 
   void commit();
 
+  /// The last entry of the journal that `change` made; absent: none.
+  [[nodiscard]] std::optional<std::uint64_t> entry() const { return entry_; }
   [[nodiscard]] Connection& connection() const { return connection_; }
   [[nodiscard]] const std::string& process() const { return process_; }
   [[nodiscard]] const Actor& actor() const { return actor_; }
+  /// Absent: all lanes of the process.
+  [[nodiscard]] const std::optional<unsigned>& lane() const { return lane_; }
 
  private:
   struct Obstacle {
@@ -97,7 +106,8 @@ class Act {
   std::string asks_as_;
   CursorMemory seen_;
   std::string silent_ = "[]";  ///< leases that ran out on this program's clock
-  bool asked_ = false;         ///< a turn was asked for, and is not taken back
+  std::optional<std::uint64_t> entry_;
+  bool asked_ = false;  ///< a turn was asked for, and is not taken back
   bool listens_ = false;
 };
 

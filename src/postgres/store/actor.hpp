@@ -25,6 +25,10 @@ struct Actor {
   std::string why;  ///< may be empty unless a reason is demanded
   /// Nothing is changed if a lane is not like this any more.
   std::vector<Expectation> expected = {};
+  /// … and unless so many parked rows are redriven or discarded,
+  std::optional<std::uint64_t> expected_rows = {};
+  /// … and unless what is done is what a preview showed: its hash.
+  std::optional<std::string> expected_plan = {};
 };
 
 /// Called some times a second while an act waits, with what it waits for, and with an empty text
@@ -35,6 +39,18 @@ using KeepWaiting = std::function<bool(const std::string&)>;
 class ActRefused : public Error {
  public:
   using Error::Error;
+};
+
+/// … because something is not as the actor has seen it.
+class NotAsExpected : public ActRefused {
+ public:
+  using ActRefused::ActRefused;
+  NotAsExpected(const std::string& what, std::uint64_t rows) : ActRefused(what), rows_(rows) {}
+  /// So many rows there are, if rows were counted.
+  [[nodiscard]] const std::optional<std::uint64_t>& rows() const { return rows_; }
+
+ private:
+  std::optional<std::uint64_t> rows_;
 };
 
 }  // namespace seriatim::postgres

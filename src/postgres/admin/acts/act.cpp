@@ -16,12 +16,28 @@ std::string name_of(const Actor& actor) {
   return stored_who(actor).value_or("an operator");
 }
 
+namespace {
+
+/// There is no such process, or no such lane of it.
+[[noreturn]] void refuse_no_such(const Act& act) {
+  const auto lanes = read_lanes(act.connection(), act.process());
+  if (lanes.empty()) refuse_unknown(act.connection(), act.process());
+  throw Error("process \"" + act.process() + "\" has lanes 0 to " +
+              std::to_string(lanes.size() - 1) + ", no lane " + std::to_string(*act.lane()) +
+              "; nothing was changed");
+}
+
+}  // namespace
+
 std::vector<LaneRow> take_turn(Act& act) {
   try {
     auto lanes = act.take_turn();
-    if (lanes.empty()) refuse_unknown(act.connection(), act.process());
+    if (lanes.empty()) refuse_no_such(act);
     refuse_retired(lanes);
+    act.compare_expected();
     return lanes;
+  } catch (const NotAsExpected&) {
+    throw;
   } catch (const ActRefused& refused) {
     throw ActRefused("process \"" + act.process() + "\" is busy: " + refused.what() +
                      "; nothing was changed: try again, or stop what is in the way first");

@@ -7,6 +7,7 @@
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "sql/acts.hpp"
+#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -44,6 +45,27 @@ std::string counted(std::uint64_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row" : " rows");
 }
 
+/// What was done so far is undone.
+void refuse_other_count(const Act& act, const ParkedChoice& choice, std::uint64_t rows) {
+  const auto& expected = act.actor().expected_rows;
+  if (!expected || *expected == rows) return;
+  throw NotAsExpected("process \"" + act.process() + "\" has parked " + counted(rows) +
+                          " of what was chosen (" + name_of(choice) + "), not " +
+                          std::to_string(*expected) + "; nothing was changed: check again",
+                      rows);
+}
+
+void refuse_other_plan(Act& act, const ParkedChoice& choice) {
+  const auto& expected = act.actor().expected_plan;
+  if (!expected) return;
+  const auto now = plan_parked(act.connection(), act.process(), choice, ParkedAct::discard);
+  if (now.plan == *expected) return;
+  throw NotAsExpected("the parked rows of process \"" + act.process() +
+                          "\" are not those that the preview counted; nothing was changed: "
+                          "look at it again",
+                      now.rows);
+}
+
 /// Why rows that are due do not go out yet.
 std::string standstill(const LaneRow& lane) {
   const auto& process = lane.id.process;
@@ -59,18 +81,30 @@ std::string standstill(const LaneRow& lane) {
 
 }  // namespace
 
+ParkedPlan plan_parked(Connection& connection, const std::string& process,
+                       const ParkedChoice& choice, ParkedAct act) {
+  const auto row =
+      connection.run(sql::reports::plan_parked,
+                     {process, choice.id, choice.key, choice.id || choice.key ? "false" : "true",
+                      act == ParkedAct::redrive ? "true" : "false"})[0];
+  return {row["rows"].as<std::uint64_t>(), row["plan"].as<std::string>()};
+}
+
 ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
   ActResult result;
+  std::uint64_t total = 0;
   std::vector<LaneChange> changes;
   for (const auto& lane : take_turn(act)) {
     const auto rows = act.connection()
                           .run(sql::acts::redrive_parked, chosen(lane, choice))[0][0]
                           .as<std::uint64_t>();
     if (rows == 0) continue;
+    total += rows;
     changes.push_back(read_again(lane, choice, rows));
     result.push_back(lane_name(lane) + ": " + counted(rows) +
                      " handed over again, in the order parked" + standstill(lane));
   }
+  refuse_other_count(act, choice, total);
   if (changes.empty()) nothing_chosen(act, choice);
   act.change("redrive", changes);
   act.commit();
@@ -83,13 +117,17 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
     throw Error("discard needs a reason for the journal; nothing was discarded: --reason \"…\"");
   }
   ActResult result;
+  std::uint64_t total = 0;
   std::vector<LaneChange> changes;
-  for (const auto& lane : take_turn(act)) {
+  const auto lanes = take_turn(act);
+  refuse_other_plan(act, choice);
+  for (const auto& lane : lanes) {
     auto params = chosen(lane, choice);
     params.insert(params.end(), {stored_who(act.actor()), stored_reason(act.actor())});
     const auto gone = act.connection().run(sql::acts::discard_parked, params)[0];
     const auto rows = gone["rows"].as<std::uint64_t>();
     if (rows == 0) continue;
+    total += rows;
     auto change = read_again(lane, choice, rows);
     const auto begun = gone["begun"].as<std::uint64_t>();
     if (gone["waits_at"].as<bool>()) {
@@ -103,6 +141,7 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
     changes.push_back(std::move(change));
     result.push_back(lane_name(lane) + ": " + counted(rows) + " discarded: set aside for good");
   }
+  refuse_other_count(act, choice, total);
   if (changes.empty()) nothing_chosen(act, choice);
   act.change("discard", changes);
   act.connection().run(sql::acts::promote_heads, {act.process()});

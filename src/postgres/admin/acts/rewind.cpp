@@ -118,6 +118,11 @@ class Rewind {
 
   /// The step as planned, from where the lane is now. A lane that has meanwhile passed the
   /// place it was to jump to stays: going back is another act.
+  RewindStep from_here(const LaneRow& lane, const RewindStep& planned) {
+    const auto step = step_to(lane, planned.to);
+    return planned.forward && !step.forward ? stay(step) : step;
+  }
+
   RewindStep carry_out(Act& act, const LaneRow& lane, const RewindStep& planned) {
     auto step = step_to(lane, planned.to);
     if (planned.forward && !step.forward) return stay(step);
@@ -279,7 +284,7 @@ std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target
 }
 
 std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const RewindPlace& place,
-                                     milliseconds settle_max) {
+                                     milliseconds settle_max, const ApproveRewind& approve) {
   if (!stored_reason(act.actor())) {
     throw Error("rewind needs a reason for the journal; nothing was changed: --reason \"…\"");
   }
@@ -291,6 +296,13 @@ std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const Rewin
   connection.run(
       sql::acts::lock_retention);  // no row that is counted now is pruned before this is done
   if (lanes.size() != planned.size()) throw Error("the lanes were cut anew meanwhile: check again");
+  if (approve) {
+    std::vector<RewindStep> steps;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      steps.push_back(rewind.from_here(lanes[i], planned[i]));
+    }
+    approve(steps);
+  }
   std::vector<RewindStep> done;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     done.push_back(rewind.carry_out(act, lanes[i], planned[i]));

@@ -12,9 +12,9 @@ namespace seriatim::postgres {
 [[nodiscard]] std::vector<RewindStep> plan_rewind(Connection& connection, const Target& target,
                                                   const RewindPlace& place);
 
-/// Forwards it first waits until no open
-/// transaction can still commit a row that would be jumped unseen.
+/// Forwards it first waits until no open transaction can still commit a row that would be jumped
+/// unseen. `approve` gets the steps in the act's turn: no lane moves any more.
 std::vector<RewindStep> rewind_lanes(Act& act, const Target& target, const RewindPlace& place,
-                                     milliseconds settle_max);
+                                     milliseconds settle_max, const ApproveRewind& approve);
 
 }  // namespace seriatim::postgres

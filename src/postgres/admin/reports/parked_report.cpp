@@ -31,8 +31,8 @@ ParkedRow row_from(const pqxx::row& row) {
 
 void list_parked(Connection& connection, const Target& target,
                  const std::optional<std::string>& key, std::uint64_t rows_max,
-                 const std::function<void(const ParkedRow&)>& each) {
-  std::string last = "0";
+                 const std::function<void(const ParkedRow&)>& each, const std::string& after) {
+  auto last = after;
   while (rows_max > 0) {
     const auto asked = std::min(rows_max, rows_at_once);
     const auto page = connection.run(sql::reports::list_parked,
@@ -40,7 +40,7 @@ void list_parked(Connection& connection, const Target& target,
     for (const auto& row : page) {
       auto parked = row_from(row);
       parked.position = {row["created_at_us"].as<std::int64_t>(), row["row_id"].as<std::string>()};
-      last = row["number"].as<std::string>();
+      last = parked.number = row["number"].as<std::string>();
       each(parked);
     }
     if (std::cmp_less(page.size(), asked)) return;

@@ -13,7 +13,7 @@ namespace seriatim::postgres {
 /// Parked rows in the order they would go out in, page by page; see Admin::parked.
 void list_parked(Connection& connection, const Target& target,
                  const std::optional<std::string>& key, std::uint64_t rows_max,
-                 const std::function<void(const ParkedRow&)>& each);
+                 const std::function<void(const ParkedRow&)>& each, const std::string& after);
 
 /// One parked row; nothing where it is not parked.
 [[nodiscard]] std::optional<ParkedRow> find_parked(Connection& connection,

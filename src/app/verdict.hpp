@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "app/reports.hpp"
+
+namespace seriatim::app {
+
+/// A lane that does not deliver although it should, or may not.
+[[nodiscard]] bool is_stopped(const postgres::LaneReport& report);
+
+/// One sentence on all lanes: is it moving, and what waits?
+class Verdict {
+ public:
+  enum class State {
+    well,    ///< nothing waits
+    waits,   ///< rows wait, and every lane moves
+    stands,  ///< a lane stands still
+    unknown  ///< what waits could not be read of every lane, or there is none
+  };
+  void add(const postgres::LaneReport& report);
+
+  [[nodiscard]] State state() const;
+  /// "2 of 12 lanes stand still; 9 814 rows wait, the oldest since 02:41 UTC (31 min)"
+  [[nodiscard]] std::string text(std::chrono::system_clock::time_point now) const;
+
+ private:
+  std::uint64_t lanes_ = 0, still_ = 0, unread_ = 0, waiting_ = 0;
+  bool more_ = false;
+  std::chrono::milliseconds oldest_{0};
+};
+[[nodiscard]] const char* to_string(Verdict::State state);
+
+}  // namespace seriatim::app

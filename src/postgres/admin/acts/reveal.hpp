@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "postgres/admin/admin.hpp"
+#include "postgres/wire/connection.hpp"
+
+namespace seriatim::postgres {
+
+/// See Admin::reveal.
+[[nodiscard]] Revealed reveal_payload(Connection& connection, const Target& target,
+                                      const std::string& id, const Actor& actor);
+
+}  // namespace seriatim::postgres
