@@ -7,12 +7,13 @@ import unittest
 from urllib.parse import urlsplit
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
-from stand import OUTPUT, wait_for
+from stand import OUTPUT, TOKEN, Stand, wait_for
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars"]
@@ -36,11 +37,21 @@ class Browser:
         self.driver.quit()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def clear(self):
+        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        self.driver.get("about:blank")
+        self.messages()
+        self.console = []
+
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
     def open(self, url):
         self.driver.get(url)
+
+    def go(self, path):
+        """As by a link of the page, so that the tab keeps its token."""
+        self.run("const a = document.createElement('a'); a.href = arguments[0]; document.body.append(a); a.click(); a.remove();", path)
 
     def log_in(self, url, token):
         """The cookie of a user, and the token in the tab."""
@@ -63,11 +74,11 @@ class Browser:
     def text(self, css="main"):
         try:
             return " ".join(one.text for one in self.driver.find_elements(By.CSS_SELECTOR, css))
-        except (StaleElementReferenceException, NoSuchElementException):
+        except StaleElementReferenceException:
             return ""
 
     def wait_text(self, text, css="main", seconds=20):
-        wait_for(lambda: text in self.text(css), f"{text!r} in {css}, which says {self.text(css)!r}" if False else f"{text!r} in {css}", seconds)
+        wait_for(lambda: text in self.text(css), f"{text!r} in {css}", seconds)
 
     def wait_gone(self, css, seconds=20):
         wait_for(lambda: self.seen(css) is None, f"no more {css}", seconds)
@@ -98,6 +109,9 @@ class Browser:
         field.clear()
         field.send_keys(text)
 
+    def keys(self, text):
+        ActionChains(self.driver).send_keys(text).perform()
+
     def messages(self):
         """All that the console was told so far."""
         self.console += [entry["message"] for entry in self.driver.get_log("browser")]
@@ -116,32 +130,68 @@ class Browser:
                                         {"width": features["width"], "height": features.get("height", 900), "deviceScaleFactor": features.get("scale", 1), "mobile": False})
 
 
-class BrowserTest(unittest.TestCase):
-    """A failing test leaves PICTURE and console log of each window in the build folder, and names them."""
+class ConsoleTest(unittest.TestCase):
+    """A server for each class, relays and windows for each test. A failing test leaves PICTURE and console log of each window in the build folder, and names them."""
+
+    idle = []  # browsers without a cookie, for the next test
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stand = cls.enterClassContext(Stand())
 
     def setUp(self):
         self.windows = []
 
-    def window(self, *flags, **options):
-        browser = Browser(*flags, **options)
+    def relay(self, *processes, **options):
+        """A relay that ends after the pictures of a failure are taken."""
+        return self.enterContext(self.stand.relay(*processes, **options))
+
+    def logged_in(self, relay, token=TOKEN):
+        window = self.window()
+        window.log_in(relay.url, token)
+        return window
+
+    def halted(self, name, row=3, rows=6):
+        """A table whose row `row` is refused, and a process of it, each named `name`."""
+        self.stand.table(name)
+        self.stand.receiver.refuse(row, process=name)
+        self.stand.insert(name, count=rows)
+        return self.stand.process(name, name)
+
+    def card(self, name):
+        return f"article[aria-label^='{name} ']"
+
+    def journal(self, name, act):
+        """(who, why, row) of each such act."""
+        return [line.split("|") for line in self.stand.sql(
+            f"SELECT who, coalesce(why, ''), coalesce(row_id, '') FROM seriatim.journal WHERE process_name = '{name}' AND act = '{act}' ORDER BY id").splitlines()]
+
+    @classmethod
+    def tearDownClass(cls):
+        while ConsoleTest.idle:
+            ConsoleTest.idle.pop().close()
+
+    def window(self, *flags):
+        """A browser without cookies. With flags it is one of its own."""
+        browser = ConsoleTest.idle.pop() if ConsoleTest.idle and not flags else Browser(*flags)
+        browser.reusable = not flags
         self.windows.append(browser)
         return browser
 
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        self._result, self._before = result, before
-        return super().run(result)
-
     def tearDown(self):
+        result = self._outcome.result
+        failed = any(test is self for test, _ in result.failures + result.errors)
         for number, browser in enumerate(self.windows):
             try:
-                if self.failed():
+                if failed:
                     self.keep(browser, number)
-            finally:
-                browser.close()
-
-    def failed(self):
-        return any(error for _, error in self._outcome.errors) if hasattr(self._outcome, "errors") else not self._outcome.success
+                elif browser.reusable:
+                    browser.clear()
+                    ConsoleTest.idle.append(browser)
+                    continue
+            except WebDriverException as problem:
+                print(f"{self.id()}: {problem}", flush=True)
+            browser.close()
 
     def keep(self, browser, number):
         OUTPUT.mkdir(parents=True, exist_ok=True)

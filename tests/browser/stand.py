@@ -1,7 +1,9 @@
 """What the browser tests run against: a private PostgreSQL, relays with a console, and a receiver that answers as a test
 tells it. All of it ends with its block."""
+import itertools
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from processes import Child, Server  # noqa: E402
+from processes import Child, Psql, Server  # noqa: E402,F401
 
 PROGRAM = os.environ.get("SERIATIM_PROGRAM", str(ROOT / "build" / "dev" / "seriatim"))
 OUTPUT = Path(os.environ.get("SERIATIM_BROWSER_OUTPUT", str(ROOT / "build" / "browser")))
@@ -25,6 +27,18 @@ TABLE = """
 CREATE TABLE {table} (id bigserial PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), customer text,
                       event_type text, payload jsonb NOT NULL DEFAULT '{{}}', headers jsonb);
 CREATE INDEX ON {table} (created_at, id)"""
+
+
+def free_port():
+    """Below those that the system gives to clients, so that nobody takes it before the relay does."""
+    for port in itertools.count(10_000 + os.getpid() % 9_000):
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise AssertionError("no port is free")
 
 
 def wait_for(fact, what, seconds=20):
@@ -40,10 +54,11 @@ def wait_for(fact, what, seconds=20):
 
 
 class Receiver:
-    """Takes the rows of http handlers. `answer(id)` gives (status, body); `taken` lists the ids it said 2xx to."""
+    """Takes the rows of http handlers, and answers each as it was told to, else with 200."""
 
     def __init__(self):
         self.refused, self.taken, self.lock = {}, [], threading.Lock()
+        self.page = ""  # what a GET shows
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,9 +67,16 @@ class Receiver:
 
             def do_POST(self):
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                row = self.headers["Idempotency-Key"].split(":", 1)[1]
-                status, body = receiver.answer(row)
+                status, body = receiver.answer(tuple(self.headers["Idempotency-Key"].split(":", 1)))
                 self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                body = receiver.page.encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -67,14 +89,14 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.server.server_port}/take"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def refuse(self, row, status=422, body="number not in service"):
-        """`row` is answered like this until `accept`."""
+    def refuse(self, row, status=422, body="number not in service", process=None):
+        """This row is answered like this until `accept`."""
         with self.lock:
-            self.refused[str(row)] = (status, body.encode())
+            self.refused[process, str(row)] = (status, body.encode())
 
-    def accept(self, row):
+    def accept(self, row, process=None):
         with self.lock:
-            self.refused.pop(str(row), None)
+            self.refused.pop((process, str(row)), None)
 
     def answer(self, row):
         with self.lock:
@@ -82,6 +104,11 @@ class Receiver:
                 return self.refused[row]
             self.taken.append(row)
             return 200, b""
+
+    def of(self, process):
+        """Ids of a process's rows that were answered with 200, in order."""
+        with self.lock:
+            return [row for name, row in self.taken if name == process]
 
     def close(self):
         self.server.shutdown()
@@ -91,10 +118,14 @@ class Receiver:
 class Relay(Child):
     """`seriatim run` with a console at `url`."""
 
-    def __init__(self, config, url, log):
+    def __init__(self, config, url, log, only=()):
         self.url, self.config = url, config
         self.log = open(log, "w", encoding="utf-8")
-        super().__init__([PROGRAM, "run", "--config", config], stdout=subprocess.DEVNULL, stderr=self.log)
+        super().__init__([PROGRAM, "run", "--config", config, *only], stdout=subprocess.DEVNULL, stderr=self.log)
+
+    def again(self):
+        """The same relay, started once more after its end."""
+        return Relay(self.config, self.url, self.log.name + ".again")
 
     def wait_until_served(self):
         def served():
@@ -152,17 +183,17 @@ class Stand:
                 f'[process.handler]\nkind = "http"\nurl = "{self.receiver.url}"\nallow_private = true\n')
 
     @contextmanager
-    def relay(self, *processes, console="", tokens=True):
-        """A relay that runs these, and its console. With tokens, alice is operator and vera viewer."""
+    def relay(self, *processes, console="", tokens=True, only=()):
+        """A relay that runs these, or only those of these names, and its console. With tokens, alice is operator and vera viewer."""
         self.relays += 1
-        port = self.server.port + 20_000 + self.relays
+        port = free_port()
         users = "".join(f'[[console.user]]\nname = "{name}"\nrole = "{role}"\ntoken = "{token}"\n'
                         for name, role, token in (("alice", "operator", TOKEN), ("vera", "viewer", VIEWER))) if tokens else ""
         config = self.server.folder / f"relay{self.relays}.toml"
         config.write_text(f'[database]\nurl = "{self.server.url}"\n[console]\nlisten = "127.0.0.1:{port}"\n{console}\n{users}' + "".join(processes),
                           encoding="utf-8")
         OUTPUT.mkdir(parents=True, exist_ok=True)
-        with Relay(config, f"http://127.0.0.1:{port}", OUTPUT / f"relay{self.relays}.log") as relay:
+        with Relay(config, f"http://127.0.0.1:{port}", OUTPUT / f"relay{self.relays}.log", only) as relay:
             relay.wait_until_served()
             yield relay
 

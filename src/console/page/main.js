@@ -161,6 +161,7 @@ function draw() {
   if (state.status && !asks) {
     document.title = `${old ? "Not live: " : ""}${where.title && where.title !== homePage.title ? `${where.title(where)} · ` : ""}${state.status.verdict.text}`;
     announce();
+    if (!performance.getEntriesByName("painted").length) performance.mark("painted");
   }
   sweep();
   if (state.refused) {

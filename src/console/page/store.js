@@ -5,7 +5,6 @@ import { Rates } from "./lanes.js";
 export const state = {
   me: null,
   status: null,     // the last snapshot
-  arrived: 0,       // when it came, by this browser's clock
   skew: 0,          // the server's clock less ours
   live: false,
   lostAt: null,     // when the stream was lost
@@ -26,10 +25,13 @@ export function onDraw(draw) {
 export function redraw() {
   if (drawing) return;
   drawing = true;
-  (document.hidden ? (call) => setTimeout(call, 250) : requestAnimationFrame)(() => {
-    drawing = false;
-    drawer();
-  });
+  if (document.hidden) setTimeout(drawNow, 250);
+  else requestAnimationFrame(drawNow);
+}
+
+export function drawNow() {
+  drawing = false;
+  drawer();
 }
 
 export const paused = () => new URLSearchParams(location.search).get("pause") === "1";
@@ -42,7 +44,6 @@ export const elapsed = () => (state.status ? Math.max(0, serverNow() - Date.pars
 
 export function take(status) {
   state.status = status;
-  state.arrived = Date.now();
   state.skew = Date.parse(status.server_now) - Date.now();
   rates.note(status.lanes, status.looked_at);
   redraw();
