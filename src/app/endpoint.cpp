@@ -80,6 +80,11 @@ std::vector<LaneCounts> RelayState::counts() const {
   return relay_ ? relay_->counts() : last_;
 }
 
+std::string RelayState::holder() const {
+  const std::lock_guard lock(mutex_);
+  return relay_ ? relay_->holder() : std::string();
+}
+
 Health RelayState::liveness() const {
   return console::liveness(counts(), std::chrono::steady_clock::now());
 }

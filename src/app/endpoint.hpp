@@ -35,6 +35,8 @@ class RelayState {
   void stopped() noexcept;
 
   [[nodiscard]] std::vector<LaneCounts> counts() const;
+  /// As cursors and other relays name it; empty until it runs.
+  [[nodiscard]] std::string holder() const;
   [[nodiscard]] console::Health liveness() const;
   [[nodiscard]] console::Health readiness() const;
 

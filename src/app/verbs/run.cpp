@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "app/alerts/alerter.hpp"
+#include "app/desk/database_desk.hpp"
 #include "app/endpoint.hpp"
 #include "app/log.hpp"
 #include "app/metrics/metrics.hpp"
@@ -178,8 +179,18 @@ std::string status_line(const std::vector<LaneCounts>& lanes) {
          std::to_string(held) + " held here, " + std::to_string(delivered) + " rows delivered";
 }
 
+/// What the console shows and does; null without `[console]`.
+std::unique_ptr<DatabaseDesk> desk_of(const Processes& processes, Context& context,
+                                      LanesReader& reader, const RelayState& state) {
+  const auto& console = context.config().console;
+  if (!console) return nullptr;
+  return std::make_unique<DatabaseDesk>(DatabaseDesk::Parts{processes, context, reader,
+                                                            [&state] { return state.holder(); },
+                                                            console->masked, console->show});
+}
+
 std::unique_ptr<Endpoint> serve(const Processes& processes, LanesReader& reader,
-                                const RunParts& around) {
+                                const RunParts& around, DatabaseDesk* desk) {
   const auto& console = around.context.config().console;
   if (!console) return nullptr;
   auto& log = around.log;
@@ -193,8 +204,9 @@ std::unique_ptr<Endpoint> serve(const Processes& processes, LanesReader& reader,
   const auto warn = [&log](const std::string& text) { log.warn(text); };
   auto endpoint =
       std::make_unique<Endpoint>(*console, processes, around.context, reader, around.state,
-                                 Endpoint::Others{counts_of_others, warn, nullptr});
-  log.info("serves " + endpoint->url() + "/metrics, and /livez, /readyz and /statusz");
+                                 Endpoint::Others{counts_of_others, warn, desk});
+  log.info("serves the console at " + endpoint->url() +
+           "/, with /metrics, /livez, /readyz and /statusz");
   return endpoint;
 }
 
@@ -244,7 +256,8 @@ Exit perform(const RunVerb& verb, Context& context) {
   const auto alerter = verb.drain ? nullptr : watch(context, all, reader, log);
   const auto spans = trace_to(context, log);
   const RunParts around{context, verb.drain, log, state, alerter.get(), spans.get()};
-  const auto endpoint = serve(all, reader, around);
+  const auto desk = desk_of(all, context, reader, state);
+  const auto endpoint = serve(all, reader, around, desk.get());
   ServiceManager manager(process_environment(),
                          {.liveness = [&] { return state.liveness(); },
                           .status = [&] { return status_line(state.counts()); },
@@ -252,6 +265,7 @@ Exit perform(const RunVerb& verb, Context& context) {
   const std::stop_callback stops(signals.token(), [&] {
     state.stopping();
     manager.stopping();
+    if (desk) desk->give_up();
   });
   std::vector<LaneStatus> lanes;
   const postgres::CheckOptions options{context.config().names(), true};
