@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/secrets.hpp"
-#include "console/access.hpp"
 #include "console/tls_context.hpp"
+#include "console/user.hpp"
 #include "seriatim/options.hpp"
 
 namespace seriatim::app {

@@ -250,8 +250,11 @@ std::optional<Caller> Access::of_proxy(const HttpRequest& request) {
   std::string header = proxy.user_header;
   std::transform(header.begin(), header.end(), header.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto name = percent_decoded(request.header(header)).value_or("");
-  if (name.empty()) return refused(401, "the proxy names no user in " + proxy.user_header);
+  const auto name = request.header(header);
+  // Sent twice, one may be the client's own.
+  if (name.empty() || !is_plain_text(name)) {
+    return refused(401, "the proxy does not name one user in " + proxy.user_header);
+  }
   const auto* known = named(name);
   return Caller{name, known ? known->user.role : Role::viewer, Caller::Proof::proxy, 0, ""};
 }

@@ -12,25 +12,9 @@
 #include <vector>
 
 #include "console/http_message.hpp"
+#include "console/user.hpp"
 
 namespace seriatim::console {
-
-/// A person (or a script) that may use the console.
-struct User {
-  std::string name;
-  Role role = Role::viewer;  ///< viewer or operator
-  std::string token;         ///< empty: known by a proxy or a unix socket only
-};
-
-/// A proxy in front of us that knows who its users are.
-struct TrustedProxy {
-  std::vector<std::string> from;  ///< its addresses: "10.0.0.5/32", "fd00::/8"
-  std::string secret;             ///< the value of its header Seriatim-Proxy
-  std::string user_header;        ///< has the name of the user
-};
-
-/// Whether `text` is a network as TrustedProxy::from has it.
-[[nodiscard]] bool is_network(const std::string& text);
 
 /// What a request needs, if its path is one of ours or not.
 enum class Need {

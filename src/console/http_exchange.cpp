@@ -52,8 +52,10 @@ HttpRequest request_of(const RequestParser& parser, const Connection& connection
   request.peer_uid = connection.peer_uid;
   request.encrypted = connection.wire.is_encrypted();
   for (const auto& field : message) {
-    request.headers.emplace(in_lower_case(std::string(field.name_string())),
-                            std::string(field.value()));
+    const std::string value(field.value());
+    const auto [place, fresh] =
+        request.headers.emplace(in_lower_case(std::string(field.name_string())), value);
+    if (!fresh) place->second += '\n' + value;
   }
   return request;
 }

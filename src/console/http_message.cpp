@@ -1,5 +1,6 @@
 #include "console/http_message.hpp"
 
+#include <algorithm>
 #include <boost/beast/http/status.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -96,6 +97,13 @@ std::optional<std::map<std::string, std::string>> match(std::string_view pattern
     values.emplace(wanted.substr(1, wanted.size() - 2), std::move(*value));
   }
   return values;
+}
+
+bool is_plain_text(std::string_view text) {
+  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  return !control && is_utf8(text);
 }
 
 HttpResponse problem(unsigned status, std::string_view detail, std::string_view mend,

@@ -10,19 +10,9 @@
 #include <vector>
 
 #include "console/event_stream.hpp"
+#include "console/user.hpp"
 
 namespace seriatim::console {
-
-/// What a client may do. Each may what those before it may.
-enum class Role {
-  none,    ///< nobody we know
-  reader,  ///< from this machine, and no token is configured
-  viewer,
-  operator_,
-};
-
-/// "operator", "viewer", "reader"; empty: none
-[[nodiscard]] const char* to_string(Role role);
 
 /// Who sent a request, and how that is known.
 struct Caller {
@@ -44,7 +34,8 @@ struct HttpRequest {
   std::string peer{};                            ///< its address; empty: a unix socket
   std::optional<unsigned> peer_uid{};            ///< a unix socket: whose process it is
   bool encrypted = false;                        ///< it came over TLS
-  std::map<std::string, std::string> headers{};  ///< names in lower case; the first of each
+  std::map<std::string, std::string> headers{};  ///< names in lower case; several of one
+                                                 ///< name are joined by a newline
   std::map<std::string, std::string> values{};   ///< of the route's `{name}`, decoded
   std::string body{};
   Caller caller{};
@@ -76,6 +67,9 @@ struct HttpRoute {
 
 /// The text of a part of a path or query. Absent: a broken escape, a NUL, or no UTF-8.
 [[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text, bool plus = false);
+
+/// Whether it is UTF-8 without control characters.
+[[nodiscard]] bool is_plain_text(std::string_view text);
 
 /// The values of the pattern's `{name}`; absent: `path` is another one. No value is "." or "..".
 [[nodiscard]] std::optional<std::map<std::string, std::string>> match(std::string_view pattern,

@@ -1,11 +1,12 @@
-// Who may do what over HTTP. Each case has the number of the attack that it tries; docs/console.md
-// lists them. Those that need a browser or a database are tried by the tests that have one.
+// Who may do what over HTTP. Each case has the number of the attack that it tries. Those that
+// need a browser or a database are tried by the tests that have one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "console/console_stage.hpp"
+#include "seriatim/error.hpp"
 
 using namespace seriatim;
 using namespace seriatim::console;
@@ -366,5 +367,40 @@ TEST_SUITE("security of the console") {
     CHECK(stage.ask(alices.without("Sec-Fetch-Site"), "127.0.0.5").status == 403);
     CHECK(stage.ask(alices, "127.0.0.5").status == 200);
     CHECK(stage.desk.acts().front().who == "alice (console 127.0.0.5)");
+    auto twice = alices.text();
+    twice.insert(twice.find("X-Forwarded-User"), "X-Forwarded-User: victor\r\n");
+    CHECK(stage.raw(twice, "127.0.0.5").status == 401);  // one may be the client's own
+    CHECK(
+        stage
+            .ask(ask.with("Seriatim-Proxy", proxy.secret).with("X-Forwarded-User", ""), "127.0.0.5")
+            .status == 401);
+    CHECK(stage.desk.acts().size() == 1);
+  }
+
+  TEST_CASE("28: tokens and what is to be redacted are in no answer and no event") {
+    ConsoleStage stage;
+    const auto check = [&](const Reply& reply) {
+      for (const auto& secret : {alice_token, victor_token, std::string("canary")}) {
+        CHECK(reply.head.find(secret) == std::string::npos);
+        CHECK(reply.body.find(secret) == std::string::npos);
+      }
+    };
+    for (const auto& route : stage.api.routes()) {
+      auto path = route.path;
+      if (path.ends_with("/events")) continue;
+      if (const auto at = path.find('{'); at != std::string::npos) path.replace(at, 9, "p");
+      check(stage.ask(Ask::get(path).with("Authorization", "Bearer " + alice_token)));
+      check(stage.ask(Ask::post(path, R"({"token":")" + alice_token + "\"}", victor_token)));
+    }
+    stage.desk.on_act = [](const Order&) -> std::string { throw Error("password=canary"); };
+    const auto failed = stage.retry();
+    CHECK(failed.status == 503);
+    CHECK(failed.body.find("password=***") != std::string::npos);
+    check(failed);
+    stage.desk.on_status = []() -> std::string { throw Error("password=canary"); };
+    auto client = client_of(*stage.server);
+    client.send(Ask::get("/api/v1/events").with("Authorization", "Bearer " + alice_token).text());
+    (void)client.until("event: trouble\n");
+    CHECK(client.until("\n\n") == "data: {\"detail\":\"password=***\"}\n\n");
   }
 }
