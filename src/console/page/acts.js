@@ -1,7 +1,7 @@
 // The acts, their tiers, and how each is done on the command line.
 import { button, h } from "./dom.js";
 import { command, copyable } from "./parts.js";
-import { ask } from "./dialogs.js";
+import { ask, mayAct } from "./dialogs.js";
 import { state } from "./store.js";
 import { expectation } from "./lanes.js";
 
@@ -20,7 +20,6 @@ export const tierOf = (order) => (order.act === "discard" && order.all ? "wide" 
 
 const idWords = (...words) => (words.some((text) => text.startsWith("-")) ? ["--", ...words] : words);
 
-/** The same act as a command, with TEXT if no reason is given yet. */
 export function commandOf(order, reason) {
   const why = reason || tierOf(order) !== "light" ? ["--reason", reason || "TEXT"] : [];
   if (order.act === "redrive" || order.act === "discard") {
@@ -31,23 +30,20 @@ export function commandOf(order, reason) {
   return command(order.act, ...why, ...idWords(order.process, ...(order.act === "skip" ? [order.row] : [])));
 }
 
-/** A button that begins an act. `context` is what the dialog shows of the row. */
 export function actButton(order, context = {}, props = {}) {
   const one = ACTS[order.act], light = tierOf(order) === "light";
   const text = context.label || one.label;
   return button("", () => ask(order, context), light ? text : text + "…", { key: order.act, ...props });
 }
 
-/** Buttons with their commands, for who may act; for others the commands alone. */
 export function actRows(offers) {
   return h("ul.acts", offers.map(({ order, context, primary }) => h("li", { key: order.act },
-    state.me && state.me.may_act && h("span.pair",
-      actButton(order, context, { class: primary ? "primary" : undefined }),
+    mayAct() && h("span.pair",
+      actButton(order, context, { class: primary && "primary" }),
       tierOf(order) === "light" && button(".plain", () => ask(order, { ...context, reason: true }), "with a reason…", { "aria-label": `${ACTS[order.act].label} with a reason` })),
     copyable(commandOf(order)))));
 }
 
-/** What may be done about a lane that stands. */
 export function offersOf(lane) {
   const order = (act, more) => ({ process: lane.process, act, lane: lane.lane, expect: expectation(lane), ...more });
   const context = { headline: lane.row === null ? null : { row: lane.row, answer: lane.detail, lane } };
@@ -57,5 +53,6 @@ export function offersOf(lane) {
     offers.push({ order: order("retry"), context, primary: true });
     if (lane.row !== null) offers.push({ order: order("skip", { row: lane.row }), context });
   }
-  return [...offers, { order: order("pause"), context }];
+  if (lane.state !== "halted") offers.push({ order: order("pause"), context });
+  return offers;
 }

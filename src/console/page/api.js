@@ -53,7 +53,7 @@ function send(method, path, body, authorized) {
   return ask(path, { method, headers, body: JSON.stringify(body || {}) });
 }
 
-const of = (process) => "/processes/" + encodeURIComponent(process);
+export const of = (process) => "/processes/" + encodeURIComponent(process);
 
 export const login = (text) => send("POST", "/session", { token: text }, false);
 export const logout = () => send("DELETE", "/session", {}, false);

@@ -3,9 +3,10 @@ import { act, dropToken, hasToken, keepToken } from "./api.js";
 import { ACTS, commandOf, tierOf } from "./acts.js";
 import { button, h } from "./dom.js";
 import { expectation } from "./lanes.js";
-import { copyable, link, shape } from "./parts.js";
+import { copyable, dim, link, quiet, shape } from "./parts.js";
 import { outdate, redraw, state } from "./store.js";
 
+const QUICK_MS = 800;
 let box = null;    // the open dialog
 let said = null;   // what the last act did
 let serial = 0, silence = null;
@@ -42,22 +43,20 @@ export function tell(done, journal) {
 }
 
 export function saidNodes() {
-  return said && h("div.said", shape("running"), h("div", said.done.map((text) => h("p", text)), said.journal && h("p.quiet", link("/journal", `journal entry ${said.journal}`))),
+  return said && h("div.said", shape("running"), h("div", said.done.map((text) => h("p", text)), said.journal && quiet(link("/journal", `journal entry ${said.journal}`))),
     button(".plain", () => { said = null; redraw(); }, "×", { "aria-label": "Dismiss" }));
 }
 
-/** A labelled input. Its error is tied to it. */
 export function field(name, label, hint, props = {}, tag = "input") {
   const error = box.errors[name];
   return h("div.field", { key: name }, h("label", { for: `f-${name}` }, label),
-    h(tag, { id: `f-${name}`, name, value: box.values[name] || "", "aria-invalid": error ? "true" : undefined, "aria-describedby": `h-${name}`, autocomplete: "off", spellcheck: "false",
+    h(tag, { id: `f-${name}`, name, value: box.values[name] || "", "aria-invalid": error && "true", "aria-describedby": `h-${name}`, autocomplete: "off", spellcheck: "false",
       oninput: (event) => { box.values[name] = event.target.value; delete box.errors[name]; redraw(); }, ...props }),
     h("p", { id: `h-${name}`, class: error ? "error" : "quiet" }, error || hint));
 }
 
 export const tokenField = (hint) => !hasToken() && field("token", "Your token", hint || "Kept in this tab's memory only, for 15 idle minutes.", { type: "password" });
 
-/** False, with an error beside each, if something that is needed is empty. */
 export function filled(names) {
   const texts = { token: "An act needs your token.", reason: "A reason is required: it is kept in the journal.", place: "Say where to." };
   for (const name of names) if (!(box.values[name] || "").trim()) box.errors[name] = texts[name];
@@ -80,6 +79,7 @@ export async function busy(work) {
   if (!mine || mine.busy || !takeToken()) return;
   mine.busy = true;
   mine.problem = null;
+  setTimeout(() => { mine.quick = false; redraw(); }, QUICK_MS);  // it waits for a call: the dialog says so
   redraw();
   try {
     await work(mine);
@@ -131,12 +131,11 @@ async function send() {
   });
 }
 
-/** What the dialog holds, or nothing. */
 export function dialogNodes() {
-  if (!box) return null;
+  if (!box || (box.quick && box.busy)) return null;
   const mine = box;
   const title = mine.title || titleOf(mine);
-  return h("dialog", { key: mine.key, class: mine.quick ? "quick" : undefined, "aria-labelledby": "dialog-title", ref: (element) => queueMicrotask(() => { element.showModal(); focusFirst(element); }),
+  return h("dialog", { key: mine.key, "aria-labelledby": "dialog-title", ref: (element) => queueMicrotask(() => { element.showModal(); focusFirst(element); }),
     onclose: () => { if (box === mine) close(); mine.opener?.isConnected && mine.opener.focus(); } },
   h("form", { method: "dialog", novalidate: true, onsubmit: (event) => { event.preventDefault(); if (!mine.busy) (mine.done || send)(mine); } },
     h("h2", { id: "dialog-title" }, title),
@@ -144,7 +143,7 @@ export function dialogNodes() {
     mine.problem && problemNodes(mine),
     h("div.buttons",
       button("", close, mine.closes || "Cancel"),
-      (mine.order || mine.done) && h("button", { class: mine.order && ACTS[mine.order.act].danger && ready(mine) ? "primary danger" : "primary", "aria-disabled": mine.busy ? "true" : undefined }, mine.busy ? "Working…" : mine.label || labelOf(mine)))));
+      (mine.order || mine.done) && h("button", { class: mine.order && ACTS[mine.order.act].danger && ready(mine) ? "primary danger" : "primary", "aria-disabled": mine.busy && "true" }, mine.busy ? "Working…" : mine.label || labelOf(mine)))));
 }
 
 function focusFirst(element) {
@@ -162,7 +161,7 @@ function titleOf({ order }) {
 
 function actFields(mine) {
   const { order, context } = mine, tier = tierOf(order);
-  return [h("p.quiet", ACTS[order.act].says),
+  return [quiet(ACTS[order.act].says),
     context.headline && h("p.answer", h("strong", context.headline.row), ": ", context.headline.answer || "no answer is known"),
     order.act === "rewind" && field("place", "Deliver next", "start, end, the id of a row, or a time such as 2026-01-31T08:15:00Z", {}),
     mine.plan && planNodes(mine),
@@ -170,13 +169,13 @@ function actFields(mine) {
     tier !== "light" && ready(mine) && field("reason", "Reason", "Kept in the journal, with your name.", { required: true, rows: "2" }, "textarea"),
     tier === "wide" && ready(mine) && field("confirm", `Type ${order.process} to confirm`, "The name of the process.", {}),
     tokenField(),
-    mine.busy && h("p.quiet", "An act waits for the call in flight, at most for handler_deadline and a second."),
-    h("p.as-command", h("span.quiet", "The same on a terminal: "), copyable(commandOf({ ...order, place: mine.values.place }, mine.values.reason)))];
+    mine.busy && quiet("An act waits for the call in flight, at most for handler_deadline and a second."),
+    h("p.as-command", dim("The same on a terminal: "), copyable(commandOf({ ...order, place: mine.values.place }, mine.values.reason)))];
 }
 
 function planNodes(mine) {
   const { text } = mine.plan;
-  return h("div.plan", { role: "note" }, h("p.quiet", "What would happen:"), text.map((line) => h("p", line)),
+  return h("div.plan", { role: "note" }, quiet("What would happen:"), text.map((line) => h("p", line)),
     !ready(mine) && h("p.error", "This is the plan of another place."));
 }
 
@@ -187,7 +186,7 @@ function problemNodes(mine) {
   return h("div.problem", { role: "alert" },
     h("p", problem.status === 409 ? h("strong", "Changed meanwhile, nothing was done: ") : null, problem.message),
     lane && h("p", `Now: ${lane.state}${lane.row === null ? "" : ` at row ${lane.row}`}, ${lane.attempts} attempts, epoch ${lane.epoch}.`),
-    problem.mend && h("p.quiet", problem.mend),
+    problem.mend && quiet(problem.mend),
     same && button("", () => { mine.order = { ...mine.order, expect: expectation(lane) }; mine.problem = null; redraw(); }, "Go by the new state"));
 }
 

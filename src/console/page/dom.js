@@ -18,7 +18,6 @@ export function h(name, ...children) {
 /** A button; its text may be a name and what goes with it. */
 export const button = (classes, onclick, text, props) => h("button" + classes, { type: "button", onclick, ...props }, text);
 
-/** Makes `parent` hold `nodes`, and keeps elements (with focus, selection and open details) that stay. */
 export function render(parent, nodes) {
   const wanted = [nodes].flat(Infinity).filter(shown);
   const keyed = new Map();

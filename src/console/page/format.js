@@ -47,5 +47,4 @@ export function bytes(number) {
 /** host:pid; the rest of a holder's name only tells two lives of one process apart. */
 export const instance = (holder) => (holder ? holder.split(":").slice(0, -1).join(":") || holder : "");
 
-/** As a word of a shell. */
 export const word = (text) => (/^[A-Za-z0-9_.:@%+,\/-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);

@@ -1,9 +1,10 @@
 // The first page: does it move, if not which row and why, and what may be done.
 import { actRows, offersOf } from "./acts.js";
+import { of } from "./api.js";
 import { h } from "./dom.js";
 import { clock, count, instance, rate, rows, span } from "./format.js";
 import { blockers, keyOf, standing, trouble } from "./lanes.js";
-import { copyable, empty, link, processPath, rowPath, shape, stateWord, table, time } from "./parts.js";
+import { commands, dim, empty, link, mono, num, path, processPath, quiet, rowPath, shape, stateWord, table, td, time, tr } from "./parts.js";
 import { perMinute, spark, sum } from "./spark.js";
 import { elapsed, rates, redraw, serverNow, state, use } from "./store.js";
 
@@ -29,14 +30,12 @@ function verdictNode(verdict, worst) {
   return h("div", { class: `verdict ${verdict.state}`, key: "verdict" }, shape(tone), h("h1", verdict.text));
 }
 
-// --- a lane that stands -------------------------------------------------------------------------
-
 export function card(lane) {
   const held = trouble(lane);
   const title = `${lane.process} · lane ${lane.lane}`, from = since(lane);
   return h("article", { class: `card ${lane.state === "halted" || held?.word === "nobody holds it" ? "worst" : ""}`, key: keyOf(lane), "aria-label": `${title}: ${held?.word || lane.state}` },
-    h("header", stateWord(held?.word === "nobody holds it" ? "standby" : held?.word === "waits" ? "fenced" : lane.state, held?.word), h("h2", link(processPath(lane.process), lane.process), lane.lane > 0 || lanesOf(lane) > 1 ? h("span.quiet", ` lane ${lane.lane}`) : null),
-      from && h("p.since", "since ", time(from), h("span.quiet", ` (${ago(from)})`))),
+    h("header", stateWord(held?.word === "nobody holds it" ? "standby" : held?.word === "waits" ? "fenced" : lane.state, held?.word), h("h2", link(processPath(lane.process), lane.process), lane.lane > 0 || lanesOf(lane) > 1 ? dim(` lane ${lane.lane}`) : null),
+      from && h("p.since", "since ", time(from), dim(` (${ago(from)})`))),
     what(lane), facts(lane), transactions(blockers(lane)), remedies(lane), actRows(offersOf(lane)));
 }
 
@@ -45,7 +44,7 @@ const ago = (at) => span(Math.max(0, serverNow() - Date.parse(at)));
 /** When it was halted or paused: the status says so, or the journal. */
 function since(lane) {
   if (lane.since || (lane.state !== "halted" && lane.state !== "paused")) return lane.since;
-  const list = use(`/journal?process=${encodeURIComponent(lane.process)}&limit=50`, 10_000).value;
+  const list = use(path("/journal", { process: lane.process, limit: 50 }), 10_000).value;
   return list?.entries.find((one) => (one.lane === lane.lane || one.lane === null) && (one.act === "halt" || one.act === "pause"))?.at;
 }
 
@@ -86,12 +85,12 @@ export function transactions(list) {
   if (!list.length) return null;
   const hidden = list.some((one) => one.pid !== 0 && !one.user && !one.application);
   return [table("Open transactions", ["Transaction", "Application", "User", "State", ">Open for", ">Statement for"],
-    list.map((one) => h("tr", { key: `${one.pid}${one.gid}` }, h("td", one.pid ? `pid ${one.pid}` : `prepared ${one.gid}`, one.ours && h("span.tag", "ours")),
-      h("td", one.application || "–"), h("td", one.user || "–"), h("td", one.pid ? one.state || "–" : "prepared"), h("td.number", span(one.age_ms + elapsed())),
-      h("td.number", one.pid ? span(one.statement_age_ms + elapsed()) : "–")))),
-  h("p.quiet", "Waiting is always right: nothing is lost by it. To end it:"),
-  h("ul.commands", list.flatMap((one) => (one.pid ? [`SELECT pg_terminate_backend(${one.pid})`] : ["COMMIT", "ROLLBACK"].map((end) => `${end} PREPARED '${one.gid.replaceAll("'", "''")}'`))).map((text) => h("li", { key: text }, copyable(text)))),
-  hidden && h("p.quiet", "The rest is hidden from our role. To show it: ", h("code", "GRANT pg_read_all_stats TO ROLE"))];
+    list.map((one) => tr(`${one.pid}${one.gid}`, td(one.pid ? `pid ${one.pid}` : `prepared ${one.gid}`, one.ours && h("span.tag", "ours")),
+      td(one.application), td(one.user), td(one.pid ? one.state || "–" : "prepared"), num(span(one.age_ms + elapsed())),
+      num(one.pid ? span(one.statement_age_ms + elapsed()) : "–")))),
+  quiet("Waiting is always right: nothing is lost by it. To end it:"),
+  commands(list.flatMap((one) => (one.pid ? [`SELECT pg_terminate_backend(${one.pid})`] : ["COMMIT", "ROLLBACK"].map((end) => `${end} PREPARED '${one.gid.replaceAll("'", "''")}'`)))),
+  hidden && quiet("The rest is hidden from our role. To show it: ", h("code", "GRANT pg_read_all_stats TO ROLE"))];
 }
 
 /** What the relay says under the lane, without what the card has said already. */
@@ -101,14 +100,12 @@ function remedies(lane) {
   return told.length > 0 && h("ul.notes", told.map((text) => h("li", { key: text }, text)));
 }
 
-// --- lanes that move ----------------------------------------------------------------------------
-
 function moving(all) {
   const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const chosen = words.length ? all.filter((lane) => words.every((text) => `${lane.process} ${lane.lane} ${lane.state} ${lane.holder || ""}`.toLowerCase().includes(text))) : all;
   const sorted = [...chosen].sort((a, b) => (b.lag_ms || 0) - (a.lag_ms || 0));
   const shown = chosen.length > LANES_MAX ? sorted.slice(0, WORST) : chosen.length > 12 ? sorted : chosen;
-  return h("section", { key: "moving" }, h("div.heading", h("h2", "Lanes that move"), h("span.quiet", shown.length < chosen.length ? `the ${WORST} with the oldest rows, of ${count(chosen.length)}` : count(chosen.length)),
+  return h("section", { key: "moving" }, h("div.heading", h("h2", "Lanes that move"), dim(shown.length < chosen.length ? `the ${WORST} with the oldest rows, of ${count(chosen.length)}` : count(chosen.length)),
     (all.length > 8 || state.filter !== "") && h("input", { id: "filter", type: "search", placeholder: "Filter  /", "aria-label": "Filter lanes", value: state.filter, oninput: (event) => { state.filter = event.target.value; redraw(); } })),
   shown.length ? laneTable(shown, "Lanes that move") : empty(all.length ? "No lane matches the filter." : "No lane moves."));
 }
@@ -116,20 +113,20 @@ function moving(all) {
 export function laneTable(lanes, caption) {
   const late = elapsed();
   return table(caption, ["State", "Process", ">Lag", ">Oldest", ">Rate", "Last hour", "At row", ">Last delivered", "Holder"],
-    lanes.map((lane) => h("tr", { key: keyOf(lane) },
-      h("td", stateWord(lane.state)),
-      h("th", { scope: "row" }, link(processPath(lane.process), lane.process), lanesOf(lane) > 1 && h("span.quiet", ` lane ${lane.lane}`)),
-      h("td.number", lane.lag_records === 0 ? h("span.quiet", "none") : lane.lag_records === null ? "unknown" : count(lane.lag_records) + (lane.lag_more ? "+" : "")),
-      h("td.number", lane.lag_ms === null || lane.lag_records === 0 ? "" : span(lane.lag_ms + late)),
+    lanes.map((lane) => tr(keyOf(lane), 
+      td(stateWord(lane.state)),
+      h("th", { scope: "row" }, link(processPath(lane.process), lane.process), lanesOf(lane) > 1 && dim(` lane ${lane.lane}`)),
+      num(lane.lag_records === 0 ? dim("none") : lane.lag_records === null ? "unknown" : count(lane.lag_records) + (lane.lag_more ? "+" : "")),
+      num(lane.lag_ms === null || lane.lag_records === 0 ? "" : span(lane.lag_ms + late)),
       h("td.number.rate", rate(rates.of(lane))),
       h("td.line", hour(lane)),
-      h("td.id", lane.next !== null ? link(rowPath(lane.process, lane.next), lane.next) : lane.position ? h("span.quiet", `after ${lane.position.id}`) : ""),
-      h("td.number", lastDelivered(lane)),
+      mono(lane.next !== null ? link(rowPath(lane.process, lane.next), lane.next) : lane.position ? dim(`after ${lane.position.id}`) : ""),
+      num(lastDelivered(lane)),
       h("td.quiet", instance(lane.holder)))), { class: "scroll lanes" });
 }
 
 function reports(lane) {
-  const history = lanesOf(lane) <= SPARK_LANES_MAX && use(`/processes/${encodeURIComponent(lane.process)}/history?minutes=60`, 30_000).value;
+  const history = lanesOf(lane) <= SPARK_LANES_MAX && use(`${of(lane.process)}/history?minutes=60`, 30_000).value;
   return history && history.minutes.filter((one) => one.lane === lane.lane);
 }
 
@@ -148,8 +145,6 @@ function hour(lane) {
   return spark(mine, `Rows a minute in the last hour: ${count(mine.reduce((a, b) => a + b, 0))} in all, at most ${count(Math.max(...mine))}`);
 }
 
-// --- the strip ----------------------------------------------------------------------------------
-
 function strip() {
   const { processes, alerts_open: alerts } = state.status;
   return h("section.strip", { key: "strip", "aria-label": "The rest" }, parkedTile(processes), auditTile(processes), relayTile(), tile("Database", `read ${span(elapsed())} ago`, `at ${clock(state.status.looked_at)}`, "/checks"),
@@ -157,7 +152,7 @@ function strip() {
 }
 
 function tile(name, text, small, href, tone) {
-  return h("a", { class: `tile ${tone || ""}`, href, key: name }, h("span.quiet", name), h("strong", text), h("span.quiet.small", small));
+  return h("a", { class: `tile ${tone || ""}`, href, key: name }, dim(name), h("strong", text), h("span.quiet.small", small));
 }
 
 function parkedTile(processes) {

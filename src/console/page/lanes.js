@@ -21,13 +21,11 @@ const fencedFor = (lane) => Math.max(lane.fenced_for_ms, ...blockers(lane).map((
 
 export const blockers = (lane) => (lane.blockers.length ? lane.blockers : lane.wait ? lane.wait.blockers : []);
 
-/** Rank and word of the trouble; null if the lane moves. */
 export function trouble(lane) {
   const rank = STANDS.findIndex(([, holds]) => holds(lane));
   return rank < 0 ? null : { rank, word: STANDS[rank][0] };
 }
 
-/** The lanes that stand, worst first. */
 export function standing(lanes) {
   return lanes.map((lane) => ({ lane, trouble: trouble(lane) })).filter((one) => one.trouble)
     .sort((a, b) => a.trouble.rank - b.trouble.rank || (b.lane.lag_ms || 0) - (a.lane.lag_ms || 0));
@@ -35,7 +33,6 @@ export function standing(lanes) {
 
 export const keyOf = (lane) => `${lane.process}\u0000${lane.lane}`;
 
-/** What an act has to find as the person saw it. */
 export function expectation(lane) {
   return { lane: lane.lane, epoch: lane.epoch, state: lane.state, row: lane.row ?? "", attempts: lane.attempts };
 }
@@ -62,13 +59,11 @@ export class Rates {
     for (const key of this.seen.keys()) if (!there.has(key)) this.seen.delete(key);
   }
 
-  /** When its sequence was last seen to grow. */
-  moved(lane) {
+    moved(lane) {
     return this.seen.get(keyOf(lane))?.at(-1).moved;
   }
 
-  /** Rows a second; null if it is not known. */
-  of(lane) {
+    of(lane) {
     const points = this.seen.get(keyOf(lane));
     if (!points || points.length < 2) return null;
     const first = points[0], last = points.at(-1);

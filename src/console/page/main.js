@@ -9,15 +9,13 @@ import * as lists from "./lists.js";
 import * as loginPage from "./login.js";
 import * as processPage from "./process.js";
 import * as rowPage from "./row.js";
-import { empty } from "./parts.js";
+import { empty, quiet } from "./parts.js";
 import { onDraw, outdate, paused, redraw, state, sweep, take } from "./store.js";
 import { stream } from "./stream.js";
 
 const part = (id) => document.getElementById(id);
 const TICK_MS = 1000;
 const NAV = [["/", "Lanes"], ["/journal", "Journal"], ["/instances", "Instances"], ["/checks", "Checks"]];
-
-// --- where --------------------------------------------------------------------------------------
 
 function route() {
   const query = new URLSearchParams(location.search), path = location.pathname;
@@ -27,7 +25,6 @@ function route() {
   return { page: page || (() => empty("There is no such page.")), title: null, query };
 }
 
-/** The path with `pause` kept as it is. */
 function keepPause(href) {
   const url = new URL(href, location.href);
   if (paused()) url.searchParams.set("pause", "1");
@@ -54,8 +51,6 @@ document.addEventListener("click", (event) => {
   go(url);
 });
 addEventListener("popstate", redraw);
-
-// --- live or not --------------------------------------------------------------------------------
 
 const events = stream("/api/v1/events", {
   event(kind, data) {
@@ -102,12 +97,10 @@ function follow() {
   }
 }
 
-// --- the frame ----------------------------------------------------------------------------------
-
 function top() {
   const here = location.pathname, me = state.me;
   return h("div.bar", h("a.brand", { href: "/" }, "seriatim"),
-    h("nav", { "aria-label": "Pages" }, NAV.map(([href, text]) => h("a", { key: href, href, "aria-current": here === href || (href === "/" && here.startsWith("/p/")) ? "page" : undefined }, text))),
+    h("nav", { "aria-label": "Pages" }, NAV.map(([href, text]) => h("a", { key: href, href, "aria-current": here === href || (href === "/" && here.startsWith("/p/")) && "page" }, text))),
     h("div.right", liveness(), me && h("span.who", { title: me.why_not || "" }, me.name ? `${me.name}, ${me.role}` : "read only"),
       me && me.name && button(".plain", loginPage.leave, "Log out"),
       button(".plain", help, "?", { "aria-label": "Help" })));
@@ -125,7 +118,7 @@ const here = (path) => location.pathname === path;
 function help() {
   const keys = [["/", "filter the lanes"], ["?", "this help"], ["Tab, Enter", "reach and press everything"], ["Esc", "close a dialog"]];
   askFor({ title: "Help", closes: "Close", show: () => [h("dl.keys", keys.map(([key, text]) => h("div", { key }, h("dt", h("kbd", key)), h("dd", text)))),
-    h("p", "Each button has its command next to it: what is done here can be done on a terminal as well."), h("p.quiet", state.me ? `seriatim ${state.me.version}, relay ${state.me.relay}` : "")] });
+    h("p", "Each button has its command next to it: what is done here can be done on a terminal as well."), quiet(state.me ? `seriatim ${state.me.version}, relay ${state.me.relay}` : "")] });
 }
 
 document.addEventListener("keydown", (event) => {
@@ -135,8 +128,6 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-
-// --- drawing ------------------------------------------------------------------------------------
 
 let announced = "";
 

@@ -1,6 +1,7 @@
 // Pieces that several pages show.
 import { button, h } from "./dom.js";
 import { clock, word } from "./format.js";
+import { use } from "./store.js";
 
 /** Each state has a shape, so that no state is told by its colour alone. */
 const SHAPES = {
@@ -23,9 +24,16 @@ export const tone = (state) => (SHAPES[state] || OTHER)[1];
 export const stateWord = (state, text) => h("span", { class: `state ${tone(state)}` }, shape(state), text || state);
 
 export const link = (href, ...children) => h("a", { href }, ...children);
-export const processPath = (name, tab) => `/p/${encodeURIComponent(name)}${tab ? `?tab=${tab}` : ""}`;
-export const rowPath = (name, id) => `/p/${encodeURIComponent(name)}/row?id=${encodeURIComponent(id)}`;
-export const time = (at) => (at ? h("time", { datetime: at, title: at }, clock(at)) : h("span.quiet", "never"));
+/** A path with what is not null of `values`. */
+export function path(base, values) {
+  const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== null && value !== undefined)).toString();
+  return text ? `${base}?${text}` : base;
+}
+export const processPath = (name, tab, values) => path("/p/" + encodeURIComponent(name), { tab, ...values });
+export const rowPath = (name, id) => path(`/p/${encodeURIComponent(name)}/row`, { id });
+export const choices = (name, list) => h(`nav.${name}`, { key: name, "aria-label": name }, list.map(([href, text, chosen]) => h("a", { key: href, href, "aria-current": chosen && "page" }, text)));
+export const commands = (list) => h("ul.commands", list.map((text) => h("li", { key: text }, copyable(text))));
+export const time = (at) => (at ? h("time", { datetime: at, title: at }, clock(at)) : dim("never"));
 
 /** A table with a caption; a column whose text begins with > holds numbers. */
 export function table(caption, columns, body, props) {
@@ -34,9 +42,16 @@ export function table(caption, columns, body, props) {
     h("tbody", body)));
 }
 
+export const dim = (...children) => h("span.quiet", ...children);
+/** A cell; what is not known is a dash. */
+export const td = (...children) => h("td", ...(children.length === 1 && (children[0] ?? "") === "" ? ["–"] : children));
+export const num = (...children) => h("td.number", ...children);
+export const mono = (...children) => h("td.id", ...children);
+export const wide = (...children) => h("td.wide", ...children);
+export const tr = (key, ...cells) => h("tr", { key }, ...cells);
+export const quiet = (...children) => h("p.quiet", ...children);
 export const empty = (text) => h("p.empty", text);
 
-/** A command or a statement with a button that copies it. */
 export function copyable(text) {
   return h("span.copyable", h("code", text), button(".copy", (event) => copy(text, event.currentTarget), h("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, h("path", { d: "M4 1h6a1 1 0 0 1 1 1v6h-1.2V2.2H4zM2 4h5a1 1 0 0 1 1 1v5a1 1 0 0 1-1 1H2a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1zm.2 1.2v4.6h4.6V5.2z" })), { "aria-label": `Copy: ${text}` }));
 }
@@ -52,16 +67,12 @@ async function copy(text, button) {
   setTimeout(() => button.classList.remove("done"), 1200);
 }
 
-/** What `data` holds once it is there; before, that it is read; or why it could not be. */
-export function loaded(data, show) {
+/** `show` of what a GET answers; before, that it is read; or why it could not be. */
+export function read(path, age, show) {
+  const data = use(path, age);
   if (data.value !== undefined) return show(data.value);
   if (data.error) return h("div.failed", { role: "note" }, h("p", data.error.message), data.error.mend && h("p.quiet", data.error.mend));
   return h("p.empty", "Reading…");
-}
-
-/** Pages of a list that goes on at `next`. */
-export function more(next, href) {
-  return next ? h("p.more", link(href, "Older")) : null;
 }
 
 export const command = (...words) => ["seriatim", ...words.map(word)].join(" ");

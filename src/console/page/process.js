@@ -1,15 +1,15 @@
 // One process: its lanes, what comes next, its history, what is parked, its journal, its recounts.
 import { actButton, commandOf } from "./acts.js";
-import { endRecount, recount } from "./api.js";
+import { endRecount, of, recount } from "./api.js";
 import { askFor, busy, close, mayAct, tell, tokenField } from "./dialogs.js";
 import { button, h } from "./dom.js";
 import { bytes, count, ms, rows, span } from "./format.js";
 import { expectation, trouble } from "./lanes.js";
 import { card, laneTable } from "./home.js";
 import { entries } from "./lists.js";
-import { command, copyable, empty, link, loaded, processPath, rowPath, table, time } from "./parts.js";
+import { choices, command, commands, copyable, dim, empty, link, mono, num, path, processPath, quiet, read, rowPath, table, td, time, tr, wide } from "./parts.js";
 import { chart, meanCall, most, perMinute, sum, whole } from "./spark.js";
-import { serverNow, state, use } from "./store.js";
+import { serverNow, state } from "./store.js";
 
 const TABS = [["lanes", "Lanes"], ["ahead", "Ahead"], ["history", "History"], ["parked", "Parked"], ["journal", "Journal"], ["audit", "Audit"]];
 
@@ -19,11 +19,10 @@ export function process({ name, query }) {
   const lanes = state.status.lanes.filter((lane) => lane.process === name);
   if (!lanes.length) return [h("h1", name), empty("No process of this name runs here.")];
   const tab = TABS.some(([id]) => id === query.get("tab")) ? query.get("tab") : "lanes";
-  const path = "/processes/" + encodeURIComponent(name);
   const show = { lanes: lanesTab, ahead, history, parked, journal, audit }[tab];
   return [h("div.page-head", { key: "head" }, h("h1", name), mayAct() && processActs(name, lanes)),
-    h("nav.tabs", { key: "tabs", "aria-label": name }, TABS.map(([id, text]) => h("a", { key: id, href: processPath(name, id === "lanes" ? "" : id), "aria-current": id === tab ? "page" : undefined }, text, id === "parked" && parkedOf(name) ? h("span.tag", count(parkedOf(name))) : null))),
-    h("section", { key: tab, "aria-label": tab }, show({ name, path, lanes, query }))];
+    choices("tabs", TABS.map(([id, text]) => [processPath(name, id === "lanes" ? null : id), [text, id === "parked" && parkedOf(name) > 0 && h("span.tag", count(parkedOf(name)))], id === tab])),
+    h("section", { key: tab, "aria-label": tab }, show({ name, lanes, query }))];
 }
 
 const parkedOf = (name) => state.status.processes.find((one) => one.name === name)?.parked?.rows || 0;
@@ -32,46 +31,38 @@ function processActs(name, lanes) {
   const stopped = lanes.filter((lane) => lane.state === "paused");
   const seen = lanes.length === 1 ? expectation(lanes[0]) : {};
   const order = (act) => ({ process: name, act, expect: act === "rewind" ? {} : seen });
-  return h("div.buttons", stopped.length > 0 && actButton(order("resume")), stopped.length < lanes.length && actButton(order("pause")), actButton(order("rewind")));
+  return h("div.buttons", stopped.length > 0 && actButton(order("resume")), lanes.some((lane) => lane.state !== "paused" && lane.state !== "halted") && actButton(order("pause")), actButton(order("rewind")));
 }
-
-// --- lanes and what comes next ------------------------------------------------------------------
 
 function lanesTab({ name, lanes }) {
   return [lanes.filter(trouble).map(card), lanes.some((lane) => !trouble(lane)) && laneTable(lanes.filter((lane) => !trouble(lane)), `Lanes of ${name}`),
-    h("details.cli-only", { key: "cli" }, h("summary", "Done on the command line only"), h("ul.commands",
-      [command("lanes", name, "N"), command("adopt", name), command("prune", name), command("init")].map((text) => h("li", { key: text }, copyable(text)))))];
+    h("details", { key: "cli" }, h("summary", "Done on the command line only"), commands([command("lanes", name, "N"), command("adopt", name), command("prune", name), command("init")]))];
 }
 
-function ahead({ name, path, lanes, query }) {
+function ahead({ name, lanes, query }) {
   const lane = Number(query.get("lane")) || 0;
-  return [lanes.length > 1 && h("p.choice", { key: "choice" }, "Lane", lanes.slice(0, 64).map((one) => h("a", { key: one.lane, href: `${processPath(name, "ahead")}&lane=${one.lane}`, "aria-current": one.lane === lane ? "true" : undefined }, one.lane))),
-    loaded(use(`${path}/rows?lane=${lane}&limit=20`, 2_000), (list) => [
-      list.rows.length === 0 && !list.error ? empty("No row waits.") : table(`The next rows of ${name}`, ["Row", "Created", "Key", "Type", ">Size", "What it is"], list.rows.map((row) => h("tr", { key: row.id },
-        h("td.id", link(rowPath(name, row.id), row.id)), h("td", time(row.created_at)), h("td", row.key ?? "–"), h("td", row.type ?? "–"), h("td.number", bytes(row.payload_bytes)),
-        h("td", [row.settled ? "settled" : "behind the fence", row.late && "late", row.queues && "its key is parked"].filter(Boolean).join(", "))))),
+  return [lanes.length > 1 && choices("choice", lanes.slice(0, 64).map((one) => [processPath(name, "ahead", { lane: one.lane }), `lane ${one.lane}`, one.lane === lane])),
+    read(`${of(name)}/rows?lane=${lane}&limit=20`, 2_000, (list) => [
+      list.rows.length === 0 && !list.error ? empty("No row waits.") : table(`The next rows of ${name}`, ["Row", "Created", "Key", "Type", ">Size", "What it is"], list.rows.map((row) => tr(row.id, 
+        mono(link(rowPath(name, row.id), row.id)), td(time(row.created_at)), td(row.key), td(row.type), num(bytes(row.payload_bytes)),
+        td([row.settled ? "settled" : "behind the fence", row.late && "late", row.queues && "its key is parked"].filter(Boolean).join(", "))))),
       list.error && h("p.problem", `${list.error.row === null ? "" : `Row ${list.error.row}: `}${list.error.answer || list.error.text}`)])];
 }
 
 const callTime = (value) => (value ? ms(value) : "none");
 
-// --- history ------------------------------------------------------------------------------------
-
-function history({ name, path, query }) {
+function history({ name, query }) {
   const minutes = query.get("minutes") === "1440" ? 1440 : 60;
-  const choice = h("p.choice", { key: "choice" }, [[60, "1 h"], [1440, "24 h"]].map(([value, text]) => h("a", { key: value, href: `${processPath(name, "history")}&minutes=${value}`, "aria-current": value === minutes ? "true" : undefined }, text)));
-  return [choice, loaded(use(`${path}/history?minutes=${minutes}`, 15_000), ({ minutes: reports }) => {
+  const choice = choices("choice", [[60, "1 h"], [1440, "24 h"]].map(([value, text]) => [processPath(name, "history", { minutes: value }), text, value === minutes]));
+  return [choice, read(`${of(name)}/history?minutes=${minutes}`, 15_000, ({ minutes: reports }) => {
     const now = serverNow(), line = (text, pick, write) => chart(text, perMinute(reports, minutes, now, pick), now, write);
     return h("div.charts", { key: minutes }, line("Rows a minute", sum("delivered"), whole), line("Failures a minute", sum("failures"), whole), line("Mean of a call", meanCall, callTime), line("Longest call", most("call_max_ms"), callTime), line("Lag: age of the oldest row delivered", most("age_max_ms"), (value) => (value ? span(value) : "none")));
   })];
 }
 
-// --- parked -------------------------------------------------------------------------------------
-
-function parked({ name, path, query }) {
+function parked({ name, query }) {
   const key = query.get("key"), after = query.get("after");
-  const more = (key === null ? "" : `&key=${encodeURIComponent(key)}`) + (after === null ? "" : `&after=${encodeURIComponent(after)}`);
-  return loaded(use(`${path}/parked?limit=50${more}`, 2_000), (list) => {
+  return read(path(`${of(name)}/parked`, { limit: 50, key, after }), 2_000, (list) => {
     if (!list.rows.length) return empty("No row is parked.");
     const groups = new Map();
     for (const row of list.rows) {
@@ -88,32 +79,30 @@ function parked({ name, path, query }) {
 function parkedGroup(name, group, list) {
   const key = list[0].holds_key ? list[0].key : null, head = list.find((row) => row.head);
   const context = { headline: head && { row: head.id, answer: head.detail } };
-  return h("article.card", { key: group }, h("header", h("h2", key === null ? group : ["Key ", link(`${processPath(name, "parked")}&key=${encodeURIComponent(key)}`, key)]),
+  return h("article.card", { key: group }, h("header", h("h2", key === null ? group : ["Key ", link(processPath(name, "parked", { key }), key)]),
     key !== null && mayAct() && h("div.buttons", ["redrive", "discard"].map((act) => actButton({ process: name, act, key }, { ...context, label: act === "redrive" ? "Redrive key" : "Discard key" })))),
   key !== null && !mayAct() && copyable(commandOf({ process: name, act: "redrive", key })),
-  table(`Parked rows, ${group}`, ["Row", "State", "Answer", ">Attempts", "Parked", ...(mayAct() ? ["Acts"] : [])], list.map((row) => h("tr", { key: row.id }, h("td.id", link(rowPath(name, row.id), row.id)),
-    h("td", row.redriven ? "goes out again" : row.head ? "failed" : "queues"), h("td.wide", row.detail || (row.head ? "" : h("span.quiet", "behind an older row of its key"))), h("td.number", count(row.attempts)), h("td", time(row.parked_at)),
+  table(`Parked rows, ${group}`, ["Row", "State", "Answer", ">Attempts", "Parked", ...(mayAct() ? ["Acts"] : [])], list.map((row) => tr(row.id, mono(link(rowPath(name, row.id), row.id)),
+    td(row.redriven ? "goes out again" : row.head ? "failed" : "queues"), wide(row.detail || (row.head ? "" : dim("behind an older row of its key"))), num(count(row.attempts)), td(time(row.parked_at)),
     mayAct() && h("td.row-acts", !row.redriven && ["redrive", "discard"].map((act) => actButton({ process: name, act, row: row.id }, { headline: { row: row.id, answer: row.detail || "queues behind an older row of its key" } }, { class: "small" })))))));
 }
 
-// --- journal and recounts -----------------------------------------------------------------------
-
 function journal({ name, query }) {
   const before = query.get("before");
-  return loaded(use(`/journal?process=${encodeURIComponent(name)}&limit=50${before === null ? "" : `&before=${before}`}`), (list) => entries(list, `${processPath(name, "journal")}&`, false));
+  return read(path("/journal", { process: name, limit: 50, before }), 5_000, (list) => entries(list, processPath(name, "journal", { before: list.next }), false));
 }
 
-function audit({ name, path }) {
+function audit({ name }) {
   const running = state.recount.get(name);
-  return [h("div.heading", { key: "run" }, h("p.quiet", "A recount reads everything that was delivered and compares it with the table."),
+  return [h("div.heading", { key: "run" }, quiet("A recount reads everything that was delivered and compares it with the table."),
     mayAct() && (running && !running.done ? button("", () => endRecount(name).catch(() => {}), "End the recount", { key: "end" }) : button("", () => recountNow(name), "Recount now", { key: "begin" }))),
   running && h("p", { class: `recount ${running.done && running.sound === false ? "bad" : ""}`, key: "progress", role: "note" }, running.done ? `${running.sound ? "Complete and in order" : "Not sound"}: ${running.finding || ""}` : `Recounting: ${rows(running.rows)} so far`),
   mayAct() ? null : copyable(command("audit", name)),
-  loaded(use(`${path}/audit`, 10_000), ({ reports }) => (reports.length ? table(`Recounts of ${name}`, ["Recounted", "Verdict", ">Rows", "Through row", "By", "Hash"], reports.map((one) => h("tr", { key: one.at },
-    h("td", time(one.at)), h("td.wide", h("details", h("summary", one.sound ? "complete and in order" : "not sound"), h("p.pre", one.detail))), h("td.number", count(one.rows)), h("td.id", one.through_row ?? "–"), h("td", one.who), h("td.id", one.hash)))) : empty("Never recounted.")))];
+  read(`${of(name)}/audit`, 10_000, ({ reports }) => (reports.length ? table(`Recounts of ${name}`, ["Recounted", "Verdict", ">Rows", "Through row", "By", "Hash"], reports.map((one) => tr(one.at, 
+    td(time(one.at)), wide(h("details", h("summary", one.sound ? "complete and in order" : "not sound"), h("p.pre", one.detail))), num(count(one.rows)), mono(one.through_row ?? "–"), td(one.who), mono(one.hash)))) : empty("Never recounted.")))];
 }
 
 function recountNow(name) {
   const begin = () => busy(async () => { await recount(name); close(); tell([`${name}: the recount has begun`]); });
-  askFor({ title: `Recount ${name}`, show: () => [h("p.quiet", "It reads the whole table beside delivery, which goes on."), tokenField()], label: "Recount", done: begin });
+  askFor({ title: `Recount ${name}`, show: () => [quiet("It reads the whole table beside delivery, which goes on."), tokenField()], label: "Recount", done: begin });
 }

@@ -1,11 +1,11 @@
 // The story of one row: where it is, why it does not move, what may be done, and the facts.
 import { actRows, offersOf } from "./acts.js";
-import { reveal } from "./api.js";
+import { of, reveal } from "./api.js";
 import { askFor, busy, field, mayAct, tokenField } from "./dialogs.js";
 import { button, h } from "./dom.js";
 import { transactions } from "./home.js";
-import { copyable, command, link, loaded, processPath, shape, stateWord, time } from "./parts.js";
-import { redraw, state, use } from "./store.js";
+import { command, copyable, dim, link, path, processPath, quiet, read, rowPath, shape, stateWord, time } from "./parts.js";
+import { redraw, state } from "./store.js";
 
 const STEADY = { delivered: "running", set_aside: "idle", filtered: "idle", passed: "idle", parked: "retrying", late: "retrying" };
 const NAMES = { created_at: "created", cursor: "cursor", holder: "holder", journal: "journal", key: "key" };
@@ -15,7 +15,7 @@ export const title = ({ name, query }) => `row ${query.get("id")} of ${name}`;
 export function row({ name, query }) {
   const id = query.get("id") || "";
   return [h("p.crumbs", { key: "crumbs" }, link(processPath(name), name), " / row"), h("h1", { key: "h1", class: "id" }, id),
-    h("div", { key: id }, loaded(use(`/processes/${encodeURIComponent(name)}/row?id=${encodeURIComponent(id)}`, 2_000), (story) => storyNodes(name, story)))];
+    h("div", { key: id }, read(path(`${of(name)}/row`, { id }), 2_000, (story) => storyNodes(name, story)))];
 }
 
 function storyNodes(name, story) {
@@ -23,10 +23,10 @@ function storyNodes(name, story) {
   const halted = lane && (lane.state === "halted" || lane.state === "retrying") && lane.row !== null;
   const stuck = story.state === "next" || story.state === "waiting" ? lane?.state : null;
   return [h("article", { class: `card story ${stuck === "halted" ? "worst" : ""}` },
-    h("header", stateWord(stuck || STEADY[story.state] || story.state, story.state.replaceAll("_", " ")), lane && h("p.quiet", `lane ${lane.lane}, ${lane.state}`)),
+    h("header", stateWord(stuck || STEADY[story.state] || story.state, story.state.replaceAll("_", " ")), lane && quiet(`lane ${lane.lane}, ${lane.state}`)),
     h("p.answer", story.answer),
     story.next_steps.length > 0 && h("ul.notes", story.next_steps.map((text) => h("li", { key: text }, text))),
-    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", shape("halted"), " ", link(`/p/${encodeURIComponent(name)}/row?id=${encodeURIComponent(lane.row)}`, `Row ${lane.row}`), " is the one that stands.")),
+    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", shape("halted"), " ", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that stands.")),
     copyable(command("why", name, story.id))),
   story.writers.length > 0 && [h("h2", "Transactions that may still write it"), transactions(story.writers)],
   h("h2", "Facts"),
@@ -41,15 +41,15 @@ function facts(story) {
 }
 
 function payload(name, story) {
-  if (!story.in_table) return h("p.quiet", "The row is not in the table.");
+  if (!story.in_table) return quiet("The row is not in the table.");
   return [story.payload_masked !== undefined && story.payload_masked !== null && h("pre", { tabindex: "0", "aria-label": "Payload, masked" }, story.payload_masked),
-    mayAct() ? h("p.line-up", button("", () => askReveal(name, story.id), "Reveal…"), h("span.quiet", "Shown to you once; that you looked is kept in the journal."))
-      : h("p.quiet", `Hidden. ${state.me.why_not || ""}`)];
+    mayAct() ? h("p.line-up", button("", () => askReveal(name, story.id), "Reveal…"), dim("Shown to you once; that you looked is kept in the journal."))
+      : quiet(`Hidden. ${state.me.why_not || ""}`)];
 }
 
 function askReveal(name, id) {
   let text;
-  const show = () => (text === undefined ? [h("p.quiet", "That you looked is kept in the journal, with your name. Nothing of the payload is kept here."), field("reason", "Reason, if there is one to tell", "Kept in the journal."), tokenField()]
+  const show = () => (text === undefined ? [quiet("That you looked is kept in the journal, with your name. Nothing of the payload is kept here."), field("reason", "Reason, if there is one to tell", "Kept in the journal."), tokenField()]
     : h("pre", { tabindex: "0", class: "payload", "aria-label": "Payload" }, text === null ? "NULL" : text));
   const done = () => busy(async (mine) => {
     text = (await reveal(name, id, (mine.values.reason || "").trim() || undefined)).payload;

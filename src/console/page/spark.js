@@ -1,5 +1,6 @@
 // A line of one hour as SVG, and the same numbers as a table.
 import { h } from "./dom.js";
+import { dim, num, td, tr } from "./parts.js";
 import { clock, count } from "./format.js";
 
 const MINUTE = 60_000;
@@ -17,7 +18,6 @@ export function perMinute(reports, minutes, now, pick) {
 
 export const sum = (field) => (list) => list.reduce((total, one) => total + (one[field] || 0), 0);
 export const most = (field) => (list) => list.reduce((top, one) => Math.max(top, one[field] || 0), 0);
-/** Mean of calls, weighted by how many there were. */
 export function meanCall(list) {
   const calls = sum("calls")(list);
   return calls ? list.reduce((total, one) => total + (one.call_mean_ms || 0) * one.calls, 0) / calls : 0;
@@ -38,14 +38,14 @@ export function chart(title, values, now, write) {
   const top = Math.max(...values, 0), last = Math.floor(now / MINUTE) * MINUTE;
   const at = (index) => last - (values.length - 1 - index) * MINUTE;
   return h("figure.chart", { key: title },
-    h("figcaption", h("span", title), h("span.quiet", `now ${write(values.at(-1))}, most ${write(top)}`)),
+    h("figcaption", h("span", title), dim(`now ${write(values.at(-1))}, most ${write(top)}`)),
     spark(values, `${title}: now ${write(values.at(-1))}, at most ${write(top)}`, { width: 600, height: 96 }),
     h("div.axis", { "aria-hidden": "true" }, h("span", clock(at(0)).slice(0, -3)), h("span", clock(last).slice(0, -3))),
     h("details", h("summary", "as table"),
       h("div.scroll", { tabindex: "0", role: "region", "aria-label": `${title}, minute by minute` }, h("table", h("caption.unseen", title),
         h("thead", h("tr", h("th", { scope: "col" }, "Minute"), h("th", { scope: "col", class: "number" }, title))),
         h("tbody", values.map((value, index) => [value, index]).filter(([value]) => value > 0).reverse()
-          .map(([value, index]) => h("tr", { key: at(index) }, h("td", clock(at(index)).slice(0, -3)), h("td.number", write(value)))))))));
+          .map(([value, index]) => tr(at(index), td(clock(at(index)).slice(0, -3)), num(write(value)))))))));
 }
 
 export const whole = (value) => count(Math.round(value));

@@ -39,7 +39,6 @@ export const paused = () => new URLSearchParams(location.search).get("pause") ==
 /** The server's time now, in ms. */
 export const serverNow = () => (paused() || !state.live ? Date.parse(state.status ? state.status.server_now : new Date().toISOString()) : Date.now() + state.skew);
 
-/** How much older everything is than when it was looked at. */
 export const elapsed = () => (state.status ? Math.max(0, serverNow() - Date.parse(state.status.looked_at)) : 0);
 
 export function take(status) {
@@ -78,7 +77,6 @@ export function outdate(part = "") {
   redraw();
 }
 
-/** Forgets what the last drawing did not use. */
 export function sweep() {
   for (const [path, one] of asked) {
     if (!one.used && !one.busy) asked.delete(path);
