@@ -2,18 +2,28 @@
 import json
 import os
 import shutil
+import sys
 import tempfile
 import unittest
 from urllib.parse import urlsplit
 
-from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
+SKIPPED = 77  # as tests/support/skip.hpp has it
+try:
+    from selenium import webdriver
+    from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+except ImportError:
+    print("SKIPPED: selenium is missing: apt-get install python3-selenium")
+    sys.exit(SKIPPED)
+for program in ("chromium", "chromedriver"):
+    if not shutil.which(program):
+        print(f"SKIPPED: {program} is missing: apt-get install chromium chromium-driver")
+        sys.exit(SKIPPED)
 
-from stand import OUTPUT, TOKEN, Stand, wait_for
+from stand import OUTPUT, TOKEN, Stand, wait_for  # noqa: E402
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars"]

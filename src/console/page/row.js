@@ -14,7 +14,7 @@ export const title = ({ name, query }) => `row ${query.get("id")} of ${name}`;
 
 export function row({ name, query }) {
   const id = query.get("id") || "";
-  return [h("p.crumbs", { key: "crumbs" }, link(processPath(name), name), " / row"), h("h1", { key: "h1", class: "id" }, id),
+  return [h("h1", { key: "h1" }, link(processPath(name), name), " row ", h("span.id", id)),
     h("div", { key: id }, read(path(`${of(name)}/row`, { id }), 2_000, (story) => storyNodes(name, story)))];
 }
 
@@ -23,7 +23,7 @@ function storyNodes(name, story) {
   const halted = lane && (lane.state === "halted" || lane.state === "retrying") && lane.row !== null;
   const stuck = story.state === "next" || story.state === "waiting" ? lane?.state : null;
   return [h("article", { class: `card story ${stuck === "halted" ? "worst" : ""}` },
-    h("header", stateWord(stuck || STEADY[story.state] || story.state, story.state.replaceAll("_", " ")), lane && quiet(`lane ${lane.lane}, ${lane.state}`)),
+    h("header", stateWord(stuck || STEADY[story.state] || story.state, stuck || story.state.replaceAll("_", " ")), lane && quiet(stuck ? `${story.state} in lane ${lane.lane}` : `lane ${lane.lane} is ${lane.state}`)),
     h("p.answer", story.answer),
     story.next_steps.length > 0 && h("ul.notes", story.next_steps.map((text) => h("li", { key: text }, text))),
     halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", shape("halted"), " ", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that stands.")),
