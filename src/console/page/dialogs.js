@@ -1,5 +1,5 @@
 // The dialog of an act: it asks what its tier wants, shows the plan, and stays if somebody was faster.
-import { act, dropToken, hasToken, keepToken } from "./api.js";
+import { act, dropToken, hasToken as tokenKept, keepToken } from "./api.js";
 import { ACTS, commandOf, tierOf } from "./acts.js";
 import { button, h } from "./dom.js";
 import { expectation } from "./lanes.js";
@@ -31,6 +31,9 @@ function open(content) {
   box = { key: ++serial, values: {}, errors: {}, problem: null, busy: false, opener: document.activeElement, ...content };
   redraw();
 }
+
+/** A proxy or a socket may say who acts; then no token is asked. */
+const hasToken = () => tokenKept() || state.me?.needs_token === false;
 
 /** Does the act have a plan that must be seen first? */
 const planned = () => box.order && (box.order.act === "rewind" || box.order.all || box.order.key !== undefined);

@@ -118,7 +118,7 @@ export function laneTable(lanes, caption) {
       h("th", { scope: "row" }, link(processPath(lane.process), lane.process), lanesOf(lane) > 1 && dim(` lane ${lane.lane}`)),
       num(lane.lag_records === 0 ? dim("none") : lane.lag_records === null ? "unknown" : count(lane.lag_records) + (lane.lag_more ? "+" : "")),
       num(lane.lag_ms === null || lane.lag_records === 0 ? "" : span(lane.lag_ms + late)),
-      num(rate(rates.of(lane))),
+      num(rate(rates.of(lane, serverNow()))),
       h("td.line", hour(lane)),
       mono(lane.next !== null ? link(rowPath(lane.process, lane.next), lane.next) : lane.position ? dim(`after ${lane.position.id}`) : ""),
       num(lastDelivered(lane)),

@@ -63,10 +63,11 @@ export class Rates {
     return this.seen.get(keyOf(lane))?.at(-1).moved;
   }
 
-    of(lane) {
-    const points = this.seen.get(keyOf(lane));
-    if (!points || points.length < 2) return null;
-    const first = points[0], last = points.at(-1);
-    return ((last.sequence - first.sequence) * 1000) / (last.at - first.at);
+    /** Rows a second in the window before `now`, for no snapshot comes while nothing changes; null if it is not known. */
+  of(lane, now) {
+    const points = this.seen.get(keyOf(lane)) || [], last = points.at(-1), end = Math.max(now, last?.at ?? 0);
+    const first = points.find((point) => end - point.at <= RATE_WINDOW_MS) || last;
+    if (!first || end - points[0].at < 1000) return null;
+    return ((last.sequence - first.sequence) * 1000) / Math.max(1000, end - first.at);
   }
 }

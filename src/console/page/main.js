@@ -100,14 +100,14 @@ function follow() {
 function top() {
   const here = location.pathname, me = state.me;
   return h("div.bar", h("a.brand", { href: "/" }, "seriatim"),
-    h("nav", { "aria-label": "Pages" }, NAV.map(([href, text]) => h("a", { key: href, href, "aria-current": here === href || (href === "/" && here.startsWith("/p/")) && "page" }, text))),
-    h("div.right", liveness(), me && h("span.who", { title: me.why_not || "" }, me.name ? `${me.name}, ${me.role}` : "read only"),
+    !(me && me.needs_login) && h("nav", { "aria-label": "Pages" }, NAV.map(([href, text]) => h("a", { key: href, href, "aria-current": here === href || (href === "/" && here.startsWith("/p/")) && "page" }, text))),
+    h("div.right", liveness(), me && !me.needs_login && h("span.who", { title: me.why_not || "" }, me.name ? `${me.name}, ${me.role}` : "read only"),
       me && me.name && button(".plain", loginPage.leave, "Log out"),
       button(".plain", help, "?", { "aria-label": "Help" })));
 }
 
 function liveness() {
-  if (here("/login") || !state.me) return null;
+  if (here("/login") || !state.me || state.me.needs_login) return null;
   const text = paused() ? `Paused at ${clock(state.status?.looked_at)}` : state.live ? "Live" : state.lostAt ? `Not live since ${clock(state.lostAt)}` : "Connecting…";
   return [h("span", { class: `live ${paused() ? "paused" : state.live ? "on" : "off"}`, id: "live" }, text),
     button(".plain", togglePause, paused() ? "Go on" : "Pause updates", { key: "pause" })];

@@ -10,8 +10,8 @@ const SHAPES = {
   halted: ["M2 2h8v8H2z", "bad"],
   retrying: ["M6 1.2l5 9.3H1z", "warn"],
   paused: ["M2.5 2h2.6v8H2.5zM6.9 2h2.6v8H6.9z", "warn"],
-  fenced: ["M2 2h1.5v2h1.75V2h1.5v2H8.5V2H10v8H8.5V8H6.75v2h-1.5V8H3.5v2H2zm1.5 3.5v1h5v-1z", "warn"],
-  standby: ["M6 1l5 5-5 5-5-5zM6 3.1L3.1 6 6 8.9 8.9 6z", "warn"],
+  fenced: ["M2 1h2v4h4V1h2v10H8V7H4v4H2z", "warn"],
+  standby: ["M6 1l5 5-5 5-5-5zM6 3.1L3.1 6 6 8.9 8.9 6z", "bad"],
 };
 const OTHER = ["M2 5h8v2H2z", "warn"];
 

@@ -4,7 +4,7 @@ import { of, reveal } from "./api.js";
 import { askFor, busy, field, mayAct, tokenField } from "./dialogs.js";
 import { button, h } from "./dom.js";
 import { transactions } from "./home.js";
-import { command, copyable, dim, link, path, processPath, quiet, read, rowPath, shape, stateWord, time } from "./parts.js";
+import { command, copyable, dim, link, path, processPath, quiet, read, rowPath, stateWord, time } from "./parts.js";
 import { redraw, state } from "./store.js";
 
 const STEADY = { delivered: "running", set_aside: "idle", filtered: "idle", passed: "idle", parked: "retrying", late: "retrying" };
@@ -23,10 +23,10 @@ function storyNodes(name, story) {
   const halted = lane && (lane.state === "halted" || lane.state === "retrying") && lane.row !== null;
   const stuck = story.state === "next" || story.state === "waiting" ? lane?.state : null;
   return [h("article", { class: `card story ${stuck === "halted" ? "worst" : ""}` },
-    h("header", stateWord(stuck || STEADY[story.state] || story.state, stuck || story.state.replaceAll("_", " ")), lane && quiet(stuck ? `${story.state} in lane ${lane.lane}` : `lane ${lane.lane} is ${lane.state}`)),
+    h("header", stateWord(stuck || STEADY[story.state] || story.state, story.state === "next" ? stuck : story.state.replaceAll("_", " ")), lane && quiet(`lane ${lane.lane}${story.state === "next" ? " is at it" : ` is ${lane.state}`}`)),
     h("p.answer", story.answer),
     story.next_steps.length > 0 && h("ul.notes", story.next_steps.map((text) => h("li", { key: text }, text))),
-    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", shape("halted"), " ", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that stands.")),
+    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that stands.")),
     copyable(command("why", name, story.id))),
   story.writers.length > 0 && [h("h2", "Transactions that may still write it"), transactions(story.writers)],
   h("h2", "Facts"),
