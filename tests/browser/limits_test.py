@@ -9,6 +9,7 @@ from stand import ROOT, TOKEN, wait_for
 
 LANES, ROWS = 1024, 1_000_000
 PAINTED_MS = 2_000
+PAGE_BYTES = 80 * 1024
 SNAPSHOTS = 10_000
 HEAP_GROWTH = 1.2
 
@@ -39,6 +40,13 @@ class Limits(ConsoleTest):
     def heap(self, window):
         window.driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         return window.driver.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"]
+
+    def test_all_files_of_the_page_together_are_small(self):
+        relay = self.relay(self.halted("small"))
+        window = self.logged_in(relay)
+        sizes = window.run("return performance.getEntriesByType('resource').filter((one) => one.name.includes('/assets/')).map((one) => one.decodedBodySize)")
+        self.assertGreater(len(sizes), 10)
+        self.assertLessEqual(sum(sizes), PAGE_BYTES)
 
     def test_the_heap_stays_flat_over_many_snapshots(self):
         relay = self.relay(self.halted("long_day"))

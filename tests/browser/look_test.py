@@ -5,6 +5,7 @@ from browser import ConsoleTest, json_of, screenshots
 from stand import Psql, wait_for
 
 EVIL = "<img src=x onerror=\"document.title='taken'\">"
+EVIL_NAME = "<b>evil"
 
 
 class Look(ConsoleTest):
@@ -92,13 +93,13 @@ class Look(ConsoleTest):
         answer = self.stand.receiver.answer
         self.stand.receiver.answer = lambda row: (422, EVIL.encode()) if row[0] == "evil" else answer(row)
         self.addCleanup(setattr, self.stand.receiver, "answer", answer)
-        relay = self.relay(self.stand.process("evil", "evil", more='on_poison = "park_key"\n'), self.stand.process("evil2", "evil"))
+        relay = self.relay(self.stand.process("evil", "evil", more='on_poison = "park_key"\n'), self.stand.process(EVIL_NAME, "evil"))
         self.stand.receiver.answer = lambda row: (422, EVIL.encode())
         text = EVIL.replace("'", "''")
         self.stand.sql(f"INSERT INTO evil VALUES ('{text}', DEFAULT, '{text}', '{text}', jsonb_build_object('a', '{text}'), jsonb_build_object('a', '{text}'))")
         window = self.logged_in(relay)
         window.wait_text(f"{EVIL}: HTTP 422: {EVIL}")
-        for path in ("/p/evil2?tab=ahead", "/p/evil?tab=parked", "/p/evil?tab=journal", "/journal", "/"):
+        for path in ("/p/%3Cb%3Eevil?tab=ahead", "/p/evil?tab=parked", "/p/evil?tab=journal", "/journal", "/"):
             window.go(path)
             window.wait_text(EVIL)
         window.find("article .answer a").click()
@@ -107,10 +108,10 @@ class Look(ConsoleTest):
         window.type("Reason", EVIL, "dialog")
         window.press("Set aside", "dialog")
         window.wait_gone("dialog")
-        self.assertEqual(self.journal("evil2", "skip")[0][1], EVIL)
+        self.assertEqual(self.journal(EVIL_NAME, "skip")[0][1], EVIL)
         window.go("/journal")
         window.wait_text("skip")
-        self.assertEqual(window.run("return document.querySelectorAll('main img, dialog img').length"), 0)
+        self.assertEqual(window.run("return document.querySelectorAll('main img, main b, dialog img').length"), 0)
         self.assertNotEqual(window.driver.title, "taken")
         self.assertEqual(window.messages(), [], "the console and the policy of contents had nothing to say")
 
@@ -144,12 +145,18 @@ class Look(ConsoleTest):
         self.stand.receiver.refuse(41, process="booking_sms")
         names = ("booking_sms", "booking_mail", "search_index", "audit_log")
         relay = self.relay(*[self.stand.process(name, "bookings", 2 if name == "search_index" else 1) for name in names])
+        cursors = "SELECT count(*) FROM seriatim.cursor WHERE process_name IN ('booking_sms', 'booking_mail', 'search_index', 'audit_log')"
+        wait_for(lambda: self.stand.sql(cursors) == "5", "a cursor for each lane")
+        self.stand.sql("INSERT INTO seriatim.history SELECT process_name, minute, lane, n, 0, n, n * 4000, 21000, 90000 FROM seriatim.cursor, "
+                       "generate_series(date_trunc('minute', now()) - interval '59 min', date_trunc('minute', now()) - interval '2 min', '1 min') minute, "
+                       "lateral (SELECT (60 + 40 * sin(extract(epoch FROM minute) / 500 + length(process_name)) + 30 * random())::int AS n) counted")
         window = self.logged_in(relay)
         for customer in range(60):
             self.stand.insert("bookings", f"guest-{customer}", 2)
         window.find(self.card("booking_sms"))
         self.stand.command(relay, "audit", "booking_mail")
         window.wait_text("complete and in order")
+        wait_for(lambda: len(window.driver.find_elements("css selector", ".spark:not(.flat)")) == 4, "the last hour of each lane")
         window.screenshot(f"{folder}/halted.png")
         window.media(dark=True)
         window.screenshot(f"{folder}/dark.png")
