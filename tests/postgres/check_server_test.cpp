@@ -54,6 +54,27 @@ TEST_CASE("a role that lacks a right is refused with the GRANT that gives it") {
   CHECK(granted("GRANT UPDATE (dispatched_at) ON public.bookings"));
 }
 
+TEST_CASE("a right that only operators miss is a warning, with the GRANT that gives it") {
+  TestDatabase database;
+  database.run(sound_table);
+  const LeastRole role(database, "public.bookings");
+  const auto warned = [&] {
+    return find(check(role.url(), target_of()), Severity::warning, "a right on seriatim.");
+  };
+  CHECK_FALSE(warned());
+  for (const auto* table : {"audit_report", "history", "alert", "relay"}) {
+    CAPTURE(table);
+    const auto name = std::string("seriatim.") + table;
+    database.run("REVOKE SELECT, INSERT ON " + name + " FROM " + role.name());
+    CHECK(postgres::refusals(check(role.url(), target_of())).empty());
+    const auto warning = warned();
+    REQUIRE(warning);
+    CHECK(warning->remedy == "GRANT INSERT, SELECT ON TABLE " + name + " TO " + role.name());
+    database.run(warning->remedy);
+    CHECK_FALSE(warned());
+  }
+}
+
 TEST_CASE("row-level security that hides rows is refused, a policy that shows all is accepted") {
   TestDatabase database;
   database.run(sound_table);

@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::chrono::minutes prepared_age_max{10};
 
+/// Rows are delivered without these.
+void check_rights_of_records(Connection& connection, Findings& findings) {
+  for (const auto& row : connection.run(sql::check::rights_of_records)) {
+    findings.warn("a right on " + row["name"].as<std::string>() +
+                      " is missing: rows are delivered, but the history, alerts, audits or relays "
+                      "that operators are shown have gaps",
+                  row["statement"].c_str());
+  }
+}
+
 /// True where the cursor rows can be read.
 bool check_schema(Connection& connection, Findings& findings) {
   if (!connection.run(sql::admin::migration_table_exists)[0][0].as<bool>()) {
@@ -31,6 +41,7 @@ bool check_schema(Connection& connection, Findings& findings) {
   constexpr int known = sql::migrations.back().version;
   if (version == known) {
     findings.ok("schema seriatim: version " + std::to_string(version));
+    check_rights_of_records(connection, findings);
     return true;
   }
   findings.refuse("schema seriatim has version " + std::to_string(version) +

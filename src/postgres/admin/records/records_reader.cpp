@@ -6,7 +6,6 @@
 
 #include "postgres/wire/sql_text.hpp"
 #include "sql/records.hpp"
-#include "sql/reports.hpp"
 
 namespace seriatim::postgres {
 
@@ -61,20 +60,20 @@ pqxx::result RecordsReader::run(std::string_view sql, const Params& params) {
 std::vector<JournalEntry> RecordsReader::journal(const std::string& process,
                                                  const std::optional<std::string>& before,
                                                  unsigned entries_max) {
-  return entries_of(run(sql::reports::journal, {process, before, std::to_string(entries_max)}));
+  return entries_of(run(sql::records::journal, {process, before, std::to_string(entries_max)}));
 }
 
 std::vector<JournalEntry> RecordsReader::journal(const std::vector<std::string>& processes,
                                                  const std::optional<std::string>& before,
                                                  unsigned entries_max) {
-  return entries_of(run(sql::reports::journal_of_all,
+  return entries_of(run(sql::records::journal_of_all,
                         {array_text(processes), before, std::to_string(entries_max)}));
 }
 
 std::vector<JournalEntry> RecordsReader::journal_after(const std::vector<std::string>& processes,
                                                        const std::string& number,
                                                        unsigned entries_max) {
-  return entries_of(run(sql::reports::journal_after,
+  return entries_of(run(sql::records::journal_after,
                         {array_text(processes), number, std::to_string(entries_max)}));
 }
 
