@@ -150,6 +150,8 @@ std::string Api::me(const HttpRequest& request) {
   me["may_act"] = caller.role == Role::operator_;
   me["why_not"] = why_not(caller, access_.is_open());
   me["needs_login"] = caller.role == Role::none;
+  // A proxy or a socket says with each request who it is: a page asks for no token then.
+  me["needs_token"] = caller.proof != Caller::Proof::proxy && caller.proof != Caller::Proof::socket;
   me["payload"] = settings_.payload;
   me["version"] = settings_.version;
   me["relay"] = settings_.relay;

@@ -118,6 +118,7 @@ TEST_SUITE("api") {
                                           {"may_act", false},
                                           {"why_not", "log in first"},
                                           {"needs_login", true},
+                                          {"needs_token", true},
                                           {"payload", "hidden"},
                                           {"version", "1"},
                                           {"relay", "host:1"}});

@@ -193,6 +193,8 @@ TEST_SUITE("what a console listens on") {
     CHECK(stage.server->url() == "unix:" + path.string());
     CHECK((fs::status(path).permissions() & fs::perms::mask) == fs::perms(0660));
     CHECK(ask_unix(path, retry).status == 200);
+    CHECK(ask_unix(path, Ask::get("/api/v1/me")).body.find("\"needs_token\":false") !=
+          std::string::npos);
     REQUIRE(stage.desk.acts().size() == 1);
     CHECK(stage.desk.acts()[0].who.ends_with(" (console unix socket)"));
     CHECK_FALSE(stage.desk.acts()[0].who.starts_with(" "));

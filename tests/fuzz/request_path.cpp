@@ -2,16 +2,16 @@
 #include "fuzz/fuzz_target.hpp"
 
 SERIATIM_FUZZ_TARGET(request_path) {
-  using namespace seriatim::console;
+  namespace console = seriatim::console;
   using seriatim::fuzz::require;
-  HttpRequest request;
+  console::HttpRequest request;
   request.query = seriatim::fuzz::take_line(input);
   const auto is_sound = [](const std::string& text) {
     return text.find('\0') == std::string::npos;
   };
   require(is_sound(request.parameter("id").value_or("")), "no NUL in a parameter");
   for (const char* pattern : {"/p/{process}", "/p/{process}/row", "/"}) {
-    const auto values = match(pattern, input);
+    const auto values = console::match(pattern, input);
     if (!values) continue;
     for (const auto& [name, value] : *values) {
       require(name == "process", "a value has the name of the pattern");
