@@ -209,6 +209,7 @@ const char* to_string(LaneWait::Cause cause) {
     case LaneWait::Cause::statement: return "statement";
     case LaneWait::Cause::handler: return "handler";
     case LaneWait::Cause::silent: return "silent";
+    case LaneWait::Cause::disk_full: return "disk_full";
   }
   return "?";
 }

@@ -9,7 +9,8 @@
 namespace seriatim::postgres {
 
 /// What a lane waits for at this moment, other than rows, the fence and its own back-off (promise
-/// P8): found by what its holder's session does at the server, and by what the lane announced.
+/// P8): found by what its holder's session does at the server, by what the lane announced, and by
+/// an attempt to write if rows wait and nobody can be seen at work.
 struct LaneWait {
   enum class Cause {
     cursor_locked,  ///< somebody else's transaction has the lane's cursor row locked
@@ -17,7 +18,8 @@ struct LaneWait {
     standby,        ///< its COMMIT waits for a synchronous standby
     statement,      ///< its statement takes long
     handler,        ///< its handler has not answered yet
-    silent          ///< its holder's session is open, and the program says nothing
+    silent,         ///< its holder's session is open, and the program says nothing
+    disk_full       ///< the server has no room left to write to
   };
   Cause cause = Cause::handler;
   std::chrono::milliseconds lasted{0};
