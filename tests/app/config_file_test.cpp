@@ -5,56 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "app/config_texts.hpp"
 #include "seriatim/error.hpp"
 
 using namespace seriatim;
 using namespace seriatim::app;
 using std::chrono::milliseconds;
-
-namespace {
-
-HandlerRegistry handlers_for_test() {
-  HandlerRegistry registry;
-  registry.add({"sms", "", [](Options& options) {
-                  options.required_text("to");
-                  options.text("auth_token");
-                  options.duration("timeout", milliseconds{1'000});
-                  return handler_from([](const Record&) { return Outcome::done(); });
-                }});
-  registry.leave_out("nats", "libnats-dev");
-  return registry;
-}
-
-std::optional<std::string> variables(const std::string& name) {
-  if (name == "DATABASE_URL") return "postgresql://relay:canary-url@db/shop";
-  if (name == "SMS_TOKEN") return "canary-token";
-  if (name == "EMPTY") return "";
-  return std::nullopt;
-}
-
-AppConfig read(const std::string& text) {
-  static const HandlerRegistry registry = handlers_for_test();
-  Secrets secrets;
-  return read_config(text, "s.toml", {registry, variables, secrets});
-}
-
-std::string problems_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "none";
-}
-
-/// One process on line 1 with what a test adds to it, to its source and to its handler.
-std::string process_with(const std::string& process, const std::string& source = "",
-                         const std::string& handler = "") {
-  return "[[process]]\nname = \"a\"\n" + process + "\n[process.source]\n" + source +
-         "\n[process.handler]\nkind = \"sms\"\nto = \"x\"\n" + handler + "\n";
-}
-
-}  // namespace
 
 TEST_CASE("the smallest process reads seriatim.outbox with every default") {
   const auto config = read(process_with(""));
@@ -68,68 +24,6 @@ TEST_CASE("the smallest process reads seriatim.outbox with every default") {
   CHECK(source.guard == Guard::fence);
   CHECK(config.processes[0].handler_kind == "sms");
   CHECK(config.processes[0].handler);
-}
-
-TEST_CASE("the console listens on loopback unless the network is said to be trusted") {
-  CHECK_FALSE(read(process_with("")).console);
-  const auto config = read("[console]\n" + process_with(""));
-  REQUIRE(config.console);
-  CHECK(config.console->listen.address == "127.0.0.1");
-  CHECK(config.console->listen.port == 8642);
-  const auto open = read(
-      "[console]\nlisten = \"[::]:80\"\ntoken = \"canary-token-canary-token\"\nplain = true\n"
-      "probes = \"0.0.0.0:81\"\nhosts = [\"relay\"]\n" +
-      process_with(""));
-  CHECK(open.console->listen.address == "::");
-  CHECK(open.console->probes->port == 81);
-  CHECK(open.console->hosts == std::vector<std::string>{"relay"});
-  CHECK(open.hash != config.hash);
-}
-
-TEST_CASE("the console knows its users, its proxy and its certificate") {
-  const auto console = *read(
-                            "[console]\nlisten = \"0.0.0.0:8642\"\n"
-                            "token = \"canary-token-canary-token\"\n"
-                            "tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\n"
-                            "payload = \"masked\"\nshow = [\"payload.type\"]\n"
-                            "[[console.user]]\nname = \"alice\"\nrole = \"operator\"\n"
-                            "token = \"alice-token-alice-token\"\n"
-                            "[[console.user]]\nname = \"victor\"\n"
-                            "[console.proxy]\nfrom = [\"10.0.0.5/32\", \"fd00::/8\"]\n"
-                            "secret = \"proxy-secret-proxy-secret\"\n" +
-                            process_with(""))
-                            .console;
-  REQUIRE(console.users.size() == 3);
-  CHECK(console.users[0].name == "operator");
-  CHECK(console.users[0].role == console::Role::operator_);
-  CHECK(console.users[1].name == "alice");
-  CHECK(console.users[1].role == console::Role::operator_);
-  CHECK(console.users[2].role == console::Role::viewer);  // has no token: the proxy knows him
-  CHECK(console.tls->key_file == "k.pem");
-  CHECK(console.proxy->from.size() == 2);
-  CHECK(console.proxy->user_header == "X-Forwarded-User");
-  CHECK(console.masked);
-  CHECK(console.show == std::vector<std::string>{"payload.type"});
-  const auto socket = read("[console]\nlisten = \"unix:/run/s.sock\"\n" + process_with(""));
-  CHECK(socket.console->listen.unix_path == "/run/s.sock");
-}
-
-TEST_CASE(
-    "27: an address that others can reach needs a token or a proxy, and TLS, a proxy or plain") {
-  const std::string open = "[console]\nlisten = \"0.0.0.0:8642\"\n";
-  const std::string token = "token = \"canary-token-canary-token\"\n";
-  const std::string tls = "tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\n";
-  const std::string proxy =
-      "[console.proxy]\nfrom = [\"10.0.0.5/32\"]\nsecret = \"proxy-secret-proxy-secret\"\n";
-  for (const auto& sound : {token + tls, token + "plain = true\n", proxy, token + tls + proxy}) {
-    CHECK(read(open + sound + process_with("")).console);
-  }
-  for (const auto& unsound : {std::string(), token, tls, tls + "plain = true\n"}) {
-    CAPTURE(unsound);
-    CHECK_THROWS_WITH_AS(read(open + unsound + process_with("")),
-                         doctest::Contains("an address that others can reach needs `token`"),
-                         ConfigError);
-  }
 }
 
 TEST_CASE("alerts go to one place, and each threshold can be turned off") {

@@ -108,7 +108,7 @@ Previewed preview_parked(postgres::Admin& admin, const postgres::Target& target,
                             : " would be set aside for good, and never delivered")},
           {},
           plan.rows,
-          std::move(plan.plan)};
+          redrives ? std::nullopt : std::optional(std::move(plan.plan))};  // compares the count
 }
 
 Previewed preview_rewind(postgres::Admin& admin, const postgres::Target& target,

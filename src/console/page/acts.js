@@ -51,7 +51,7 @@ export function offersOf(lane) {
   const offers = [];
   if (lane.state === "halted" || lane.state === "retrying") {
     offers.push({ order: order("retry"), context, primary: true });
-    if (lane.row !== null) offers.push({ order: order("skip", { row: lane.row }), context });
+    if (lane.row !== null) offers.push({ order: order("skip", { row: lane.row, lane: undefined }), context });
   }
   if (lane.state !== "halted") offers.push({ order: order("pause"), context });
   return offers;
