@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { clock, count, instance, rate, rows, span } from "./format.js";
 import { blockers, keyOf, standing, trouble } from "./lanes.js";
 import { commands, dim, empty, link, mono, num, path, processPath, quiet, rowPath, shape, stateWord, table, td, time, tr } from "./parts.js";
-import { perMinute, spark, sum } from "./spark.js";
+import { noted, perMinute, spark, sum } from "./spark.js";
 import { elapsed, rates, redraw, serverNow, state, use } from "./store.js";
 
 const CARDS_MAX = 20;
@@ -141,7 +141,7 @@ function lastDelivered(lane) {
 function hour(lane) {
   const list = reports(lane);
   if (!list) return null;
-  const mine = perMinute(list, 60, serverNow(), sum("delivered"));
+  const mine = perMinute(list, 60, noted(list, serverNow()), sum("delivered"));
   return spark(mine, `Rows a minute in the last hour: ${count(mine.reduce((a, b) => a + b, 0))} in all, at most ${count(Math.max(...mine))}`);
 }
 

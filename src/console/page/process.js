@@ -8,7 +8,7 @@ import { expectation, trouble } from "./lanes.js";
 import { card, laneTable } from "./home.js";
 import { entries } from "./lists.js";
 import { choices, command, commands, copyable, dim, empty, link, mono, num, path, processPath, quiet, read, rowPath, table, td, time, tr, wide } from "./parts.js";
-import { chart, meanCall, most, perMinute, sum, whole } from "./spark.js";
+import { chart, meanCall, most, noted, perMinute, sum, whole } from "./spark.js";
 import { serverNow, state } from "./store.js";
 
 const TABS = [["lanes", "Lanes"], ["ahead", "Ahead"], ["history", "History"], ["parked", "Parked"], ["journal", "Journal"], ["audit", "Audit"]];
@@ -55,7 +55,7 @@ function history({ name, query }) {
   const minutes = query.get("minutes") === "1440" ? 1440 : 60;
   const choice = choices("choice", [[60, "1 h"], [1440, "24 h"]].map(([value, text]) => [processPath(name, "history", { minutes: value }), text, value === minutes]));
   return [choice, read(`${of(name)}/history?minutes=${minutes}`, 15_000, ({ minutes: reports }) => {
-    const now = serverNow(), line = (text, pick, write) => chart(text, perMinute(reports, minutes, now, pick), now, write);
+    const now = noted(reports, serverNow()), line = (text, pick, write) => chart(text, perMinute(reports, minutes, now, pick), now, write);
     return h("div.charts", { key: minutes }, line("Rows a minute", sum("delivered"), whole), line("Failures a minute", sum("failures"), whole), line("Mean of a call", meanCall, callTime), line("Longest call", most("call_max_ms"), callTime), line("Lag: age of the oldest row delivered", most("age_max_ms"), (value) => (value ? span(value) : "none")));
   })];
 }

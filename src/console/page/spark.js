@@ -5,6 +5,9 @@ import { clock, count } from "./format.js";
 
 const MINUTE = 60_000;
 
+/** The latest minute that relays have written down: they do so once it is over, at most a minute later. */
+export const noted = (reports, now) => reports.reduce((at, one) => Math.max(at, Date.parse(one.minute)), now - 2 * MINUTE);
+
 /** One value for each minute up to `now`, oldest first; minutes without a report are 0. `pick` takes a list of a minute's reports. */
 export function perMinute(reports, minutes, now, pick) {
   const last = Math.floor(now / MINUTE);
@@ -38,8 +41,8 @@ export function chart(title, values, now, write) {
   const top = Math.max(...values, 0), last = Math.floor(now / MINUTE) * MINUTE;
   const at = (index) => last - (values.length - 1 - index) * MINUTE;
   return h("figure.chart", { key: title },
-    h("figcaption", h("span", title), dim(`now ${write(values.at(-1))}, most ${write(top)}`)),
-    spark(values, `${title}: now ${write(values.at(-1))}, at most ${write(top)}`, { width: 600, height: 96 }),
+    h("figcaption", h("span", title), dim(`last ${write(values.at(-1))}, most ${write(top)}`)),
+    spark(values, `${title}: last ${write(values.at(-1))}, at most ${write(top)}`, { width: 600, height: 96 }),
     h("div.axis", { "aria-hidden": "true" }, h("span", clock(at(0)).slice(0, -3)), h("span", clock(last).slice(0, -3))),
     h("details", h("summary", "as table"),
       h("div.scroll", { tabindex: "0", role: "region", "aria-label": `${title}, minute by minute` }, h("table", h("caption.unseen", title),
