@@ -48,9 +48,14 @@ bool is_stopped(const postgres::LaneReport& report) {
   switch (report.lane.state) {
     case LaneState::halted:
     case LaneState::paused:
-    case LaneState::standby: return true;
+    case LaneState::standby:
+    case LaneState::retrying: return true;
+    case LaneState::fenced:
+      if (report.lane.fenced_for >= std::chrono::seconds(1)) return true;
+      break;
     default: break;
   }
+  if (report.barrier && report.barrier->reached) return true;
   return report.wait && report.wait->cause != postgres::LaneWait::Cause::handler;
 }
 

@@ -241,9 +241,9 @@ std::optional<Caller> Access::of_proxy(const HttpRequest& request) {
       address && std::any_of(proxy.from.begin(), proxy.from.end(),
                              [&](const auto& net) { return contains(net, *address); });
   if (!inside || secret.empty()) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (is_blocked(request.peer)) return blocked();
   if (!same(sha256(secret), sha256(proxy.secret))) {
+    const std::lock_guard lock(mutex_);
+    if (is_blocked(request.peer)) return blocked();
     failed(request.peer);
     return refused(401, "the secret in Seriatim-Proxy is not right");
   }
@@ -324,6 +324,11 @@ HttpResponse Access::log_in(const HttpRequest& request) {
   const auto* token = object ? object->if_contains("token") : nullptr;
   if (!token || !token->is_string()) {
     return problem(422, "the body has no token", R"(send {"token": "…"})");
+  }
+  if (request.caller.proof == Caller::Proof::proxy ||
+      request.caller.proof == Caller::Proof::socket) {
+    return problem(422, "you are known already, as " + request.caller.name,
+                   "look and act without a token");
   }
   if (open_) {
     return problem(422, "no token is configured, so there is nothing to log in to",

@@ -54,15 +54,23 @@ std::string place(const HttpRequest& request, const char* name) {
   return value;
 }
 
-std::string row_named_in(const HttpRequest& request) {
+/// A row to show, and why: `{"row": "4711", "reason": "…"}`.
+struct Glance {
+  std::string row;
+  std::string reason;
+};
+
+Glance glance_of(const HttpRequest& request) {
   boost::system::error_code error;
   const auto body = json::parse(request.body, error);
   const auto* object = error ? nullptr : body.if_object();
   const auto* row = object ? object->if_contains("row") : nullptr;
+  const auto* reason = object ? object->if_contains("reason") : nullptr;
   if (!row || !row->is_string()) {
     throw Refused("the body names no row", R"(send {"row": "4711"})");
   }
-  return std::string(row->get_string());
+  if (reason && !reason->is_string()) throw Refused("reason is no text", "send it in quotes");
+  return {std::string(row->get_string()), reason ? std::string(reason->get_string()) : ""};
 }
 
 /// Why a client may not act; null: it may.
@@ -222,7 +230,8 @@ std::string Api::act(const HttpRequest& request) {
 }
 
 std::string Api::reveal(const HttpRequest& request) {
-  return desk_.reveal(process_of(request), row_named_in(request), who_of(request));
+  const auto glance = glance_of(request);
+  return desk_.reveal(process_of(request), glance.row, who_of(request), glance.reason);
 }
 
 std::string Api::start_recount(const HttpRequest& request) {

@@ -82,9 +82,9 @@ class Desk {
   virtual std::string alerts(const std::string& before, unsigned limit) = 0;
   virtual std::string relays() = 0;
   virtual std::string act(const Order& order) = 0;
-  /// The payload of one row; the journal records who saw it.
+  /// The payload of one row; the journal records who saw it, and why if told.
   virtual std::string reveal(const std::string& process, const std::string& id,
-                             const std::string& who) = 0;
+                             const std::string& who, const std::string& reason) = 0;
   /// Takes long. Answers {"rows", "sound", "finding"}; ends early if `stop` asks for it.
   virtual std::string recount(const std::string& process, const std::string& who,
                               const Progress& progress, std::stop_token stop) = 0;

@@ -93,9 +93,12 @@ void Events::ask(const Listeners& listeners) {
     trouble_.clear();
   } catch (const std::exception& error) {
     const auto text = settings_.redact(error.what());
-    if (text == trouble_) return;
+    const auto told = event_text("trouble", json::serialize(json::object{{"detail", text}}));
+    for (const auto& listener : listeners) {
+      if (listener->fresh || text != trouble_) listener->stream->push(told);
+      listener->fresh = false;
+    }
     trouble_ = text;
-    tell(event_text("trouble", json::serialize(json::object{{"detail", text}})));
   }
 }
 
@@ -103,7 +106,7 @@ void Events::ask_status(const Listeners& listeners) {
   auto status = desk_.status();
   const auto text = event_text("status", status);
   for (const auto& listener : listeners) {
-    if (listener->fresh || status != status_) listener->stream->push(text);
+    if (listener->fresh || status != status_ || !trouble_.empty()) listener->stream->push(text);
     listener->fresh = false;
   }
   status_ = std::move(status);

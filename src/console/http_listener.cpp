@@ -27,6 +27,8 @@ Error cannot_listen(const std::string& place, const std::string& why) {
 
 /// A file that a killed relay left: nobody answers there.
 bool is_left_over(const std::string& path) {
+  struct ::stat file {};
+  if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
   asio::io_context io;
   Local::socket socket(io);
   boost::system::error_code error;

@@ -117,6 +117,9 @@ Order::Seen seen_of(Members& body) {
 
 /// What the act is about: each act takes some of it, and needs some.
 void check_object(const Order& order, const Form& form, const Members& body) {
+  if (order.lane && order.seen.lane && *order.lane != *order.seen.lane) {
+    throw body.wrong("expect.lane", "is another lane than lane", "send the same");
+  }
   const auto what = "does not belong to " + order.act;
   if (order.lane && !form.lane) throw body.wrong("lane", what, "leave it out");
   if (order.row && !form.row) throw body.wrong("row", what, "leave it out");

@@ -63,6 +63,19 @@ TEST_SUITE("top") {
     CHECK(verdict(model.all(), at_0241) == "everything moves; no row waits");
   }
 
+  TEST_CASE("a lane that is fenced or retrying stands, whatever the others do") {
+    Model model;
+    auto fenced = report_of("fenced", LaneState::fenced);
+    fenced.lane.fenced_for = std::chrono::seconds(2);
+    model.take(
+        {fenced, report_of("retrying", LaneState::retrying), report_of("idle", LaneState::idle)},
+        {});
+    CHECK(verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still"));
+    fenced.lane.fenced_for = std::chrono::milliseconds(999);
+    model.take({fenced}, {});
+    CHECK(verdict(model.all(), at_0241).starts_with("everything moves"));
+  }
+
   TEST_CASE("lanes in trouble come first, and each order can be chosen") {
     Model model;
     auto busy = report_of("busy", LaneState::running);

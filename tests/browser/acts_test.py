@@ -40,6 +40,17 @@ class Acts(ConsoleTest):
         self.assertTrue(who.startswith(ALICE), who)
         self.assertEqual((why, row), ("the guest has left", "3"))
 
+    def test_a_lane_at_rest_is_paused_and_goes_on(self):
+        self.stand.table("rest")
+        window = self.logged_in(self.relay(self.stand.process("rest", "rest")))
+        window.go("/p/rest")
+        window.wait_text("idle")
+        window.press("Pause")
+        window.wait_text("paused")
+        window.press("Resume")
+        window.wait_text("idle")
+        self.assertEqual(len(self.journal("rest", "pause")), 1)
+
     def test_of_two_windows_that_set_the_same_row_aside_one_is_told_what_changed(self):
         relay = self.relay(self.halted("twice"))
         first, second = self.logged_in(relay), self.logged_in(relay)

@@ -75,9 +75,10 @@ class FakeDesk final : public console::Desk {
                                                       {"done", boost::json::array{order.act}},
                                                       {"journal", std::to_string(acts_.size())}});
   }
-  std::string reveal(const std::string& process, const std::string& id,
-                     const std::string& who) override {
-    return note("reveal " + known(process) + ' ' + id + " by " + who);
+  std::string reveal(const std::string& process, const std::string& id, const std::string& who,
+                     const std::string& reason) override {
+    return note("reveal " + known(process) + ' ' + id + " by " + who +
+                (reason.empty() ? "" : ": " + reason));
   }
   std::string recount(const std::string& process, const std::string& who, const Progress& progress,
                       std::stop_token stop) override {

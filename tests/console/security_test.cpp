@@ -102,6 +102,9 @@ TEST_SUITE("security of the console") {
     for (const auto& order : done) CHECK(order.who == "alice (console 127.0.0.1)");
     const auto reveal = Ask::post("/api/v1/processes/p/reveal", R"({"row":"4711"})", alice_token);
     CHECK(stage.ask(reveal).body == "{\"asked\":\"reveal p 4711 by alice (console 127.0.0.1)\"}");
+    const auto why =
+        Ask::post("/api/v1/processes/p/reveal", R"({"row":"4711","reason":"a call"})", alice_token);
+    CHECK(stage.ask(why).body.find("by alice (console 127.0.0.1): a call") != std::string::npos);
   }
 
   TEST_CASE("6: a cookie alone does not act") {

@@ -200,13 +200,14 @@ TEST_SUITE("acts at the desk") {
   TEST_CASE("a payload is shown once it is in the journal to whom, and only a row of the process") {
     DeskStage stage;
     stage.book("7", R"({"phone":"+45 12"})");
-    const auto shown = json::parse(stage.desk().reveal("p", "1", "alice (console 10.0.0.7)"));
+    const auto shown =
+        json::parse(stage.desk().reveal("p", "1", "alice (console 10.0.0.7)", "a call"));
     CHECK(shown.at("id").as_string() == "1");
     CHECK(shown.at("payload").as_string() == R"({"phone":"+45 12"})");
-    CHECK(stage.last_entry("act, who, row_id, process_name") ==
-          "reveal|alice (console 10.0.0.7)|1|p");
+    CHECK(stage.last_entry("act, who, row_id, process_name, why") ==
+          "reveal|alice (console 10.0.0.7)|1|p|a call");
     for (const auto* id : {"2", "x", "1; --"}) {
-      CHECK_THROWS_AS(stage.desk().reveal("p", id, "alice"), console::NotFound);
+      CHECK_THROWS_AS(stage.desk().reveal("p", id, "alice", ""), console::NotFound);
     }
     CHECK(stage.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'reveal'") ==
           "1");

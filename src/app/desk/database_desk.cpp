@@ -178,10 +178,10 @@ std::string DatabaseDesk::journal_after(const std::string& number, unsigned limi
 }
 
 std::string DatabaseDesk::reveal(const std::string& process, const std::string& id,
-                                 const std::string& who) {
+                                 const std::string& who, const std::string& reason) {
   const auto& target = target_of(process);
   return read_named([&](postgres::Admin& admin) {
-    return revealed_json(admin.reveal(target, id, {who, ""}));
+    return revealed_json(admin.reveal(target, id, {who, reason}));
   });
 }
 

@@ -49,8 +49,8 @@ class DatabaseDesk final : public console::Desk {
   std::string alerts(const std::string& before, unsigned limit) override;
   std::string relays() override;
   std::string act(const console::Order& order) override;
-  std::string reveal(const std::string& process, const std::string& id,
-                     const std::string& who) override;
+  std::string reveal(const std::string& process, const std::string& id, const std::string& who,
+                     const std::string& reason) override;
   std::string recount(const std::string& process, const std::string& who, const Progress& progress,
                       std::stop_token stop) override;
 

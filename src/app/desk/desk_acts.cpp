@@ -80,11 +80,11 @@ std::string DatabaseDesk::lane_now(const postgres::Target& target, const Order& 
   if (!seen) return "null";
   return read([&](postgres::Admin& admin) {
     for (const auto& report : admin.status(target)) {
-      if (report.lane.lane == *seen) return lane_json(report);
+      if (report.lane.lane == *seen) return shown(lane_json(report));
     }
     return std::string("null");
   });
-} catch (const SessionLost&) {  // that it changed is known all the same
+} catch (const std::exception&) {  // that it changed is known all the same
   return "null";
 }
 

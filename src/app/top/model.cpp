@@ -22,9 +22,12 @@ std::optional<double> rate_between(const LaneReport& before, const LaneReport& n
 /// The worst first.
 int rank(const LaneReport& report) {
   if (report.lane.state == LaneState::halted) return 0;
-  if (is_stopped(report) && report.lane.state != LaneState::paused) return 1;
+  const auto state = report.lane.state;
+  const bool ranked_below =
+      state == LaneState::retrying || state == LaneState::fenced || state == LaneState::paused;
+  if (is_stopped(report) && !ranked_below) return 1;
   if (report.unread || !report.not_read.empty()) return 2;
-  switch (report.lane.state) {
+  switch (state) {
     case LaneState::retrying: return 3;
     case LaneState::fenced: return 4;
     case LaneState::paused: return 5;

@@ -27,7 +27,8 @@ export function commandOf(order, reason) {
     return command("parked", order.act, ...why, ...what, ...idWords(order.process, ...(order.row !== undefined ? [order.row] : [])));
   }
   if (order.act === "rewind") return command("rewind", "--to", order.place || "PLACE", "--yes", ...why, ...idWords(order.process));
-  return command(order.act, ...why, ...idWords(order.process, ...(order.act === "skip" ? [order.row] : [])));
+  const lane = order.lane !== undefined ? ["--lane", String(order.lane)] : [];
+  return command(order.act, ...lane, ...why, ...idWords(order.process, ...(order.act === "skip" ? [order.row] : [])));
 }
 
 export function actButton(order, context = {}, props = {}) {

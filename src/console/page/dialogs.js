@@ -94,6 +94,7 @@ export async function busy(work) {
     if (problem.status === 409 && planned()) mine.plan = undefined;
     mine.quick = false;
     mine.problem = problem;
+    if (box !== mine) tell([`${mine.order?.process ?? "It"}: not done: ${problem.message}`]);
   }
   mine.busy = false;
   redraw();
@@ -145,7 +146,7 @@ export function dialogNodes() {
     mine.show ? mine.show(mine) : actFields(mine),
     mine.problem && problemNodes(mine),
     h("div.buttons",
-      button("", close, mine.closes || "Cancel"),
+      button("", close, mine.closes || (mine.busy ? "Close; it goes on" : "Cancel")),
       (mine.order || mine.done) && h("button", { class: mine.order && ACTS[mine.order.act].danger && ready(mine) ? "primary danger" : "primary", "aria-disabled": mine.busy && "true" }, mine.busy ? "Working…" : mine.label || labelOf(mine)))));
 }
 

@@ -11,7 +11,7 @@ const STANDS = [
   ["not read", (lane) => lane.not_read !== null],
   ["fenced", (lane) => (lane.state === "fenced" || lane.blockers.length > 0) && fencedFor(lane) >= LONG_WAIT_MS],
   ["retrying", (lane) => lane.state === "retrying"],
-  ["waits", (lane) => lane.wait !== null && lane.wait.lasted_ms >= LONG_WAIT_MS],
+  ["waits", (lane) => lane.wait !== null && (lane.wait.cause === "disk_full" || lane.wait.lasted_ms >= LONG_WAIT_MS)],
   ["long call", (lane) => lane.called_for_ms >= LONG_CALL_MS],
   ["barrier", (lane) => lane.barrier !== null && lane.barrier.reached],
   ["paused", (lane) => lane.state === "paused"],
@@ -33,8 +33,12 @@ export function standing(lanes) {
 
 export const keyOf = (lane) => `${lane.process}\u0000${lane.lane}`;
 
+const STORED = ["halted", "retrying", "paused"];
+
+/** What the cursor row has of the lane. Other states, such as idle and fenced, are found by looking, and change all the time. */
 export function expectation(lane) {
-  return { lane: lane.lane, epoch: lane.epoch, state: lane.state, row: lane.row ?? "", attempts: lane.attempts };
+  const { epoch, state, attempts } = lane;
+  return STORED.includes(state) ? { lane: lane.lane, epoch, state, row: lane.row ?? "", attempts } : { lane: lane.lane, epoch };
 }
 
 /** Rates of lanes from the differences of their sequences. A change of the epoch begins anew. */

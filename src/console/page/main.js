@@ -54,9 +54,10 @@ addEventListener("popstate", redraw);
 
 const events = stream("/api/v1/events", {
   event(kind, data) {
-    if (kind === "status") take(data);
+    if (kind === "status") recovered(data);
     else if (kind === "journal") outdate("/journal");
     else if (kind === "alert") outdate("/alerts");
+    else if (kind === "trouble") lose(data.detail);
     else if (kind === "recount") {
       state.recount.set(data.process, data);
       if (data.done) outdate("/audit");
@@ -64,19 +65,37 @@ const events = stream("/api/v1/events", {
     }
   },
   live() {
-    if (!state.live) {
+    if (!state.live && !state.trouble) {
       state.live = true;
       state.lostAt = null;
       outdate();
     }
   },
   lost(status) {
-    if (state.live || state.lostAt === null) state.lostAt = new Date();
-    state.live = false;
+    state.trouble = null;
+    lose(null);
     if (status === 401) void begin();
-    redraw();
   },
 });
+
+/** The first snapshot after a trouble makes the page live again. */
+function recovered(status) {
+  if (state.trouble) {
+    state.trouble = null;
+    state.live = true;
+    state.lostAt = null;
+    outdate();
+  }
+  take(status);
+}
+
+/** What is shown is old from now on: the relay is gone, or (`trouble`) it cannot ask the database. */
+function lose(trouble) {
+  if (state.live || state.lostAt === null) state.lostAt = new Date();
+  state.live = false;
+  state.trouble = trouble;
+  redraw();
+}
 
 function togglePause() {
   const url = new URL(location.href);
@@ -144,7 +163,7 @@ function draw() {
   render(part("top"), top());
   if (here("/login") || asks) render(part("main"), loginPage.login({ done: entered }));
   else if (state.status) render(part("main"), where.page(where));
-  else render(part("main"), h("p.empty", state.lostAt ? "The relay does not answer. On a terminal: seriatim status" : "Reading…"));
+  else render(part("main"), h("p.empty", state.trouble || state.lostAt ? state.trouble ? `The database cannot be asked: ${state.trouble}` : "The relay does not answer. On a terminal: seriatim status" : "Reading…"));
   render(part("said"), saidNodes());
   render(part("dialogs"), dialogNodes());
   const old = !asks && !here("/login") && state.status && !paused() && (!state.live || state.status.verdict.state === "unknown");

@@ -8,6 +8,7 @@ export const state = {
   skew: 0,          // the server's clock less ours
   live: false,
   lostAt: null,     // when the stream was lost
+  trouble: null,    // why the relay cannot ask the database
   refused: false,   // the relay wants a login
   recount: new Map(),
   filter: "",

@@ -219,7 +219,7 @@ class Demo {
     say_("\nNow it is your turn. Booking " + id +
          " has halted the lane, and its number was then corrected.");
     say_("Open " + console_url() + " and log in with the token " + token_);
-    say_("Retry delivers the booking, Skip sets it aside. Ctrl-C ends the demo.");
+    say_("Retry delivers the booking, Set aside skips it for good. Ctrl-C ends the demo.");
     while (!stop_.stop_requested()) {
       demand_alive(relay);
       bookings_->book("+4530123458");

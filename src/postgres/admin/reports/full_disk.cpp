@@ -16,8 +16,11 @@ namespace {
 bool may_lack_room(const LaneReport& report) {
   if (report.lane.state == LaneState::halted || report.lane.state == LaneState::paused)
     return false;
+  using Cause = LaneWait::Cause;
+  const bool still = report.wait && (report.wait->cause == Cause::silent ||
+                                     report.wait->cause == Cause::statement);
   const bool waits = !report.lag_records || *report.lag_records > 0;
-  return waits && !report.called_for && (!report.holder_alive || report.wait);
+  return waits && !report.called_for && ((!report.holder_alive && !report.wait) || still);
 }
 
 /// The server's words if it has no room to write to.
@@ -42,12 +45,13 @@ void name_full_disk(Connection& connection, std::vector<LaneReport>& reports) {
   if (!why) return;
   for (auto& report : reports) {
     if (!may_lack_room(report)) continue;
-    report.wait = LaneWait{LaneWait::Cause::disk_full,
-                           milliseconds{0},
-                           "the server's disk is full: " + *why,
-                           "make room on the server's volumes (its data folder, or where "
-                           "temp_tablespaces points); lanes then go on by themselves",
-                           {}};
+    report.wait =
+        LaneWait{LaneWait::Cause::disk_full,
+                 report.wait ? report.wait->lasted : report.lag_age.value_or(milliseconds{0}),
+                 "the server's disk is full: " + *why,
+                 "make room on the server's volumes (its data folder, or where "
+                 "temp_tablespaces points); a lane that waits for it then goes on by itself",
+                 {}};
   }
 }
 
