@@ -149,9 +149,9 @@ class Acts(ConsoleTest):
         here, there = self.logged_in(one), self.logged_in(other)
         here.find("a[href='/p/paused']").click()
         here.press("Pause")
-        there.find("article[aria-label$=': paused']", 5)
+        there.find("article[aria-label$=': paused']")
         there.press("Resume", "article[aria-label^='paused · lane 0']")
-        here.wait_gone("article[aria-label='paused · lane 0: paused']", 5)
+        here.wait_gone("article[aria-label='paused · lane 0: paused']")
 
     def test_a_viewer_has_no_buttons_and_a_direct_post_is_refused(self):
         relay = self.relay(self.halted("viewed"))
