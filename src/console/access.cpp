@@ -183,8 +183,7 @@ const Access::Known* Access::named(std::string_view name) const {
   return found == known_.end() ? nullptr : &*found;
 }
 
-// --- who it is
-// ------------------------------------------------------------------------------------
+// --- who it is -----------------------------------------------------------------------------------
 
 Caller Access::identify(const HttpRequest& request) {
   if (request.peer_uid) return of_socket(request);
@@ -273,8 +272,7 @@ void Access::failed(const std::string& peer) {
   failures_.emplace_back(settings_.now(), peer);
 }
 
-// --- the cookie
-// -----------------------------------------------------------------------------------
+// --- the cookie ----------------------------------------------------------------------------------
 
 std::string Access::signature(const Known& known, const std::string& text) const {
   const auto key = sha256("seriatim view cookie\n" + known.user.token);
@@ -349,8 +347,7 @@ HttpResponse Access::log_out(const HttpRequest& request) const {
   return response;
 }
 
-// --- what it may
-// ----------------------------------------------------------------------------------
+// --- what it may ---------------------------------------------------------------------------------
 
 std::optional<HttpResponse> Access::refuse(const HttpRequest& request) const {
   const auto& caller = request.caller;

@@ -147,8 +147,7 @@ HttpResponse Api::answered(const HttpRequest& request, Answer answer, unsigned s
   }
 }
 
-// --- reads
-// ----------------------------------------------------------------------------------------
+// --- reads ---------------------------------------------------------------------------------------
 
 std::string Api::me(const HttpRequest& request) {
   const auto& caller = request.caller;
@@ -220,8 +219,7 @@ HttpResponse Api::listen(const HttpRequest& request) {
   return response;
 }
 
-// --- acts
-// -----------------------------------------------------------------------------------------
+// --- acts ----------------------------------------------------------------------------------------
 
 std::string Api::act(const HttpRequest& request) {
   auto order = order_of(process_of(request), request.body);

@@ -300,8 +300,7 @@ asio::awaitable<HttpResponse> HttpServer::Impl::respond_slowly(const HttpRoute& 
   co_return *response;
 }
 
-// --- event streams
-// --------------------------------------------------------------------------------
+// --- event streams -------------------------------------------------------------------------------
 
 /// Until the client goes, reads too slowly, or the stream is closed.
 asio::awaitable<void> HttpServer::Impl::stream(ConnectionPtr connection,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "postgres/admin/records/records.hpp"
 #include "postgres/wire/connection.hpp"
 
 namespace seriatim::postgres {
@@ -23,15 +24,8 @@ struct JournalEntry {
 };
 
 /// What one lane did in one minute, by all relays.
-struct HistoryMinute {
+struct HistoryMinute : LaneMinute {
   std::string minute;  ///< ISO 8601 UTC
-  unsigned lane = 0;
-  std::uint64_t delivered = 0;
-  std::uint64_t failures = 0;
-  std::uint64_t calls = 0;
-  std::uint64_t call_sum_us = 0;
-  std::uint64_t call_max_us = 0;
-  std::uint64_t age_max_us = 0;
 };
 
 /// A `seriatim audit` of a process.
