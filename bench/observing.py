@@ -1,8 +1,9 @@
 """What it costs to be watched.
 
 Relays whose handler does nothing, in turn plain and watched: a scrape of /metrics each second, alerts, a history; once more with 1000
-connections to the endpoint that send nothing; and once with an alert to a pager that never answers. Then a lane at rest: statements and processor time a second, with nobody
-watching and with a scrape every 15 s. docs/monitoring.md has the figures.
+connections to the endpoint that send nothing; and once with an alert to a pager that never answers. The same with ten open windows of
+the console, against a relay with a console that nobody opened. Then a lane at rest: statements and processor time a second, with
+nobody watching and with a scrape every 15 s. docs/monitoring.md has the figures.
 """
 import re
 import socket
@@ -44,7 +45,7 @@ url = "http://127.0.0.1:9/"
 allow_private = true
 body = "{{payload.missing}}"
 """
-SLOW = 1_000
+SLOW, WINDOWS = 1_000, 10
 EXECUTED = re.compile(r"LOG:  (execute|statement)")
 
 
@@ -99,6 +100,44 @@ class Watcher:
             self.open.append(one)
 
 
+class Windows:
+    """Open windows of the console: each reads the stream of events, and asks for the history once a minute, as the page does."""
+
+    def __init__(self, count):
+        self.count, self.events, self.ended = count, [0] * count, threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(count)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+    def run(self, number):
+        while not self.ended.wait(0.05):
+            try:
+                get("/api/v1/processes/p/history?minutes=60")
+                self.read_events(number)
+            except OSError:  # the relay is not there yet, or has ended
+                continue
+
+    def read_events(self, number):
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/api/v1/events", timeout=20) as stream:
+            minute = time.monotonic() + 60
+            while not self.ended.is_set():
+                line = stream.readline()
+                if not line:
+                    return
+                self.events[number] += line.startswith(b"event:")
+                if time.monotonic() > minute:
+                    get("/api/v1/processes/p/history?minutes=60")
+                    minute += 60
+
+
 class SilentPager:
     """Accepts what calls it, and never answers."""
 
@@ -150,14 +189,15 @@ def spread(ratios):
     return f"{statistics.median(ratios):.3f} ({min(ratios):.3f}–{max(ratios):.3f})"
 
 
-def compare(what, program, server, rows, repeats, watched):
-    """`watched` makes a rate and the times of /livez. Each pair begins with the other one, so that drift favours neither."""
+def compare(what, program, server, rows, repeats, watched, plain=""):
+    """`watched` makes a rate and the times of /livez; `plain` is what the file of the other has. Each pair begins with the other one, so that
+    drift favours neither."""
     ratios, of_cpu, livez = [], [], []
     for number in range(repeats):
         rates = {}
         for kind in ("plain", "watched") if number % 2 else ("watched", "plain"):
             if kind == "plain":
-                rates[kind] = rate(program, server, rows, "")
+                rates[kind] = rate(program, server, rows, plain)
             else:
                 rates[kind], times = watched()
                 livez += times
@@ -179,10 +219,18 @@ def compare_all(program, server, rows, repeats):
                 fail("no alert called the pager that never answers")
         return reached, []
 
+    def opened():
+        with Windows(WINDOWS) as windows:
+            reached = rate(program, server, rows, CONSOLE)
+        if not all(windows.events):
+            fail("a window saw no event")
+        return reached, []
+
     print("| ratio to a plain relay, median and range | rows a second | rows a processor second | /livez, most ms |")
     print("|---|---|---|---|")
     compare("scraped each second", program, server, rows, repeats, lambda: scraped(0))
     compare(f"scraped each second, {SLOW} silent connections", program, server, rows, repeats, lambda: scraped(SLOW))
+    compare(f"{WINDOWS} open windows of the console, to a console that nobody opened", program, server, rows, repeats, opened, CONSOLE)
     compare("an alert to a pager that never answers", program, server, rows, repeats, unanswered)
 
 
