@@ -236,7 +236,7 @@ class Parser {
   static void add_expect(CLI::App* sub, Act& act) {
     sub->add_option("--expect", act.expect,
                     "Change nothing unless it is so: row, state, attempts, epoch, lane;\n"
-                    "count of parked rows; plan of a rewind or discard")
+                    "count of parked rows; plan of a rewind, redrive or discard")
         ->type_name("KEY=VALUE");
   }
 

@@ -92,7 +92,7 @@ console::User read_user(Options& section, const std::vector<console::User>& othe
 
 void read_users(Options& section, ConsoleConfig& console, Secrets& secrets) {
   const auto token = read_secret(section, "token", secrets);
-  if (!token.empty()) console.users.push_back({"operator", console::Role::operator_, token});
+  if (!token.empty()) console.users.push_back({"operator", console::Role::operator_, token, true});
   const bool named_elsewhere = section.has("proxy") || !console.listen.unix_path.empty();
   for (auto& user : section.tables("user")) {
     console.users.push_back(read_user(user, console.users, secrets));

@@ -118,7 +118,7 @@ Endpoint::Endpoint(const ConsoleConfig& config, const Processes& processes, Cont
       state_(state),
       others_(std::move(others)),
       requests_(std::make_unique<RequestCounts>()),
-      access_({config.users, config.proxy}) {
+      access_({config.users, config.proxy, !config.listen.unix_path.empty()}) {
   for (const auto* process : processes) names_.push_back(process->target.process.name);
   if (others_.desk) {
     api_ = std::make_unique<console::Api>(

@@ -50,7 +50,9 @@ using Findings = std::vector<postgres::Finding>;
 
 /// The answer of `why`, its next steps and its evidence.
 [[nodiscard]] std::string row_text(const postgres::RowReport& row);
-[[nodiscard]] std::string row_json(const postgres::RowReport& row);
+/// `masked`: its payload as it may be shown, absent if none may; null: payloads are hidden.
+[[nodiscard]] std::string row_json(const postgres::RowReport& row,
+                                   const std::optional<std::string>* masked = nullptr);
 
 [[nodiscard]] std::string plan_text(const std::vector<postgres::PlannedChange>& plan);
 [[nodiscard]] std::string plan_json(const std::vector<postgres::PlannedChange>& plan);

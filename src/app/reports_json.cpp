@@ -5,6 +5,7 @@
 #include "app/json_parts.hpp"
 #include "app/reports.hpp"
 #include "app/row_story.hpp"
+#include "app/standstill.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app {
@@ -118,6 +119,8 @@ object to_json(const postgres::LaneReport& report) {
   lane["not_read"] = report.not_read.empty() ? value(nullptr) : value(valid_utf8(report.not_read));
   lane["wait"] = to_json(report.wait);
   lane["next"] = text_or_null(report.next_id);
+  const auto standstill = standstill_of(report);
+  lane["stands"] = standstill ? value(to_string(*standstill)) : value(nullptr);
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
   lane["holder_alive"] = report.holder_alive;
@@ -269,7 +272,7 @@ std::string preview_json(const Preview& preview) {
   return line({{"rows", std::move(list)}, {"error", to_json(preview.unread, nullptr)}});
 }
 
-std::string row_json(const RowReport& row) {
+std::string row_json(const RowReport& row, const std::optional<std::string>* masked) {
   const auto story = story_of(row);
   object result{{"process", row.process},
                 {"id", valid_utf8(row.id)},
@@ -288,6 +291,7 @@ std::string row_json(const RowReport& row) {
   array writers;
   for (const auto& writer : row.writers) writers.push_back(to_json(writer));
   result["writers"] = std::move(writers);
+  if (masked) result["payload_masked"] = text_or_null(*masked);
   return line(result);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 
+#include "app/standstill.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app {
@@ -28,9 +29,9 @@ std::string some(std::uint64_t number, const char* one, const char* many) {
 /// "02:41 UTC", and the day if it is not clear which.
 std::string moment_text(system_clock::time_point moment, std::chrono::milliseconds age) {
   constexpr std::chrono::hours same_day_max{20};
-  const auto seconds = system_clock::to_time_t(moment);
+  const auto since_1970 = system_clock::to_time_t(moment);
   std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
+  ::gmtime_r(&since_1970, &utc);
   std::array<char, 40> text{};
   const auto* form = age < same_day_max ? "%H:%M UTC" : "%Y-%m-%d %H:%M UTC";
   return {text.data(), std::strftime(text.data(), text.size(), form, &utc)};
@@ -43,21 +44,6 @@ std::string age_text_of(std::chrono::milliseconds age) {
 }
 
 }  // namespace
-
-bool is_stopped(const postgres::LaneReport& report) {
-  switch (report.lane.state) {
-    case LaneState::halted:
-    case LaneState::paused:
-    case LaneState::standby:
-    case LaneState::retrying: return true;
-    case LaneState::fenced:
-      if (report.lane.fenced_for >= std::chrono::seconds(1)) return true;
-      break;
-    default: break;
-  }
-  if (report.barrier && report.barrier->reached) return true;
-  return report.wait && report.wait->cause != postgres::LaneWait::Cause::handler;
-}
 
 void Verdict::add(const postgres::LaneReport& report) {
   lanes_ += 1;
@@ -75,12 +61,12 @@ Verdict::State Verdict::state() const {
 }
 
 std::string Verdict::text(system_clock::time_point now) const {
-  if (lanes_ == 0) return "no lane is known";
+  if (lanes_ == 0) return "No lane is known";
   auto text = still_ > 0 ? grouped(still_) + " of " + some(lanes_, "lane", "lanes") +
                                (still_ == 1 ? " stands still" : " stand still")
-              : unread_ > 0 ? "what waits in " + grouped(unread_) + " of " +
+              : unread_ > 0 ? "What waits in " + grouped(unread_) + " of " +
                                   some(lanes_, "lane", "lanes") + " cannot be read"
-                            : std::string("everything moves");
+                            : std::string("Everything moves");
   if (waiting_ == 0 && !more_) return text + "; no row waits";
   text += "; " + some(waiting_, "row", "rows") + (more_ ? " or more" : "") +
           (waiting_ == 1 && !more_ ? " waits" : " wait");

@@ -8,9 +8,6 @@
 
 namespace seriatim::app {
 
-/// A lane that does not deliver although it should, or may not.
-[[nodiscard]] bool is_stopped(const postgres::LaneReport& report);
-
 /// One sentence on all lanes: is it moving, and what waits?
 class Verdict {
  public:

@@ -13,6 +13,7 @@
 #include <boost/asio/ip/network_v6.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <charconv>
 
 namespace seriatim::console {
@@ -47,12 +48,22 @@ std::optional<std::string> from_hex(std::string_view text) {
   return percent_decoded(escaped);
 }
 
-std::string name_of_user(unsigned uid) {
-  std::array<char, 4096> buffer{};
-  ::passwd entry{};
-  ::passwd* found = nullptr;
-  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
-  return found ? found->pw_name : "uid " + std::to_string(uid);
+struct PasswdEntry {
+  unsigned uid = 0;
+  std::string name;
+};
+/// Calls getpwnam_r or getpwuid_r with more and more room. Absent: there is no such user.
+template <class Look>
+std::optional<PasswdEntry> machine_user(Look&& look) {
+  constexpr std::size_t room_max = 1 << 20;
+  for (std::vector<char> room(4096); room.size() <= room_max; room.resize(room.size() * 4)) {
+    ::passwd entry{};
+    ::passwd* found = nullptr;
+    if (look(&entry, room.data(), room.size(), &found) == ERANGE) continue;
+    if (!found) break;
+    return PasswdEntry{found->pw_uid, found->pw_name};
+  }
+  return std::nullopt;
 }
 
 /// The value of our cookie; empty: none was sent.
@@ -169,6 +180,22 @@ Access::Access(Settings settings) : settings_(std::move(settings)) {
   open_ = !settings_.proxy && std::all_of(settings_.users.begin(), settings_.users.end(),
                                           [](const User& user) { return user.token.empty(); });
   for (const auto& user : settings_.users) known_.push_back({user, sha256(user.token)});
+  if (settings_.over_socket) look_up_machine_users();
+}
+
+/// Once, and not for each connection: a directory service that hangs would hold up all of them.
+void Access::look_up_machine_users() {
+  for (const auto& [user, digest] : known_) {
+    if (user.shared) continue;
+    const auto* name = user.name.c_str();
+    const auto found = machine_user([name](auto... room) { return ::getpwnam_r(name, room...); });
+    if (found) machine_users_[found->uid] = {user.name, user.role};
+  }
+  for (const ::uid_t uid : {::uid_t{0}, ::geteuid()}) {  // unless they are configured
+    const auto found = machine_user([uid](auto... room) { return ::getpwuid_r(uid, room...); });
+    const auto name = found ? found->name : "uid " + std::to_string(uid);
+    machine_users_.try_emplace(uid, MachineUser{name, Role::operator_});
+  }
 }
 
 Access::Digest Access::sha256(std::string_view text) {
@@ -203,15 +230,13 @@ Caller Access::identify(const HttpRequest& request) {
 }
 
 Caller Access::of_socket(const HttpRequest& request) const {
-  const auto name = name_of_user(*request.peer_uid);
-  if (const auto* known = named(name)) {
-    return {name, known->user.role, Caller::Proof::socket, 0, ""};
+  const auto found = machine_users_.find(*request.peer_uid);
+  if (found == machine_users_.end()) {
+    return refused(403, "the user with uid " + std::to_string(*request.peer_uid) +
+                            " may not use this socket; add a [[console.user]] of its name, and "
+                            "restart the relay");
   }
-  if (*request.peer_uid == 0 || *request.peer_uid == ::geteuid()) {
-    return {name, Role::operator_, Caller::Proof::socket, 0, ""};
-  }
-  return refused(
-      403, "the user " + name + " may not use this socket; add a [[console.user]] of this name");
+  return {found->second.name, found->second.role, Caller::Proof::socket, 0, ""};
 }
 
 /// All users are compared, so that the time it takes says nothing.
@@ -255,6 +280,7 @@ std::optional<Caller> Access::of_proxy(const HttpRequest& request) {
     return refused(401, "the proxy does not name one user in " + proxy.user_header);
   }
   const auto* known = named(name);
+  if (known && known->user.shared) known = nullptr;  // a person who has the name by chance
   return Caller{name, known ? known->user.role : Role::viewer, Caller::Proof::proxy, 0, ""};
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -38,6 +39,7 @@ class Access {
   struct Settings {
     std::vector<User> users;
     std::optional<TrustedProxy> proxy{};
+    bool over_socket = false;  ///< users of this machine are looked up, once: it may take a while
     std::function<Clock::time_point()> now = Clock::now;
   };
   static constexpr std::chrono::hours cookie_life{8};
@@ -68,6 +70,7 @@ class Access {
   [[nodiscard]] Caller of_token(const HttpRequest& request, std::string_view token);
   [[nodiscard]] std::optional<Caller> of_proxy(const HttpRequest& request);
   [[nodiscard]] Caller of_cookie(const HttpRequest& request) const;
+  void look_up_machine_users();
   [[nodiscard]] const Known* named(std::string_view name) const;
   [[nodiscard]] std::string signature(const Known& known, const std::string& text) const;
   [[nodiscard]] std::string cookie_of(const Known& known) const;
@@ -77,6 +80,11 @@ class Access {
   Settings settings_;
   bool open_;
   std::vector<Known> known_;
+  struct MachineUser {
+    std::string name;
+    Role role = Role::none;
+  };
+  std::map<unsigned, MachineUser> machine_users_;  ///< those who may use the socket, by uid
   std::mutex mutex_;
   std::deque<std::pair<Clock::time_point, std::string>> failures_;  ///< of the last minute
   std::set<std::string> proven_;  ///< peers that had a right token: others' failures do not block

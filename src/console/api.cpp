@@ -1,6 +1,5 @@
 #include "console/api.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 
@@ -52,25 +51,6 @@ std::string place(const HttpRequest& request, const char* name) {
     throw Refused(std::string(name) + " is no number of an entry", "send the `next` of a page");
   }
   return value;
-}
-
-/// A row to show, and why: `{"row": "4711", "reason": "…"}`.
-struct Glance {
-  std::string row;
-  std::string reason;
-};
-
-Glance glance_of(const HttpRequest& request) {
-  boost::system::error_code error;
-  const auto body = json::parse(request.body, error);
-  const auto* object = error ? nullptr : body.if_object();
-  const auto* row = object ? object->if_contains("row") : nullptr;
-  const auto* reason = object ? object->if_contains("reason") : nullptr;
-  if (!row || !row->is_string()) {
-    throw Refused("the body names no row", R"(send {"row": "4711"})");
-  }
-  if (reason && !reason->is_string()) throw Refused("reason is no text", "send it in quotes");
-  return {std::string(row->get_string()), reason ? std::string(reason->get_string()) : ""};
 }
 
 /// Why a client may not act; null: it may.
@@ -140,10 +120,13 @@ HttpResponse Api::answered(const HttpRequest& request, Answer answer, unsigned s
                    error.status);
   } catch (const Refused& error) {
     return problem(422, settings_.redact(error.what()), settings_.redact(error.mend));
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     return problem(503,
                    settings_.redact(std::string("the database cannot be asked: ") + error.what()),
                    "try again; see what was done before you repeat an act");
+  } catch (const std::exception& error) {
+    return problem(500, settings_.redact(std::string("this relay failed at it: ") + error.what()),
+                   "see what was done before you repeat an act; report this");
   }
 }
 
@@ -166,7 +149,7 @@ std::string Api::me(const HttpRequest& request) {
 }
 
 std::string Api::status(const HttpRequest&) {
-  return desk_.status();
+  return desk_.snapshot().status;
 }
 
 std::string Api::rows(const HttpRequest& request) {
@@ -228,13 +211,14 @@ std::string Api::act(const HttpRequest& request) {
 }
 
 std::string Api::reveal(const HttpRequest& request) {
-  const auto glance = glance_of(request);
+  const auto glance = glance_of(request.body);
   return desk_.reveal(process_of(request), glance.row, who_of(request), glance.reason);
 }
 
 std::string Api::start_recount(const HttpRequest& request) {
   const auto& process = process_of(request);
-  (void)desk_.audits(process);  // an unknown name is refused now, not in the recount's own thread
+  if (!desk_.knows(process))
+    throw NotFound("no process of the configuration is called \"" + process + '"');
   recounts_.start(process, who_of(request));
   return json::serialize(json::object{{"process", process}, {"started", true}});
 }

@@ -20,8 +20,8 @@ struct Order {
     std::optional<std::string> state;
     std::optional<std::string> row;
     std::optional<unsigned> attempts;
-    std::optional<std::uint64_t> count;  ///< redrive, discard by key or all: so many rows
-    std::optional<std::string> plan;     ///< rewind, discard all: the hash that the preview gave
+    std::optional<std::uint64_t> count;  ///< redrive, discard: so many rows
+    std::optional<std::string> plan;     ///< redrive, discard, rewind: what the preview gave
   };
 
   std::string process;
@@ -57,7 +57,7 @@ struct Refused : Error {
 };
 
 /// What the console asks of the program. Answers are JSON texts. Any other Error than those above
-/// means that the database cannot be asked now: 503.
+/// means that the database cannot be asked now: 503. Any other exception is a fault of ours: 500.
 ///
 /// Threads: any; several at a time.
 class Desk {
@@ -66,7 +66,15 @@ class Desk {
   using MaybeText = std::optional<std::string>;
 
   virtual ~Desk() = default;
-  virtual std::string status() = 0;  ///< of a read that all who ask share
+  /// Of a read that all who ask share.
+  struct Snapshot {
+    std::string status;   ///< all of it
+    std::string times;    ///< its members that say when it was read
+    std::string content;  ///< for comparisons: without times, and ages that grow on an idle lane
+  };
+  virtual Snapshot snapshot() = 0;
+  /// Whether the configuration has a process of this name; asks nobody.
+  [[nodiscard]] virtual bool knows(const std::string& process) const = 0;
   virtual std::string rows(const std::string& process, unsigned lane, unsigned limit) = 0;
   virtual std::string row(const std::string& process, const std::string& id) = 0;
   virtual std::string parked(const std::string& process, const MaybeText& key,

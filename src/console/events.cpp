@@ -12,6 +12,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr unsigned journal_rows = 200;
+/// So many numbers before the newest are read again: numbers are drawn before the commit, so an
+/// entry may appear after one with a greater number.
+constexpr std::uint64_t journal_overlap = 20;
 
 std::uint64_t number_of(const json::value& entry) {
   const auto& text = entry.at("number").as_string();
@@ -78,8 +81,9 @@ Events::Listeners Events::wait_for_listeners(const std::stop_token& stop) {
 
 /// What was known is old by the time that somebody listens again.
 void Events::forget() {
-  status_.clear();
+  content_.clear();
   newest_.reset();
+  recent_.clear();
   alerts_.reset();
   trouble_.clear();
   turn_ = 0;
@@ -103,21 +107,25 @@ void Events::ask(const Listeners& listeners) {
 }
 
 void Events::ask_status(const Listeners& listeners) {
-  auto status = desk_.status();
-  const auto text = event_text("status", status);
+  auto now = desk_.snapshot();
+  const bool changed = now.content != content_ || !trouble_.empty();
+  const auto whole = event_text("status", now.status);
+  const auto again = event_text("read", now.times);
   for (const auto& listener : listeners) {
-    if (listener->fresh || status != status_ || !trouble_.empty()) listener->stream->push(text);
+    listener->stream->push(listener->fresh || changed ? whole : again);
     listener->fresh = false;
   }
-  status_ = std::move(status);
+  content_ = std::move(now.content);
 }
 
 void Events::ask_journal(const Listeners& listeners) {
   if (!newest_) {
-    const auto entries = json::parse(desk_.journal({}, "", 1)).at("entries").as_array();
-    newest_ = entries.empty() ? 0 : number_of(entries.front());
+    const auto known = json::parse(desk_.journal({}, "", journal_overlap));
+    for (const auto& entry : known.at("entries").as_array()) recent_.insert(number_of(entry));
+    newest_ = recent_.empty() ? 0 : *recent_.rbegin();
   }
-  auto oldest = *newest_;
+  const auto overlap_from = *newest_ - std::min(*newest_, journal_overlap);
+  auto oldest = overlap_from;
   for (const auto& listener : listeners) {
     if (!listener->journal_at) listener->journal_at = *newest_;
     oldest = std::min(oldest, *listener->journal_at);
@@ -125,13 +133,19 @@ void Events::ask_journal(const Listeners& listeners) {
   const auto answer = json::parse(desk_.journal_after(std::to_string(oldest), journal_rows));
   for (const auto& entry : answer.at("entries").as_array()) {
     const auto number = number_of(entry);
-    const auto text = event_text("journal", json::serialize(entry), std::to_string(number));
+    const bool appeared = number > overlap_from && recent_.insert(number).second;
+    // A listener goes on after the id it was sent last, which must not go back.
+    const auto id = appeared ? std::max(*newest_, number) : number;
+    const auto text = event_text("journal", json::serialize(entry), std::to_string(id));
     for (const auto& listener : listeners) {
-      if (number <= *listener->journal_at) continue;
+      if (!appeared && number <= *listener->journal_at) continue;
       listener->stream->push(text);
-      listener->journal_at = number;
+      listener->journal_at = std::max(*listener->journal_at, number);
     }
     newest_ = std::max(*newest_, number);
+  }
+  while (!recent_.empty() && *recent_.begin() + journal_overlap < *newest_) {
+    recent_.erase(recent_.begin());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -17,8 +18,9 @@
 
 namespace seriatim::console {
 
-/// Tells listeners what changes: `status` (whole, on change), `journal` (one entry), `alert` (one),
-/// `recount`, and `trouble` if the desk cannot be asked. One thread asks the desk for all of them,
+/// Tells listeners what changes: `status` (whole, on change), `read` (when it was read, if nothing
+/// else changed), `journal` (one entry), `alert` (one), `recount`, and `trouble` if the desk cannot
+/// be asked. One thread asks the desk for all of them,
 /// only while somebody listens.
 ///
 /// Threads: any.
@@ -68,8 +70,9 @@ class Events {
   Listeners listeners_;
   bool joined_ = false;  ///< somebody new listens
   // of the thread
-  std::string status_;
+  std::string content_;                  ///< of the status
   std::optional<std::uint64_t> newest_;  ///< journal entry
+  std::set<std::uint64_t> recent_;       ///< entries up to `newest_`, and not much older
   std::optional<std::map<std::string, std::string>> alerts_;
   std::string trouble_;
   unsigned turn_ = 0;

@@ -32,9 +32,17 @@ using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-constexpr int workers = 2;
+constexpr int readers_count = 2;
+constexpr int actors_count = 4;  ///< an act may wait for a call, and must not hold up others
 constexpr auto nothrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds farewell_max{1};
+
+/// Threads that give slow answers.
+struct Workers {
+  explicit Workers(std::size_t count) : threads(count) {}
+  asio::thread_pool threads;
+  std::atomic<std::size_t> waiting = 0;
+};
 
 }  // namespace
 
@@ -46,6 +54,7 @@ struct HttpServer::Impl {
 
   void listen();
   asio::awaitable<void> accept();
+  asio::awaitable<void> accept_one();
   asio::awaitable<void> serve(std::list<ConnectionPtr>::iterator place);
   asio::awaitable<bool> shake_hands(Connection& connection);
   asio::awaitable<void> converse(ConnectionPtr connection);
@@ -71,9 +80,8 @@ struct HttpServer::Impl {
   HttpListener listener;
   std::list<ConnectionPtr> connections;  ///< the thread of `io` only
   std::size_t streams = 0;               ///< the thread of `io` only
-  asio::thread_pool readers{workers};
-  asio::thread_pool actors{workers};
-  std::atomic<std::size_t> waiting = 0;
+  Workers readers{readers_count};
+  Workers actors{actors_count};
   bool closing = false;  ///< the thread of `io` only
   std::jthread thread;
 };
@@ -95,8 +103,8 @@ HttpServer::~HttpServer() {
     closed.set_value();
   });
   closed.get_future().wait();
-  impl_->readers.join();
-  impl_->actors.join();
+  impl_->readers.threads.join();
+  impl_->actors.threads.join();
   impl_->thread.join();
 }
 
@@ -118,19 +126,32 @@ void HttpServer::Impl::listen() {
 }
 
 asio::awaitable<void> HttpServer::Impl::accept() {
-  while (listener.acceptor.is_open()) {
-    StreamSocket socket(io);
-    const auto [error] = co_await listener.acceptor.async_accept(socket, nothrow);
-    if (closing) co_return;
-    if (error) {  // out of descriptors, for example: give others time to close some
-      asio::steady_timer pause(io, std::chrono::milliseconds(100));
-      co_await pause.async_wait(nothrow);
-      continue;
+  bool failed = false;
+  while (listener.acceptor.is_open() && !closing) {
+    try {
+      if (failed) {
+        asio::steady_timer pause(io, std::chrono::milliseconds(100));
+        co_await pause.async_wait(nothrow);
+      }
+      failed = false;
+      co_await accept_one();
+    } catch (const std::exception&) {  // out of descriptors or memory: others may give some back
+      failed = true;
     }
-    if (!make_room()) continue;
-    const auto place =
-        connections.insert(connections.end(), std::make_shared<Connection>(std::move(socket)));
+  }
+}
+
+asio::awaitable<void> HttpServer::Impl::accept_one() {
+  StreamSocket socket(io);
+  co_await listener.acceptor.async_accept(socket, asio::use_awaitable);
+  if (closing || !make_room()) co_return;
+  const auto place =
+      connections.insert(connections.end(), std::make_shared<Connection>(std::move(socket)));
+  try {
     asio::co_spawn(io, serve(place), asio::detached);
+  } catch (...) {
+    connections.erase(place);
+    throw;
   }
 }
 
@@ -169,6 +190,7 @@ asio::awaitable<void> HttpServer::Impl::converse(ConnectionPtr connection) {
   while (!closing && co_await serve_one(connection)) {
   }
   if (connection->wire.is_encrypted() && connection->wire.is_open()) {
+    connection->answering = false;  // who does not say farewell makes room for others
     connection->wire.plain().expires_after(farewell_max);
     co_await connection->wire.async_shutdown(nothrow);
   }
@@ -285,15 +307,16 @@ asio::awaitable<HttpResponse> HttpServer::Impl::respond(const HttpRequest& reque
 asio::awaitable<HttpResponse> HttpServer::Impl::respond_slowly(const HttpRoute& route,
                                                                const HttpRequest& request) {
   if (closing) co_return refusal(request.path, 503, "this relay ends");
-  if (waiting >= settings.limits.queue) {
+  auto& workers = route.method == "GET" ? readers : actors;
+  if (workers.waiting >= settings.limits.queue) {
     co_return refusal(request.path, 503, "too many requests wait already");
   }
-  ++waiting;
+  ++workers.waiting;
   auto done = std::make_shared<asio::steady_timer>(io, Clock::time_point::max());
   auto response = std::make_shared<HttpResponse>();
-  asio::post(route.method == "GET" ? readers : actors, [this, done, response, &route, request] {
+  asio::post(workers.threads, [this, &workers, done, response, &route, request] {
     *response = call(route, request);
-    --waiting;
+    --workers.waiting;
     asio::post(io, [done] { done->cancel(); });
   });
   co_await done->async_wait(nothrow);

@@ -14,7 +14,7 @@
 namespace seriatim::console {
 
 /// Serves a few routes over HTTP/1.1 from threads of its own: one for all connections, two that
-/// give slow answers, and two for requests that change something. A client that is slow, silent or
+/// give slow answers, and four for requests that change something. A client that is slow, silent or
 /// numerous costs it a bounded amount of memory and never makes another wait.
 ///
 /// Threads: any. Routes are called on the threads of the server; what they throw is answered 500,
@@ -31,7 +31,7 @@ class HttpServer {
     /// One more, and one that waits for its client is closed: first those that have not shown who
     /// they are, and of these the one that has waited longest.
     std::size_t connections = 64;
-    std::size_t queue = 64;    ///< slow answers that wait; one more is answered 503
+    std::size_t queue = 64;    ///< slow answers that wait, and likewise acts; more: 503
     std::size_t streams = 32;  ///< one more is answered 503
     std::chrono::milliseconds comment{15'000};  ///< a stream is silent no longer than this
   };

@@ -87,6 +87,13 @@ class Members {
   std::vector<std::string> asked_;
 };
 
+json::object object_in(std::string_view body, const std::string& example) {
+  boost::system::error_code error;
+  auto value = json::parse(body, error);
+  if (!error && value.is_object()) return std::move(value.get_object());
+  throw Refused("the body is no JSON object", "send one, such as " + example);
+}
+
 const Form& form_of(Members& body) {
   const auto act = body.text("act").value_or("");
   const auto* found =
@@ -137,10 +144,15 @@ void check_object(const Order& order, const Form& form, const Members& body) {
   }
 }
 
-void check_reason(const Order& order, const Form& form, const Members& body) {
-  if (order.reason.size() > reason_bytes_max) {
+std::string reason_of(Members& body) {
+  auto reason = body.text("reason").value_or("");
+  if (reason.size() > reason_bytes_max) {
     throw body.wrong("reason", "has more than 2000 bytes", "be brief");
   }
+  return reason;
+}
+
+void check_reason(const Order& order, const Form& form, const Members& body) {
   const bool blank = order.reason.find_first_not_of(" \t\r\n") == std::string::npos;
   if (form.needs_reason && blank && !order.preview) {
     throw body.wrong("reason", "is missing", "say why: the journal keeps it");
@@ -162,12 +174,8 @@ void check_confirmed(const Order& order, const std::string& confirm, const Membe
 }  // namespace
 
 Order order_of(const std::string& process, std::string_view body) {
-  boost::system::error_code error;
-  const auto value = json::parse(body, error);
-  if (error || !value.is_object()) {
-    throw Refused("the body is no JSON object", R"(send one, such as {"act": "retry"})");
-  }
-  Members members(value.get_object(), "");
+  const auto value = object_in(body, R"({"act": "retry"})");
+  Members members(value, "");
   const auto& form = form_of(members);
   Order order;
   order.process = process;
@@ -178,7 +186,7 @@ Order order_of(const std::string& process, std::string_view body) {
   order.all = members.flag("all");
   order.place = members.text("place").value_or("");
   order.seen = seen_of(members);
-  order.reason = members.text("reason").value_or("");
+  order.reason = reason_of(members);
   order.preview = members.flag("preview");
   const auto confirm = members.text("confirm").value_or("");
   members.finish();
@@ -186,6 +194,16 @@ Order order_of(const std::string& process, std::string_view body) {
   check_reason(order, form, members);
   check_confirmed(order, confirm, members);
   return order;
+}
+
+Glance glance_of(std::string_view body) {
+  const auto value = object_in(body, R"({"row": "4711"})");
+  Members members(value, "");
+  const auto row = members.text("row");
+  if (!row) throw members.wrong("row", "is missing", R"(send {"row": "4711"})");
+  Glance glance{*row, reason_of(members)};
+  members.finish();
+  return glance;
 }
 
 }  // namespace seriatim::console

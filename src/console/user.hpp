@@ -21,6 +21,7 @@ struct User {
   std::string name;
   Role role = Role::viewer;  ///< viewer or operator
   std::string token;         ///< empty: known by a proxy or a unix socket only
+  bool shared = false;       ///< not a person: whoever has the token. No proxy or socket names it
 };
 
 /// A proxy in front of us that knows who its users are.

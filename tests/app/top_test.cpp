@@ -1,6 +1,7 @@
 // What `seriatim top` makes of reads, and how it draws them.
 #include <doctest/doctest.h>
 
+#include "app/standstill.hpp"
 #include "app/top/frame.hpp"
 #include "app/top/model.hpp"
 
@@ -19,6 +20,7 @@ LaneReport report_of(const std::string& process, LaneState state, std::uint64_t 
   report.lane.state = state;
   report.lane.sequence = sequence;
   report.lag_records = 0;
+  report.holder_alive = true;
   return report;
 }
 
@@ -45,7 +47,7 @@ TEST_SUITE("top") {
     Model model;
     auto moving = report_of("a", LaneState::idle);
     model.take({moving}, {});
-    CHECK(verdict(model.all(), at_0241) == "everything moves; no row waits");
+    CHECK(verdict(model.all(), at_0241) == "Everything moves; no row waits");
     auto halted = report_of("b", LaneState::halted);
     halted.lag_records = 3;
     halted.lag_age = 65s;
@@ -60,7 +62,7 @@ TEST_SUITE("top") {
         verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still; 3 rows or more wait"));
     locked.wait->cause = LaneWait::Cause::handler;  // that is what lanes do
     model.take({moving, locked}, {});
-    CHECK(verdict(model.all(), at_0241) == "everything moves; no row waits");
+    CHECK(verdict(model.all(), at_0241) == "Everything moves; no row waits");
   }
 
   TEST_CASE("a lane that is fenced or retrying stands, whatever the others do") {
@@ -73,7 +75,42 @@ TEST_SUITE("top") {
     CHECK(verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still"));
     fenced.lane.fenced_for = std::chrono::milliseconds(999);
     model.take({fenced}, {});
-    CHECK(verdict(model.all(), at_0241).starts_with("everything moves"));
+    CHECK(verdict(model.all(), at_0241).starts_with("Everything moves"));
+  }
+
+  TEST_CASE("why a lane stands is one reason, the worst") {
+    auto report = report_of("a", LaneState::running);
+    const auto word = [&] {
+      const auto standstill = standstill_of(report);
+      return std::string(standstill ? to_string(*standstill) : "");
+    };
+    CHECK(word().empty());
+    report.called_for = 9'999ms;
+    CHECK(word().empty());
+    report.called_for = 10s;
+    CHECK(word() == "long call");
+    CHECK_FALSE(is_stopped(report));
+    report.wait = LaneWait{LaneWait::Cause::standby, 999ms, "its COMMIT waits", "", {}};
+    CHECK(word() == "long call");
+    report.wait->cause = LaneWait::Cause::disk_full;  // whatever it lasted
+    CHECK(word() == "waits");
+    report.lane.state = LaneState::fenced;
+    CHECK(word() == "waits");
+    report.lane.blockers.emplace_back().age = 1s;
+    CHECK(word() == "fenced");
+    CHECK(is_stopped(report));
+    report.not_read = "the table is locked";
+    CHECK(word() == "not read");
+    CHECK(is_stopped(report));  // for it is fenced, too
+    report.lane.state = LaneState::running;
+    report.lane.blockers.clear();
+    report.wait.reset();
+    CHECK(word() == "not read");
+    CHECK_FALSE(is_stopped(report));
+    report.holder_alive = false;
+    CHECK(word() == "nobody holds it");
+    report.lane.state = LaneState::halted;
+    CHECK(word() == "halted");
   }
 
   TEST_CASE("lanes in trouble come first, and each order can be chosen") {

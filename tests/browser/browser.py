@@ -29,6 +29,35 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars"]
 
 
+# Long timers of a page wait until a test lets them ring; `streams` has the signals that end its streams of events.
+LONG_TIMERS = """
+window.timers = new Map();
+window.streams = [];
+let last = 0;
+const after = window.setTimeout, without = window.clearTimeout, ask = window.fetch;
+window.setTimeout = (work, ms, ...rest) => {
+  if (!(ms >= 20000)) return after(work, ms, ...rest);
+  const id = --last;
+  window.timers.set(id, { work, ms });
+  return id;
+};
+window.clearTimeout = (id) => (window.timers.delete(id), without(id));
+window.fetch = (path, options) => {
+  if (String(path).endsWith("/events")) window.streams.push(options.signal);
+  return ask(path, options);
+};
+window.ring = (ms) => {
+  const due = [...window.timers].filter(([, timer]) => timer.ms === ms);
+  for (const [id, timer] of due) { window.timers.delete(id); timer.work(); }
+  return due.length;
+};
+window.hide = (hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+};
+"""
+
+
 class Browser:
     """One window. `text` and `find` wait for what they look for."""
 
@@ -52,6 +81,10 @@ class Browser:
         self.driver.get("about:blank")
         self.messages()
         self.console = []
+
+    def hold_long_timers(self):
+        """In the pages that are opened from now on. For a window of a test's own."""
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "(() => {" + LONG_TIMERS + "})()"})
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
@@ -180,6 +213,12 @@ class ConsoleTest(unittest.TestCase):
     def tearDownClass(cls):
         while ConsoleTest.idle:
             ConsoleTest.idle.pop().close()
+
+    def window_of_held_timers(self, relay):
+        window = self.window("--mute-audio")  # a flag, so that no other test gets it
+        window.hold_long_timers()
+        window.log_in(relay.url, TOKEN)
+        return window
 
     def window(self, *flags):
         """A browser without cookies. With flags it is one of its own."""

@@ -87,6 +87,37 @@ class Look(ConsoleTest):
         window.press("Go on")
         window.wait_gone(self.card("calm"))
 
+    def test_a_tab_that_is_hidden_for_30_seconds_ends_its_stream_until_it_is_seen(self):
+        relay = self.relay(self.halted("unseen"))
+        window = self.window_of_held_timers(relay)
+        window.wait_text("Live", "#live")
+        ended = "return window.streams.map((signal) => signal.aborted)"
+        self.assertEqual(window.run(ended), [False])
+        window.run("hide(true); hide(false)")
+        self.assertEqual(window.run("return ring(30000)"), 0, "a tab that was seen again in time keeps its stream")
+        window.run("hide(true)")
+        self.assertEqual(window.run(ended), [False])
+        self.assertEqual(window.run("return ring(30000)"), 1)
+        self.assertEqual(window.run(ended), [True])
+        self.stand.receiver.accept(3, process="unseen")
+        self.assertEqual(self.stand.command(relay, "retry", "unseen")[0], 0)
+        window.run("hide(false)")
+        window.wait_gone(self.card("unseen"))
+        window.wait_text("Live", "#live")
+        self.assertEqual(window.run(ended), [True, False])
+
+    def test_the_token_of_acts_is_forgotten_after_15_idle_minutes(self):
+        relay = self.relay(self.halted("forgotten"))
+        window = self.window_of_held_timers(relay)
+        window.press("Set aside…", self.card("forgotten"))
+        window.wait_text("Reason", "dialog")
+        self.assertNotIn("Your token", window.text("dialog"))
+        window.press("Cancel", "dialog")
+        self.assertEqual(window.run("return ring(15 * 60 * 1000)"), 1, "each key and click begins the 15 minutes anew")
+        window.press("Retry", self.card("forgotten"))
+        window.wait_text("Your token", "dialog")
+        self.assertEqual(self.journal("forgotten", "retry"), [])
+
     def test_markup_in_any_field_is_text(self):
         self.stand.sql("CREATE TABLE evil (id text PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), customer text, "
                        "event_type text, payload jsonb NOT NULL DEFAULT '{}', headers jsonb); CREATE INDEX ON evil (created_at, id)")

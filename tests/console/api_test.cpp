@@ -95,6 +95,10 @@ TEST_SUITE("api") {
     const auto lost = stage.ask(act(R"({"act":"retry"})"));
     CHECK(lost.status == 503);
     CHECK(json_of(lost).at("detail") == "the database cannot be asked: gone");
+    stage.desk.on_act = [](const Order&) -> std::string { throw std::logic_error("canary"); };
+    const auto failed = stage.ask(act(R"({"act":"retry"})"));
+    CHECK(failed.status == 500);
+    CHECK(json_of(failed).at("detail") == "this relay failed at it: ***");
     CHECK(stage.ask(act(R"({"act":"fly"})")).status == 422);
     CHECK(stage.ask(read("/no/such/path")).header("Content-Type") == "application/problem+json");
   }

@@ -144,7 +144,7 @@ class ConsoleStage {
  public:
   explicit ConsoleStage(console::Access::Settings access_settings = all_users(),
                         console::HttpServer::Settings settings = {})
-      : access(std::move(access_settings)),
+      : access(over_socket(std::move(access_settings), settings)),
         api(desk, access,
             {.version = "1",
              .relay = "host:1",
@@ -181,6 +181,12 @@ class ConsoleStage {
   }
   [[nodiscard]] Reply retry(const std::string& token = alice_token) const {
     return ask(Ask::post("/api/v1/processes/p/acts", R"({"act":"retry"})", token));
+  }
+
+  static console::Access::Settings over_socket(console::Access::Settings access,
+                                               const console::HttpServer::Settings& server) {
+    access.over_socket = !server.unix_path.empty();
+    return access;
   }
 
   FakeDesk desk;

@@ -22,6 +22,14 @@ Ask listen(const std::string& last_seen = {}) {
   return last_seen.empty() ? ask : ask.with("Last-Event-ID", last_seen);
 }
 
+/// The next event that says more than when the desk was asked.
+std::string next_but_reads(TcpClient& client) {
+  for (;;) {
+    auto event = client.until("\n\n");
+    if (!event.starts_with("event: read\n")) return event;
+  }
+}
+
 /// A text that a test changes while others read it.
 class Shown {
  public:
@@ -56,8 +64,9 @@ TEST_SUITE("events") {
     CHECK(client.until("\n\n") == "event: status\ndata: {\"lanes\":[1]}\n\n");
     const int asked = stage.desk.statuses;
     wait_until("the desk is asked again", [&] { return stage.desk.statuses > asked + 2; });
+    CHECK(client.until("\n\n") == "event: read\ndata: {\"looked_at\":\"now\"}\n\n");
     shown.set(R"({"lanes":[2]})");
-    CHECK(client.until("\n\n") == "event: status\ndata: {\"lanes\":[2]}\n\n");  // nothing between
+    CHECK(next_but_reads(client) == "event: status\ndata: {\"lanes\":[2]}\n\n");
   }
 
   TEST_CASE("the desk is asked only while somebody listens") {
@@ -90,8 +99,25 @@ TEST_SUITE("events") {
     (void)resumed.until("event: journal\n");
     CHECK(resumed.until("\n\n").starts_with("id: 2\ndata: {\"number\":\"2\",\"act\":\"retry\""));
     CHECK(stage.retry().status == 200);
-    CHECK(resumed.until("\n\n").starts_with("event: journal\nid: 3\n"));
-    CHECK(fresh.until("\n\n").starts_with("event: journal\nid: 3\n"));
+    CHECK(next_but_reads(resumed).starts_with("event: journal\nid: 3\n"));
+    CHECK(next_but_reads(fresh).starts_with("event: journal\nid: 3\n"));
+  }
+
+  TEST_CASE("an entry that commits after one with a greater number is told, once") {
+    ConsoleStage stage;
+    Order order;
+    order.act = "pause";
+    stage.desk.commit_late(2, order);
+    auto client = client_of(*stage.server);
+    client.send(listen().text());
+    (void)client.until("event: status");
+    (void)client.until("\n\n");
+    const int asked = stage.desk.statuses;
+    wait_until("the journal was asked", [&] { return stage.desk.statuses > asked + 1; });
+    stage.desk.commit_late(1, order);
+    CHECK(next_but_reads(client).starts_with("event: journal\nid: 2\ndata: {\"number\":\"1\""));
+    stage.desk.commit_late(3, order);
+    CHECK(next_but_reads(client).starts_with("event: journal\nid: 3\n"));
   }
 
   TEST_CASE("alerts that are new, recounts and trouble are told") {
@@ -103,15 +129,15 @@ TEST_SUITE("events") {
     const int asked = stage.desk.statuses;
     wait_until("alerts were asked for", [&] { return stage.desk.statuses > asked + 1; });
     stage.desk.show_alert("a lane stands");
-    CHECK(client.until("\n\n") ==
+    CHECK(next_but_reads(client) ==
           "event: alert\ndata: {\"id\":\"1\",\"summary\":\"a lane stands\"}\n\n");
     const auto start = Ask::post("/api/v1/processes/p/recounts", "{}", alice_token);
     CHECK(stage.ask(start).status == 202);
-    CHECK(client.until("\n\n") ==
+    CHECK(next_but_reads(client) ==
           "event: recount\ndata: {\"process\":\"p\",\"rows\":10,\"done\":false,\"sound\":null,"
           "\"finding\":null}\n\n");
     stage.desk.end_recount();
-    CHECK(client.until("\n\n") ==
+    CHECK(next_but_reads(client) ==
           "event: recount\ndata: {\"process\":\"p\",\"rows\":20,\"done\":true,\"sound\":true,"
           "\"finding\":\"every row was delivered\"}\n\n");
   }
@@ -134,14 +160,15 @@ TEST_SUITE("events") {
 
   TEST_CASE("a silent stream has comments") {
     HttpServer::Settings settings;
-    settings.limits.comment = 20ms;
+    settings.limits.comment = 2ms;  // the desk is asked every 20 ms
     ConsoleStage stage(all_users(), settings);
     auto client = client_of(*stage.server);
     client.send(listen().text());
     (void)client.until("event: status");
     (void)client.until("\n\n");
-    CHECK(client.until("\n\n") == ":\n\n");
-    CHECK(client.until("\n\n") == ":\n\n");
+    int comments = 0;
+    for (int event = 0; event < 20; ++event) comments += client.until("\n\n") == ":\n\n" ? 1 : 0;
+    CHECK(comments > 10);
   }
 
   TEST_CASE("32 listen, one more is refused, and one that goes makes room") {

@@ -20,9 +20,13 @@ class FakeDesk final : public console::Desk {
   std::function<std::string()> on_status = [] { return std::string(R"({"lanes":[]})"); };
   std::function<std::string(const Order&)> on_act;
 
-  std::string status() override {
+  Snapshot snapshot() override {
     ++statuses;
-    return on_status();
+    const auto status = on_status();
+    return {status, R"({"looked_at":"now"})", status};
+  }
+  [[nodiscard]] bool knows(const std::string& process) const override {
+    return process != "nobody";
   }
   std::string rows(const std::string& process, unsigned lane, unsigned limit) override {
     return note("rows " + known(process) + ' ' + std::to_string(lane) + ' ' +
@@ -48,6 +52,7 @@ class FakeDesk final : public console::Desk {
     asked_.push_back("journal " + process.value_or("all") + " before=" + before);
     boost::json::array entries;
     for (auto at = acts_.rbegin(); at != acts_.rend() && entries.size() < limit; ++at) {
+      if (at->act.empty()) continue;  // not committed yet
       entries.push_back(entry(*at, static_cast<std::size_t>(acts_.rend() - at)));
     }
     return answer_of(entries);
@@ -56,7 +61,7 @@ class FakeDesk final : public console::Desk {
     const std::lock_guard lock(mutex_);
     boost::json::array entries;
     for (auto at = std::stoul(number); at < acts_.size() && entries.size() < limit; ++at) {
-      entries.push_back(entry(acts_[at], at + 1));
+      if (!acts_[at].act.empty()) entries.push_back(entry(acts_[at], at + 1));
     }
     return answer_of(entries);
   }
@@ -90,6 +95,12 @@ class FakeDesk final : public console::Desk {
     return R"({"rows":20,"sound":true,"finding":"every row was delivered"})";
   }
 
+  /// An act of a transaction that drew its number before others, and commits after them.
+  void commit_late(std::size_t number, const Order& order) {
+    const std::lock_guard lock(mutex_);
+    if (acts_.size() < number) acts_.resize(number);
+    acts_[number - 1] = order;
+  }
   void end_recount() {
     const std::lock_guard lock(mutex_);
     recount_ends_ = true;

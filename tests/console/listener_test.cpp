@@ -215,6 +215,13 @@ TEST_SUITE("what a console listens on") {
       CHECK(stage.desk.acts().empty());
       CHECK(stage.desk.statuses == 0);
     }
+    {  // the name of the shared token is nobody's own
+      ConsoleStage stage(console::Access::Settings{{{"nobody", console::Role::operator_,
+                                                     "shared-token-shared-token", true}}},
+                         with_socket(path));
+      fs::permissions(path, fs::perms(0666));
+      CHECK(ask_unix_as(foreign, path, retry).status == 403);
+    }
     ConsoleStage stage(console::Access::Settings{{{"nobody", console::Role::viewer, ""}}},
                        with_socket(path));
     fs::permissions(path, fs::perms(0666));

@@ -98,4 +98,17 @@ TEST_SUITE("orders") {
     CHECK(verdict(R"({"act":"skip","row":"1","reason":")" + std::string(2001, 'x') + "\"}") ==
           "reason has more than 2000 bytes; be brief");
   }
+
+  TEST_CASE("a reveal names a row, and nothing that is not known") {
+    const auto glance = glance_of(R"({"row":"4711","reason":"a complaint"})");
+    CHECK(glance.row == "4711");
+    CHECK(glance.reason == "a complaint");
+    CHECK(glance_of(R"({"row":"1","reason":null})").reason.empty());
+    for (const auto& body : {std::string("[]"), std::string("{}"), std::string(R"({"row":4711})"),
+                             std::string(R"({"row":"1","payload":true})"),
+                             R"({"row":"1","reason":")" + std::string(2'001, 'x') + "\"}"}) {
+      CAPTURE(body);
+      CHECK_THROWS_AS(static_cast<void>(glance_of(body)), Refused);
+    }
+  }
 }

@@ -117,7 +117,7 @@ TEST_SUITE("security of the console") {
 
   TEST_CASE("7: a cookie that has expired, is forged or of another key is none") {
     auto now = Access::Clock::now();
-    ConsoleStage stage(Access::Settings{users(), {}, [&now] { return now; }});
+    ConsoleStage stage(Access::Settings{users(), {}, false, [&now] { return now; }});
     const auto cookie = cookie_of(stage, victor_token);
     CHECK(stage.ask(status_with(cookie)).status == 200);
     auto forged = cookie;
@@ -271,7 +271,7 @@ TEST_SUITE("security of the console") {
 
   TEST_CASE("25: a sixth wrong token waits a minute, and another peer does not") {
     auto now = Access::Clock::now();
-    ConsoleStage stage(Access::Settings{users(), {}, [&now] { return now; }});
+    ConsoleStage stage(Access::Settings{users(), {}, false, [&now] { return now; }});
     const auto log_in = [&](const std::string& token, const char* from = "127.0.0.1") {
       return stage.ask(Ask::post("/api/v1/session", R"({"token":")" + token + "\"}"), from).status;
     };
@@ -291,7 +291,9 @@ TEST_SUITE("security of the console") {
 
   TEST_CASE("26: forwarded headers change nothing without the proxy's secret") {
     const TrustedProxy proxy{{"127.0.0.5/32"}, "proxy-secret-proxy-secret", "X-Forwarded-User"};
-    ConsoleStage stage(Access::Settings{users(), proxy});
+    auto all = users();
+    all.push_back({"operator", console::Role::operator_, "shared-token-shared-token", true});
+    ConsoleStage stage(Access::Settings{all, proxy});
     const auto ask = Ask::get("/api/v1/status").with("X-Forwarded-User", "alice");
     CHECK(stage.ask(ask.with("X-Forwarded-For", "127.0.0.1")).status == 401);
     CHECK(stage.ask(ask, "127.0.0.5").status == 401);
@@ -302,6 +304,8 @@ TEST_SUITE("security of the console") {
     const auto act = Ask::post(acts, act_bodies[0]).with("Seriatim-Proxy", proxy.secret);
     CHECK(stage.ask(act.with("X-Forwarded-User", "victor"), "127.0.0.5").status == 403);
     CHECK(stage.ask(act.with("X-Forwarded-User", "stranger"), "127.0.0.5").status == 403);
+    // The name of the shared token is nobody's own.
+    CHECK(stage.ask(act.with("X-Forwarded-User", "operator"), "127.0.0.5").status == 403);
     const auto alices = act.with("X-Forwarded-User", "alice");
     CHECK(stage.ask(alices.without("Sec-Fetch-Site"), "127.0.0.5").status == 403);
     CHECK(stage.ask(alices, "127.0.0.5").status == 200);

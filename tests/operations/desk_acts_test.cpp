@@ -80,6 +80,25 @@ TEST_SUITE("acts at the desk") {
     CHECK(contains(json::serialize(stage.act(order).at("done")), "2 rows handed over again"));
   }
 
+  TEST_CASE("redrive of one row compares which it is: parked once more, it is another") {
+    DeskStage stage("on_poison = \"dead_letter\"");
+    stage.book_refused("7");
+    stage.drain();
+    auto order = DeskStage::order("redrive");
+    order.row = "1";
+    order.preview = true;
+    const auto preview = stage.act(order);
+    CHECK(preview.at("count").to_number<int>() == 1);
+    order.preview = false;
+    order.seen.plan = std::string(preview.at("plan").as_string());
+    stage.act(order);
+    stage.drain();  // it is refused again
+    REQUIRE(stage.database.value("SELECT count(*) FROM seriatim.aside WHERE state = 'parked'") ==
+            "1");
+    CHECK(stage.conflict_of(order).to_number<int>() == 1);
+    CHECK(stage.database.value("SELECT count(*) FROM seriatim.aside WHERE state = 'due'") == "0");
+  }
+
   TEST_CASE("discard of all compares which rows they are: as many others are another plan") {
     DeskStage stage("on_poison = \"dead_letter\"");
     stage.book_refused("7");

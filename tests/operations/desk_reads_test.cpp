@@ -33,7 +33,7 @@ TEST_SUITE("reads at the desk") {
     stage.book_refused("7");
     stage.book("8");
     stage.run_until_halt();
-    const auto status = json::parse(stage.desk().status());
+    const auto status = json::parse(stage.desk().snapshot().status);
     const auto& verdict = status.at("verdict");
     CHECK(verdict.at("state").as_string() == "stands");
     const std::string text(verdict.at("text").as_string());
@@ -76,7 +76,47 @@ TEST_SUITE("reads at the desk") {
     const auto row = json::parse(stage.desk().row("p", "1"));
     CHECK(row.at("lane").at("state").as_string() == "halted");
     CHECK(contains(json::serialize(row), "no such number"));
+    CHECK_FALSE(row.as_object().contains("payload_masked"));
     CHECK_THROWS_AS(stage.desk().row("p", "no id"), console::NotFound);
+  }
+
+  TEST_CASE("the story of a row has its payload masked, if the configuration says so") {
+    DeskStage stage;
+    stage.masked = true;
+    stage.book("7", R"({"type":"booked","phone":"+45"})");
+    stage.book("8", R"("no object")");
+    const auto masked = [&](const char* id) {
+      return json::parse(stage.desk().row("p", id)).at("payload_masked");
+    };
+    CHECK(masked("1").as_string() == R"({"type": "booked", "phone": "•••"})");
+    CHECK(masked("2").as_string() == "\"•••\"");
+  }
+
+  TEST_CASE("nothing but its times changes in the status of a lane at rest") {
+    DeskStage stage("", 2);
+    lab::Process relay(Stage::command({"run"}), stage.options());
+    for (const auto* customer : {"1", "2", "3", "4"}) stage.book(customer);
+    const auto ages = [&] {  // of the two kinds that grow on an idle lane
+      const auto status = json::parse(stage.desk().snapshot().status);
+      const auto& relays = status.at("instances").as_array();
+      return std::pair(status.at("lanes").at(0).at("audit_age_ms"),
+                       relays.empty() ? json::value() : relays[0].at("seen_ms"));
+    };
+    lab::wait_until("the lanes are at rest, and their ages known", [&] {
+      const auto [audited, seen] = ages();
+      const auto rows = stage.database.value("SELECT sum(sequence) FROM seriatim.cursor");
+      return rows == "4" && !audited.is_null() && !seen.is_null();
+    });
+    const auto first = ages();
+    std::string content;
+    lab::wait_until("nothing changes but ages", [&] {
+      const auto before = std::exchange(content, stage.desk().snapshot().content);
+      const auto now = ages();
+      return content == before && now.first != first.first && now.second != first.second;
+    });
+    CHECK_FALSE(contains(content, "audit_age_ms"));
+    stage.book("8");
+    lab::wait_until("the row is seen", [&] { return stage.desk().snapshot().content != content; });
   }
 
   TEST_CASE("the journal comes in pages, of one process or all, and goes on from an entry") {
@@ -169,7 +209,7 @@ TEST_SUITE("reads at the desk") {
     const auto kinds =
         all_pages([&](const auto& before) { return desk.alerts(before, 1); }, "alerts", "kind", 1);
     CHECK(kinds == std::vector<std::string>{"slot", "halted"});
-    CHECK(json::parse(desk.status()).at("alerts_open").to_number<int>() == 1);
+    CHECK(json::parse(desk.snapshot().status).at("alerts_open").to_number<int>() == 1);
 
     const auto relays = json::parse(desk.relays()).at("relays").as_array();
     REQUIRE(relays.size() == 2);
@@ -218,7 +258,8 @@ TEST_SUITE("reads at the desk") {
         lab::Reply::with_status(422, "postgresql://u:hunter22@db/shop is down"));
     stage.run_until_halt();
     auto& desk = stage.desk();
-    for (const auto& text : {desk.status(), desk.row("p", "1"), desk.journal("p", "", 50)}) {
+    for (const auto& text :
+         {desk.snapshot().status, desk.row("p", "1"), desk.journal("p", "", 50)}) {
       CHECK(contains(text, "is down"));
       CHECK_FALSE(contains(text, "hunter22"));
     }

@@ -108,10 +108,16 @@ std::string DatabaseDesk::read_named(const Report& report) {
   }
 }
 
-std::string DatabaseDesk::status() {
+DatabaseDesk::Snapshot DatabaseDesk::snapshot() {
   const auto timed = parts_.reader.read_timed();
-  return shown(status_json(timed->lanes, {timed->at, std::chrono::system_clock::now()},
-                           *alerts_open_.get()));
+  const StatusTimes times{timed->at, std::chrono::system_clock::now()};
+  auto read = snapshot_json(timed->lanes, times, *alerts_open_.get());
+  read.status = shown(read.status);
+  return read;
+}
+
+bool DatabaseDesk::knows(const std::string& process) const {
+  return std::find(names_.begin(), names_.end(), process) != names_.end();
 }
 
 std::string DatabaseDesk::rows(const std::string& process, unsigned lane, unsigned limit) {
@@ -130,7 +136,17 @@ std::string DatabaseDesk::rows(const std::string& process, unsigned lane, unsign
 
 std::string DatabaseDesk::row(const std::string& process, const std::string& id) {
   const auto& target = target_of(process);
-  return read_named([&](postgres::Admin& admin) { return row_json(admin.why(target, id)); });
+  return read_named([&](postgres::Admin& admin) {
+    const auto story = admin.why(target, id);
+    if (!parts_.masked || !story.in_table) return row_json(story);
+    std::optional<std::string> masked;
+    try {
+      const auto payload = admin.payload(target, id);
+      if (payload) masked = masked_payload(*payload, parts_.shown_paths);
+    } catch (const Error&) {  // the story can be told without it
+    }
+    return row_json(story, &masked);
+  });
 }
 
 std::string DatabaseDesk::parked(const std::string& process, const std::optional<std::string>& key,

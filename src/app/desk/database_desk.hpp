@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -19,7 +18,7 @@
 namespace seriatim::app {
 
 /// The desk over the database. Reads of the lanes are shared with everybody else who looks at
-/// them; other reads have short-lived connections, a few at a time; acts come one after another.
+/// them; other reads have short-lived connections, a few at a time; an act has one of its own.
 class DatabaseDesk final : public console::Desk {
  public:
   struct Parts {
@@ -27,7 +26,7 @@ class DatabaseDesk final : public console::Desk {
     Context& context;  ///< its database was asked for before
     LanesReader& reader;
     std::function<std::string()> own_name;   ///< of this relay, as others see it
-    bool masked = false;                     ///< `rows` has payloads, masked
+    bool masked = false;                     ///< rows have payloads, masked
     std::vector<std::string> shown_paths{};  ///< … but for these; see masked_payload
   };
   explicit DatabaseDesk(Parts parts);
@@ -35,7 +34,8 @@ class DatabaseDesk final : public console::Desk {
   /// Acts that wait end with nothing changed, and so do those that begin.
   void give_up() { giving_up_ = true; }
 
-  std::string status() override;
+  Snapshot snapshot() override;
+  [[nodiscard]] bool knows(const std::string& process) const override;
   std::string rows(const std::string& process, unsigned lane, unsigned limit) override;
   std::string row(const std::string& process, const std::string& id) override;
   std::string parked(const std::string& process, const std::optional<std::string>& key,
@@ -73,7 +73,6 @@ class DatabaseDesk final : public console::Desk {
   SharedRead<std::optional<std::uint64_t>> alerts_open_;
   SharedRead<std::string> checks_;
   std::counting_semaphore<> reads_;
-  std::mutex acts_;
   std::atomic<bool> giving_up_ = false;
 };
 

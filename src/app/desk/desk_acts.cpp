@@ -49,7 +49,6 @@ std::string DatabaseDesk::act(const Order& order) {
       });
     }
     refuse_incomplete(order);
-    const std::lock_guard turn(acts_);
     return perform(target, order);
   } catch (const postgres::NotAsExpected& changed) {
     conflict(target, order, changed);

@@ -62,6 +62,14 @@ json::array processes_of(const LaneReports& lanes) {
   return list;
 }
 
+/// Ages that grow although nothing happens.
+void drop_idle_ages(json::object& status) {
+  for (auto& lane : status["lanes"].as_array()) lane.as_object().erase("audit_age_ms");
+  auto* relays = status["instances"].if_array();
+  if (!relays) return;
+  for (auto& relay : *relays) relay.as_object().erase("seen_ms");
+}
+
 double millis(std::uint64_t microseconds) {
   return static_cast<double>(microseconds) / 1'000;
 }
@@ -80,18 +88,23 @@ json::object to_json(const postgres::HistoryMinute& minute) {
 
 }  // namespace
 
-std::string status_json(const LaneReports& lanes, const StatusTimes& times,
-                        const std::optional<std::uint64_t>& alerts_open) {
+console::Desk::Snapshot snapshot_json(const LaneReports& lanes, const StatusTimes& times,
+                                      const std::optional<std::uint64_t>& alerts_open) {
   Verdict verdict;
   for (const auto& lane : lanes) verdict.add(lane);
   auto status = lanes_object(lanes);
   status["verdict"] = json::object{{"state", to_string(verdict.state())},
                                    {"text", verdict.text(times.looked_at) + '.'}};
-  status["looked_at"] = moment_of(times.looked_at);
-  status["server_now"] = moment_of(times.now);
   status["processes"] = processes_of(lanes);
   status["alerts_open"] = count_or_null(alerts_open);
-  return json::serialize(status);
+  const json::object read{{"looked_at", moment_of(times.looked_at)},
+                          {"server_now", moment_of(times.now)}};
+  for (const auto& member : read) status.emplace(member.key(), member.value());
+  console::Desk::Snapshot snapshot{json::serialize(status), json::serialize(read), {}};
+  drop_idle_ages(status);
+  for (const auto& member : read) status.erase(member.key());
+  snapshot.content = json::serialize(status);
+  return snapshot;
 }
 
 std::string journal_json(const std::vector<postgres::JournalEntry>& entries,

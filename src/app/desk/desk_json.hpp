@@ -19,8 +19,9 @@ struct StatusTimes {
   std::chrono::system_clock::time_point now;
 };
 /// `alerts_open`: absent if it could not be read.
-[[nodiscard]] std::string status_json(const LaneReports& lanes, const StatusTimes& times,
-                                      const std::optional<std::uint64_t>& alerts_open);
+[[nodiscard]] console::Desk::Snapshot snapshot_json(
+    const LaneReports& lanes, const StatusTimes& times,
+    const std::optional<std::uint64_t>& alerts_open);
 
 /// `next`: absent on the last page.
 [[nodiscard]] std::string journal_json(const std::vector<postgres::JournalEntry>& entries,

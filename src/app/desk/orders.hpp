@@ -24,7 +24,7 @@ struct Previewed {
   std::vector<std::string> lines;
   std::vector<postgres::RewindStep> steps{};  ///< of a rewind
   std::optional<std::uint64_t> count{};       ///< redrive, discard: parked rows
-  std::optional<std::string> plan{};          ///< what to expect of a rewind or a discard
+  std::optional<std::string> plan{};          ///< redrive, discard, rewind: what to expect
 };
 
 /// Carries an order out. `actor` says who and why; what was seen is taken from the order.

@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "app/output.hpp"
+#include "app/standstill.hpp"
 #include "app/text.hpp"
-#include "app/verdict.hpp"
 
 namespace seriatim::app::top {
 
@@ -67,8 +67,7 @@ std::vector<std::string> lines_of(const std::vector<Lane>& lanes, const Appearan
 
 const char* style_of(const postgres::LaneReport& report) {
   if (report.lane.state == LaneState::halted) return red;
-  if (is_stopped(report) || report.lane.state == LaneState::retrying) return yellow;
-  return "";
+  return standstill_of(report) ? yellow : "";
 }
 
 /// Wrapped at words to the width, indented by two.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/standstill.hpp"
 #include "app/verdict.hpp"
 
 namespace seriatim::app::top {
@@ -19,21 +20,11 @@ std::optional<double> rate_between(const LaneReport& before, const LaneReport& n
   return static_cast<double>(now.lane.sequence - before.lane.sequence) / time.count();
 }
 
-/// The worst first.
+/// The worst first; lanes without anything to do last.
 int rank(const LaneReport& report) {
-  if (report.lane.state == LaneState::halted) return 0;
-  const auto state = report.lane.state;
-  const bool ranked_below =
-      state == LaneState::retrying || state == LaneState::fenced || state == LaneState::paused;
-  if (is_stopped(report) && !ranked_below) return 1;
-  if (report.unread || !report.not_read.empty()) return 2;
-  switch (state) {
-    case LaneState::retrying: return 3;
-    case LaneState::fenced: return 4;
-    case LaneState::paused: return 5;
-    case LaneState::idle: return 7;
-    default: return 6;
-  }
+  if (const auto standstill = standstill_of(report)) return static_cast<int>(*standstill);
+  constexpr int moves = static_cast<int>(Standstill::paused) + 1;
+  return report.lane.state == LaneState::idle ? moves + 1 : moves;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 import { act, dropToken, hasToken as tokenKept, keepToken } from "./api.js";
 import { ACTS, commandOf, tierOf } from "./acts.js";
 import { button, h } from "./dom.js";
+import { rows } from "./format.js";
 import { expectation } from "./lanes.js";
 import { copyable, dim, link, quiet, shape } from "./parts.js";
 import { outdate, redraw, state } from "./store.js";
@@ -16,7 +17,7 @@ export function ask(order, context = {}) {
   const light = tierOf(order) === "light" && !context.reason;
   open({ order, context, quick: light, plan: undefined });
   if (light && hasToken()) send();
-  else if (planned() && order.act !== "rewind" && hasToken()) preview();
+  else if (planned(box) && order.act !== "rewind" && hasToken()) preview();
 }
 
 /** A dialog of another kind: `show(box)` gives its content, `done(box)` is its act; both may use `field`. */
@@ -36,7 +37,7 @@ function open(content) {
 const hasToken = () => tokenKept() || state.me?.needs_token === false;
 
 /** Does the act have a plan that must be seen first? */
-const planned = () => box.order && (box.order.act === "rewind" || box.order.all || box.order.key !== undefined);
+const planned = (mine) => ["rewind", "redrive", "discard"].includes(mine.order?.act);
 
 export function tell(done, journal) {
   said = { done, journal };
@@ -91,7 +92,7 @@ export async function busy(work) {
       dropToken();
       mine.values.token = "";
     }
-    if (problem.status === 409 && planned()) mine.plan = undefined;
+    if (problem.status === 409 && planned(mine)) mine.plan = undefined;
     mine.quick = false;
     mine.problem = problem;
     if (box !== mine) tell([`${mine.order?.process ?? "It"}: not done: ${problem.message}`]);
@@ -120,7 +121,7 @@ function bodyOf(mine) {
 async function send() {
   const mine = box, tier = tierOf(mine.order);
   if (mine.order.act === "rewind" && !filled(["place"])) return;
-  if (planned() && (!mine.plan || mine.planPlace !== mine.values.place)) return void preview();
+  if (planned(mine) && (!mine.plan || mine.planPlace !== mine.values.place)) return void preview();
   if (tier !== "light" && !filled(hasToken() ? ["reason"] : ["token", "reason"])) return;
   if (tier === "wide" && mine.values.confirm !== mine.order.process) {
     mine.errors.confirm = `That is not the name of the process, ${mine.order.process}.`;
@@ -154,7 +155,7 @@ function focusFirst(element) {
   (element.querySelector("input, textarea") || element.querySelector("button.primary") || element.querySelector("button"))?.focus();
 }
 
-const ready = (mine) => !planned() || (mine.plan && mine.planPlace === mine.values.place);
+const ready = (mine) => !planned(mine) || (mine.plan && mine.planPlace === mine.values.place);
 const labelOf = (mine) => (ready(mine) ? mine.context.label || ACTS[mine.order.act].label : "Preview");
 
 function titleOf({ order }) {
@@ -189,6 +190,7 @@ function problemNodes(mine) {
   const same = lane && (mine.order.act !== "skip" || lane.row === mine.order.row);
   return h("div.problem", { role: "alert" },
     h("p", problem.status === 409 ? h("strong", "Changed meanwhile, nothing was done: ") : null, problem.message),
+    typeof now === "number" && h("p", `Now: ${rows(now)}.`),
     lane && h("p", `Now: ${lane.state}${lane.row === null ? "" : ` at row ${lane.row}`}, ${lane.attempts} attempts, epoch ${lane.epoch}.`),
     problem.mend && quiet(problem.mend),
     same && button("", () => { mine.order = { ...mine.order, expect: expectation(lane) }; mine.problem = null; redraw(); }, "Go by the new state"));

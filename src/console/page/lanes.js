@@ -1,35 +1,13 @@
-// What a lane's report means: whether it stands, how badly, since when, how fast it goes. Pure, but for the memory of rates.
+// What a lane's report means: how badly it stands, what to expect of it, how fast it goes. Pure, but for the memory of rates.
 
-const LONG_CALL_MS = 10_000;
-const LONG_WAIT_MS = 1_000;
 const RATE_WINDOW_MS = 10_000;
 
-/** What holds a lane up, worst first; a lane that moves has none. */
-const STANDS = [
-  ["halted", (lane) => lane.state === "halted"],
-  ["nobody holds it", (lane) => !lane.holder_alive],
-  ["not read", (lane) => lane.not_read !== null],
-  ["fenced", (lane) => (lane.state === "fenced" || lane.blockers.length > 0) && fencedFor(lane) >= LONG_WAIT_MS],
-  ["retrying", (lane) => lane.state === "retrying"],
-  ["waits", (lane) => lane.wait !== null && (lane.wait.cause === "disk_full" || lane.wait.lasted_ms >= LONG_WAIT_MS)],
-  ["long call", (lane) => lane.called_for_ms >= LONG_CALL_MS],
-  ["barrier", (lane) => lane.barrier !== null && lane.barrier.reached],
-  ["paused", (lane) => lane.state === "paused"],
-];
-
-const fencedFor = (lane) => Math.max(lane.fenced_for_ms, ...blockers(lane).map((one) => one.age_ms));
+/** The worst first: how the relay says that a lane stands. */
+const STANDS = ["halted", "nobody holds it", "not read", "fenced", "retrying", "waits", "long call", "barrier", "paused"];
 
 export const blockers = (lane) => (lane.blockers.length ? lane.blockers : lane.wait ? lane.wait.blockers : []);
 
-export function trouble(lane) {
-  const rank = STANDS.findIndex(([, holds]) => holds(lane));
-  return rank < 0 ? null : { rank, word: STANDS[rank][0] };
-}
-
-export function standing(lanes) {
-  return lanes.map((lane) => ({ lane, trouble: trouble(lane) })).filter((one) => one.trouble)
-    .sort((a, b) => a.trouble.rank - b.trouble.rank || (b.lane.lag_ms || 0) - (a.lane.lag_ms || 0));
-}
+export const standing = (lanes) => lanes.filter((lane) => lane.stands).sort((a, b) => STANDS.indexOf(a.stands) - STANDS.indexOf(b.stands) || (b.lag_ms || 0) - (a.lag_ms || 0));
 
 export const keyOf = (lane) => `${lane.process}\u0000${lane.lane}`;
 
@@ -63,11 +41,11 @@ export class Rates {
     for (const key of this.seen.keys()) if (!there.has(key)) this.seen.delete(key);
   }
 
-    moved(lane) {
+  moved(lane) {
     return this.seen.get(keyOf(lane))?.at(-1).moved;
   }
 
-    /** Rows a second in the window before `now`, for no snapshot comes while nothing changes; null if it is not known. */
+  /** Rows a second in the window before `now`; null if it is not known. */
   of(lane, now) {
     const points = this.seen.get(keyOf(lane)) || [], last = points.at(-1), end = Math.max(now, last?.at ?? 0);
     const first = points.find((point) => end - point.at <= RATE_WINDOW_MS) || last;

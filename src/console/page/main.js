@@ -55,6 +55,7 @@ addEventListener("popstate", redraw);
 const events = stream("/api/v1/events", {
   event(kind, data) {
     if (kind === "status") recovered(data);
+    else if (kind === "read") recovered({ ...state.status, ...data });
     else if (kind === "journal") outdate("/journal");
     else if (kind === "alert") outdate("/alerts");
     else if (kind === "trouble") lose(data.detail);

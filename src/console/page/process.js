@@ -4,7 +4,7 @@ import { endRecount, of, recount } from "./api.js";
 import { askFor, busy, close, mayAct, tell, tokenField } from "./dialogs.js";
 import { button, h } from "./dom.js";
 import { bytes, count, ms, rows, span } from "./format.js";
-import { expectation, trouble } from "./lanes.js";
+import { expectation, standing } from "./lanes.js";
 import { card, laneTable } from "./home.js";
 import { entries } from "./lists.js";
 import { choices, command, commands, copyable, dim, empty, link, mono, num, path, processPath, quiet, read, rowPath, table, td, time, tr, wide } from "./parts.js";
@@ -35,7 +35,8 @@ function processActs(name, lanes) {
 }
 
 function lanesTab({ name, lanes }) {
-  return [lanes.filter(trouble).map(card), lanes.some((lane) => !trouble(lane)) && laneTable(lanes.filter((lane) => !trouble(lane)), `Lanes of ${name}`),
+  const move = lanes.filter((lane) => !lane.stands);
+  return [standing(lanes).map(card), move.length > 0 && laneTable(move, `Lanes of ${name}`),
     h("details", { key: "cli" }, h("summary", "Done on the command line only"), commands([command("lanes", name, "N"), command("adopt", name), command("prune", name), command("init")]))];
 }
 
@@ -95,14 +96,14 @@ function journal({ name, query }) {
 function audit({ name }) {
   const running = state.recount.get(name);
   return [h("div.heading", { key: "run" }, quiet("A recount reads everything that was delivered and compares it with the table."),
-    mayAct() && (running && !running.done ? button("", () => endRecount(name).catch(() => {}), "End the recount", { key: "end" }) : button("", () => recountNow(name), "Recount now", { key: "begin" }))),
+    mayAct() && (running && !running.done ? button("", () => askRecount(name, true), "End the recount…", { key: "end" }) : button("", () => askRecount(name, false), "Recount now…", { key: "begin" }))),
   running && h("p", { class: `recount ${running.done && running.sound === false ? "bad" : ""}`, key: "progress", role: "note" }, running.done ? `${running.sound ? "Complete and in order" : "Not sound"}: ${running.finding || ""}` : `Recounting: ${rows(running.rows)} so far`),
   mayAct() ? null : copyable(command("audit", name)),
   read(`${of(name)}/audit`, 10_000, ({ reports }) => (reports.length ? table(`Recounts of ${name}`, ["Recounted", "Verdict", ">Rows", "Through row", "By", "Hash"], reports.map((one) => tr(one.at, 
     td(time(one.at)), wide(h("details", h("summary", one.sound ? "complete and in order" : "not sound"), h("p.pre", one.detail))), num(count(one.rows)), mono(one.through_row ?? "–"), td(one.who), mono(one.hash)))) : empty("Never recounted.")))];
 }
 
-function recountNow(name) {
-  const begin = () => busy(async () => { await recount(name); close(); tell([`${name}: the recount has begun`]); });
-  askFor({ title: `Recount ${name}`, show: () => [quiet("It reads the whole table beside delivery, which goes on."), tokenField()], label: "Recount", done: begin });
+function askRecount(name, ends) {
+  const done = () => busy(async () => { await (ends ? endRecount : recount)(name); close(); tell([`${name}: the recount ${ends ? "ends" : "has begun"}`]); });
+  askFor({ title: `${ends ? "End the recount of" : "Recount"} ${name}`, show: () => [quiet(ends ? "Nothing is kept of what was compared so far." : "It reads the whole table beside delivery, which goes on."), tokenField()], label: ends ? "End it" : "Recount", done });
 }

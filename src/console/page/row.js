@@ -44,7 +44,7 @@ function payload(name, story) {
   if (!story.in_table) return quiet("The row is not in the table.");
   return [story.payload_masked !== undefined && story.payload_masked !== null && h("pre", { tabindex: "0", "aria-label": "Payload, masked" }, story.payload_masked),
     mayAct() ? h("p.line-up", button("", () => askReveal(name, story.id), "Reveal…"), dim("Shown to you once; that you looked is kept in the journal."))
-      : quiet(`Hidden. ${state.me.why_not || ""}`)];
+      : quiet(`${story.payload_masked ? "The rest is hidden" : "Hidden"}. ${state.me.why_not || ""}`)];
 }
 
 function askReveal(name, id) {

@@ -153,6 +153,11 @@ std::vector<RewindStep> Admin::rewind(const Target& target, const RewindPlace& p
                  [&](Act& act) { return rewind_lanes(act, target, place, settle_max, approve); });
 }
 
+std::optional<std::string> Admin::payload(const Target& target, const std::string& id) {
+  auto connection = report_connection(url_);
+  return payload_of(connection, target, id);
+}
+
 Revealed Admin::reveal(const Target& target, const std::string& id, const Actor& actor) {
   auto connection = report_connection(url_);
   return reveal_payload(connection, target, id, actor);

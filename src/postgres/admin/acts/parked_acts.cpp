@@ -55,10 +55,10 @@ void refuse_other_count(const Act& act, const ParkedChoice& choice, std::uint64_
                       rows);
 }
 
-void refuse_other_plan(Act& act, const ParkedChoice& choice) {
+void refuse_other_plan(Act& act, const ParkedChoice& choice, ParkedAct what) {
   const auto& expected = act.actor().expected_plan;
   if (!expected) return;
-  const auto now = plan_parked(act.connection(), act.process(), choice, ParkedAct::discard);
+  const auto now = plan_parked(act.connection(), act.process(), choice, what);
   if (now.plan == *expected) return;
   throw NotAsExpected("the parked rows of process \"" + act.process() +
                           "\" are not those that the preview counted; nothing was changed: "
@@ -94,7 +94,9 @@ ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
   ActResult result;
   std::uint64_t total = 0;
   std::vector<LaneChange> changes;
-  for (const auto& lane : take_turn(act)) {
+  const auto lanes = take_turn(act);
+  refuse_other_plan(act, choice, ParkedAct::redrive);
+  for (const auto& lane : lanes) {
     const auto rows = act.connection()
                           .run(sql::acts::redrive_parked, chosen(lane, choice))[0][0]
                           .as<std::uint64_t>();
@@ -120,7 +122,7 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
   std::uint64_t total = 0;
   std::vector<LaneChange> changes;
   const auto lanes = take_turn(act);
-  refuse_other_plan(act, choice);
+  refuse_other_plan(act, choice, ParkedAct::discard);
   for (const auto& lane : lanes) {
     auto params = chosen(lane, choice);
     params.insert(params.end(), {stored_who(act.actor()), stored_reason(act.actor())});

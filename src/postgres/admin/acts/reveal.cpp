@@ -22,7 +22,28 @@ std::string written_id(Connection& connection, const Table& table, const std::st
   }
 }
 
+struct Found {
+  bool row = false;
+  bool too_large = false;
+  std::optional<std::string> payload{};
+};
+
+Found find_payload(Connection& connection, const Table& table, const Target& target,
+                   const std::string& id) {
+  const auto found = connection.run(statement_for(sql::acts::reveal_payload, table, {}),
+                                    {id, std::to_string(target.source.payload_max)});
+  if (found.empty()) return {};
+  if (found[0]["payload"].is_null()) return {true, found[0]["too_large"].as<bool>()};
+  return {true, false, found[0]["payload"].as<std::string>()};
+}
+
 }  // namespace
+
+std::optional<std::string> payload_of(Connection& connection, const Target& target,
+                                      const std::string& id) {
+  const auto table = resolve_table(connection, target.source);
+  return find_payload(connection, table, target, written_id(connection, table, id)).payload;
+}
 
 Revealed reveal_payload(Connection& connection, const Target& target, const std::string& id,
                         const Actor& actor) {
@@ -33,19 +54,18 @@ Revealed reveal_payload(Connection& connection, const Target& target, const std:
                     .run(sql::acts::note_reveal, {target.process.name, stored_who(actor),
                                                   stored_reason(actor), shown.id})[0][0]
                     .as<std::string>();
-  const auto found = connection.run(statement_for(sql::acts::reveal_payload, table, {}),
-                                    {shown.id, std::to_string(target.source.payload_max)});
-  if (found.empty()) {
+  auto found = find_payload(connection, table, target, shown.id);
+  if (!found.row) {
     connection.rollback();
     throw Error("table " + table.name + " has no row " + shown.id + " that process \"" +
                 target.process.name + "\" delivers; nothing was shown");
   }
-  if (found[0]["too_large"].as<bool>()) {
+  if (found.too_large) {
     connection.rollback();
     throw Error("the payload of row " + shown.id + " is larger than payload_max (" +
                 std::to_string(target.source.payload_max) + " bytes); nothing was shown");
   }
-  if (!found[0]["payload"].is_null()) shown.payload = found[0]["payload"].as<std::string>();
+  shown.payload = std::move(found.payload);
   connection.commit();
   return shown;
 }
