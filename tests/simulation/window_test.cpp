@@ -1,0 +1,301 @@
+// Many schedules of reads, calls, answers, commits, crashes and deleted rows for a lane with
+// several calls in flight. What the receiver saw is judged apart from the code. Each guard of the
+// code is left out once, and that must be caught.
+#include "core/window.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "core/mutant.hpp"
+#include "simulation/random.hpp"
+
+using namespace seriatim;
+using seriatim::core::Mutant;
+using seriatim::core::RowAhead;
+using seriatim::core::Window;
+using seriatim::core::WindowMove;
+using seriatim::simulation::Random;
+
+namespace {
+
+constexpr int rows_in_table = 12;
+constexpr int steps_with_trouble = 120;
+constexpr int steps_max = 2'000;
+
+/// A promise was broken.
+struct Broken {
+  std::string what;
+};
+
+/// What the cursor's row has.
+struct Kept {
+  int cursor = 0;  ///< id
+  std::uint64_t sequence = 0;
+  std::uint64_t handed_to = 0;
+  std::vector<RowAhead> ahead;
+};
+
+/// What the receiver and the database saw, and what must be true of it.
+class Judge {
+ public:
+  explicit Judge(Window::Limits limits) : limits_(limits) {}
+
+  void begun(int id, int key, const Record& record, const Kept& kept) {
+    require(!committed_.contains(id), id, "goes out again though its outcome was committed");
+    require(calls_.size() < limits_.in_flight, id, "is one call too many");
+    require(calls_.size() + uncommitted_.size() < limits_.in_flight + limits_.commit_every, id,
+            "begins with too many answers uncommitted");
+    require(in_doubt_.empty() || calls_.size() + uncommitted_.size() == 0, id,
+            "is not alone, though a process may have ended because of one of the rows");
+    for (const auto& [other, other_key] : calls_) {
+      require(other_key != key, id, "begins while a row of its key is in flight");
+    }
+    for (const auto& [earlier, earlier_key] : rows_) {
+      if (earlier >= id || earlier_key != key) continue;
+      const bool before = committed_.contains(earlier) ||
+                          (limits_.commit_every > 1 && uncommitted_.contains(earlier));
+      require(before, id, "overtakes a row of its key");
+    }
+    const auto announced =
+        std::any_of(kept.ahead.begin(), kept.ahead.end(),
+                    [&](const RowAhead& row) { return row.id == std::to_string(id) && !row.done; });
+    require(announced, id, "begins without a commit that announced it");
+    require(record.sequence <= kept.handed_to, id, "has a number that nobody announced");
+    const auto [number, fresh] = number_of_.emplace(id, record.sequence);
+    require(number->second == record.sequence, id, "has another number than before");
+    require(!fresh || numbers_.insert(record.sequence).second, id, "has another row's number");
+    calls_.emplace(id, key);
+  }
+  void ended(int id, bool accepted) {
+    calls_.erase(id);
+    if (accepted) uncommitted_.insert(id);
+  }
+  /// These rows repeat, and their number is bounded by what `begun` requires.
+  void crashed() {
+    calls_.clear();
+    uncommitted_.clear();
+    in_doubt_.clear();
+  }
+  /// A process ended while it handled one of the rows that were announced.
+  void claimed_one_by_one(const Kept& kept) {
+    for (const auto& row : kept.ahead) {
+      const int id = std::stoi(row.id);
+      if (!row.done && row.attempts > 0 && rows_.contains(id)) in_doubt_.insert(id);
+    }
+  }
+  void committed(const WindowMove& move, const Kept& kept) {
+    for (const auto& position : move.done) {
+      const auto id = std::stoi(position.id);
+      require(uncommitted_.erase(id) == 1, id, "is called done, and was not accepted");
+      require(committed_.insert(id).second, id, "is called done twice");
+      in_doubt_.erase(id);
+    }
+    for (const auto& [id, key] : rows_) {
+      require(id > kept.cursor || committed_.contains(id), id, "was passed by the cursor");
+    }
+  }
+  void deleted(int id) {
+    rows_.erase(id);
+    in_doubt_.erase(id);
+  }
+  void inserted(int id, int key) { rows_.emplace(id, key); }
+  [[nodiscard]] bool is_calling(int id) const { return calls_.contains(id); }
+  [[nodiscard]] const std::map<int, int>& calls() const { return calls_; }
+  void at_rest() const {
+    for (const auto& [id, key] : rows_) require(committed_.contains(id), id, "was lost");
+  }
+
+ private:
+  static void require(bool holds, int id, const std::string& what) {
+    if (!holds) throw Broken{"row " + std::to_string(id) + ' ' + what};
+  }
+
+  Window::Limits limits_;
+  std::map<int, int> rows_;    ///< in the table, with their keys
+  std::map<int, int> calls_;   ///< in flight, with their keys
+  std::set<int> uncommitted_;  ///< accepted since the last crash
+  std::set<int> committed_;
+  std::set<int> in_doubt_;  ///< must go out alone
+  std::map<int, std::uint64_t> number_of_;
+  std::set<std::uint64_t> numbers_;
+};
+
+class Run {
+ public:
+  explicit Run(std::uint64_t seed) : random_(seed), limits_(draw()), judge_(limits_) {
+    for (int id = 1; id <= rows_in_table; ++id) {
+      table_.emplace(id, pick(keys_));
+      judge_.inserted(id, table_.at(id));
+    }
+    claim(false);
+  }
+
+  void go() {
+    for (int step = 0; step < steps_max; ++step) {
+      const bool troubles = step < steps_with_trouble;
+      if (!troubles && is_at_rest()) return judge_.at_rest();
+      if (troubles && random_.chance(0.04)) {
+        crash();
+      } else if (troubles && random_.chance(0.04)) {
+        remove_row();
+      } else {
+        advance(troubles);
+      }
+      call();
+    }
+    throw Broken{"it never came to an end"};
+  }
+
+ private:
+  Window::Limits draw() {
+    keys_ = 1 + pick(4);
+    return {static_cast<unsigned>(1 + pick(4)), pick(2) == 0 ? 1U : 3U,
+            static_cast<std::size_t>(2 + pick(8))};
+  }
+  int pick(int count) { return static_cast<int>(random_.between(0, count - 1)); }
+  [[nodiscard]] bool is_at_rest() const {
+    return !move_ && judge_.calls().empty() && unread().empty() && !window_->has_news() &&
+           !window_->failed();
+  }
+
+  void claim(bool one_by_one) {
+    std::optional<Position> cursor;
+    if (kept_.cursor > 0) cursor = Position{0, std::to_string(kept_.cursor)};
+    window_.emplace(limits_, cursor, kept_.sequence, kept_.handed_to, kept_.ahead, one_by_one);
+  }
+  [[nodiscard]] std::vector<int> unread() const {
+    const auto& read_to = window_->read_to();
+    const int from = read_to ? std::stoi(read_to->id) : 0;
+    std::vector<int> ids;
+    for (const auto& [id, key] : table_) {
+      if (id > from) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  void advance(bool troubles) {
+    switch (pick(4)) {
+      case 0: return read();
+      case 1: return answer(troubles);
+      case 2: return move_ ? end_commit() : begin_commit();
+      default:
+        if (window_->failed()) window_->retry();
+    }
+  }
+  void read() {
+    auto ids = unread();
+    ids.resize(std::min({ids.size(), window_->room(), static_cast<std::size_t>(1 + pick(3))}));
+    std::vector<Record> records;
+    for (const int id : ids) {
+      auto& record = records.emplace_back();
+      record.position.id = std::to_string(id);
+      if (const int key = table_.at(id); key > 0) record.key = std::to_string(key);
+    }
+    window_->add(std::move(records));
+  }
+  void call() {
+    for (const auto* record : window_->begin()) {
+      const int id = std::stoi(record->id());
+      judge_.begun(id, key_of_.emplace(id, key(*record)).first->second, *record, kept_);
+      number_of_call_[id] = record->sequence;
+    }
+  }
+  static int key(const Record& record) { return record.key ? std::stoi(*record.key) : 0; }
+  void answer(bool troubles) {
+    const auto& calls = judge_.calls();
+    if (calls.empty()) return;
+    const int id = std::next(calls.begin(), pick(static_cast<int>(calls.size())))->first;
+    const bool fails = troubles && random_.chance(0.2);
+    judge_.ended(id, !fails);
+    window_->answered(number_of_call_.at(id), fails ? Outcome::retry_later("") : Outcome::done());
+  }
+  void begin_commit() {
+    if (window_->has_news()) move_ = window_->move();
+  }
+  void apply() {
+    if (move_->to) kept_.cursor = std::stoi(move_->to->id);
+    kept_.sequence = move_->sequence;
+    kept_.handed_to = move_->handed_to;
+    kept_.ahead = move_->ahead;
+    judge_.committed(*move_, kept_);
+  }
+  void end_commit() {
+    apply();
+    move_.reset();
+    window_->moved();
+  }
+  /// Each call in flight may have reached the receiver. A commit under way counts, or does not.
+  void crash() {
+    const bool in_call = !judge_.calls().empty();
+    if (move_ && random_.chance(0.5)) apply();
+    judge_.crashed();
+    move_.reset();
+    const bool one_by_one = in_call && random_.chance(0.7);
+    if (one_by_one) judge_.claimed_one_by_one(kept_);
+    claim(one_by_one);
+  }
+  void remove_row() {
+    const int id = 1 + pick(rows_in_table);
+    if (judge_.is_calling(id) || !table_.contains(id)) return;
+    table_.erase(id);
+    judge_.deleted(id);
+  }
+
+  Random random_;
+  int keys_ = 1;
+  Window::Limits limits_;
+  Judge judge_;
+  std::map<int, int> table_;  ///< keys by id; key 0: none
+  std::map<int, int> key_of_;
+  std::map<int, std::uint64_t> number_of_call_;
+  Kept kept_;
+  std::optional<Window> window_;
+  std::optional<WindowMove> move_;
+};
+
+/// What a seed breaks.
+std::optional<std::string> broken_by(std::uint64_t seed) {
+  try {
+    Run(seed).go();
+  } catch (const Broken& broken) {
+    return broken.what;
+  }
+  return std::nullopt;
+}
+
+void must_be_caught(Mutant mutant, const std::string& expected) {
+  constexpr std::uint64_t seeds_max = 2'000;
+  for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
+    core::active_mutant = mutant;
+    const auto broken = broken_by(seed);
+    core::active_mutant = Mutant::none;
+    if (!broken) continue;
+    CAPTURE(seed);
+    CHECK_MESSAGE(broken->find(expected) != std::string::npos, *broken);
+    return;
+  }
+  FAIL("not caught within ", seeds_max, " seeds");
+}
+
+}  // namespace
+
+TEST_SUITE("window of rows in flight") {
+  TEST_CASE(
+      "order by key, no repeat of what is committed, and an honest cursor in every schedule") {
+    constexpr std::uint64_t seeds = 20'000;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      const auto broken = broken_by(seed);
+      if (broken) FAIL("seed ", seed, ": ", *broken);
+    }
+  }
+
+  TEST_CASE("each guard is needed") {
+    must_be_caught(Mutant::cursor_passes_undone, "was passed by the cursor");
+    must_be_caught(Mutant::done_ahead_forgotten, "goes out again though its outcome was committed");
+    must_be_caught(Mutant::key_overlaps, "of its key");
+    must_be_caught(Mutant::numbers_forgotten, "has another number than before");
+    must_be_caught(Mutant::doubtful_together, "is not alone");
+    must_be_caught(Mutant::unannounced_call, "begins without a commit that announced it");
+  }
+}
