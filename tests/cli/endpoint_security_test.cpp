@@ -69,8 +69,10 @@ TEST_SUITE("endpoint security") {
       const auto reply = ask(port, Ask::get(path));
       CHECK((reply.status == 200 || path == "/statusz"));
       check_silent(reply);
-      check_silent(ask(port, Ask::get(path), "canary-wrong-console-token"));
     }
+    const auto refused = ask(port, Ask::get("/api/v1/status"), "canary-wrong-console-token");
+    CHECK(refused.status == 401);
+    check_silent(refused);
     CHECK(contains(ask(port, Ask::get(of("row?id=1"))).body, "echo: "));
     auto listener = client_at(port);
     const auto events = Ask::get("/api/v1/events");
@@ -97,10 +99,11 @@ TEST_SUITE("endpoint security") {
     Stage stage;
     stage.append(1);
     const auto port = static_cast<unsigned short>(free_port());
-    const auto toml = database_section(stage.database.url()) +
-                      "[console]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n" +
-                      Stage::process("kind = \"log\"\nfile = \"/dev/null\"",
-                                     "commit_every = 1000\n", "order_by = \"id\"");
+    const auto toml =
+        database_section(stage.database.url()) +
+        "[console]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n" +
+        Stage::process("kind = \"log\"\nfile = \"/dev/null\"",
+                       "commit_every = 1000\nbatch_rows = 1000\n", "order_by = \"id\"");
     RelayProgram relay(stage.folder, "relay", toml);
     const auto metrics = [&] {
       try {
