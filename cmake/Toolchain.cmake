@@ -79,9 +79,6 @@ endfunction()
 # seriatim_mutable_room(ROOM [LIBRARIES…]) makes ROOM_mutable. It holds only the sources that include one of the two
 # (no header does), as objects: whoever links it directly gets these, and the rest from the room itself.
 function(seriatim_mutable_room room)
-  if(NOT SERIATIM_BUILD_TESTS)
-    return()
-  endif()
   get_target_property(sources ${room} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source)
@@ -90,9 +87,13 @@ function(seriatim_mutable_room room)
       list(APPEND with_points ${source})
     endif()
   endforeach()
-  # The linker takes a whole object or nothing, so these must not share one with other sources.
+  # The linker takes a whole object or nothing, so these must not share one with other sources. Without tests too:
+  # else other sources were compiled in one group there, and names that clash were seen in no build with tests.
   set_source_files_properties(${with_points} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  if(NOT SERIATIM_BUILD_TESTS)
+    return()
+  endif()
   add_library(${room}_mutable OBJECT EXCLUDE_FROM_ALL ${with_points})
   target_compile_definitions(${room}_mutable PUBLIC SERIATIM_MUTANTS)
   target_include_directories(${room}_mutable PRIVATE ${PROJECT_SOURCE_DIR}/src)
