@@ -108,7 +108,7 @@ class Windows:
     """Open windows of the console: each reads the stream of events, and asks for the history once a minute, as the page does."""
 
     def __init__(self, count):
-        self.count, self.events, self.ended = count, [0] * count, threading.Event()
+        self.events, self.ended = [0] * count, threading.Event()
         self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(count)]
 
     def __enter__(self):
@@ -194,8 +194,8 @@ def spread(ratios):
 
 
 def compare(what, program, server, rows, repeats, watched, plain=""):
-    """`watched` makes a rate and the times of /livez; `plain` is what the file of the other has. Each pair begins with the other one, so that
-    drift favours neither."""
+    """`watched` makes a rate and the times of /livez; `plain` is added to the configuration of the relay it is compared with. Pairs
+    alternate which of the two comes first, so that drift favours neither."""
     ratios, of_cpu, livez = [], [], []
     for number in range(repeats):
         rates = {}

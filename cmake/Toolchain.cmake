@@ -87,8 +87,9 @@ function(seriatim_mutable_room room)
       list(APPEND with_points ${source})
     endif()
   endforeach()
-  # The linker takes a whole object or nothing, so these must not share one with other sources. Without tests too:
-  # else other sources were compiled in one group there, and names that clash were seen in no build with tests.
+  # The linker takes a whole object or nothing, so these must not share one with other sources. They stand
+  # alone in builds without tests too, so that every build has the same groups: private names that clash in a group are
+  # then found by each of them.
   set_source_files_properties(${with_points} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
   if(NOT SERIATIM_BUILD_TESTS)

@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <charconv>
+#include <utility>
 
 namespace seriatim::console {
 
@@ -109,11 +110,15 @@ void Events::ask(const Listeners& listeners) {
 void Events::ask_status(const Listeners& listeners) {
   auto now = desk_.snapshot();
   const bool changed = now.content != content_ || !trouble_.empty();
-  const auto whole = event_text("status", now.status);
-  const auto again = event_text("read", now.times);
+  EventStream::Text whole, times;  // the same for all who get it, and made only for them
   for (const auto& listener : listeners) {
-    listener->stream->push(listener->fresh || changed ? whole : again);
-    listener->fresh = false;
+    if (std::exchange(listener->fresh, false) || changed) {
+      if (!whole) whole = event_text("status", now.status);
+      listener->stream->push(whole);
+    } else {
+      if (!times) times = event_text("read", now.times);
+      listener->stream->push(times);
+    }
   }
   content_ = std::move(now.content);
 }

@@ -243,8 +243,8 @@ class Admin {
       std::chrono::milliseconds settle_max = std::chrono::milliseconds{10'000},
       const ApproveRewind& approve = {});
 
-  /// The payload of a row, to be shown masked only: no one is told that it was read. Absent: NULL,
-  /// larger than payload_max, or no row that the process delivers.
+  /// The payload of a row. To be shown masked only, because the journal does not record it. Absent:
+  /// NULL, larger than payload_max, or no row that the process delivers.
   std::optional<std::string> payload(const Target& target, const std::string& id);
   /// The payload of a row that the process delivers, or will. That it was shown, and to whom, is in
   /// the journal first. Error if there is no such row.
