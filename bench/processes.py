@@ -1,9 +1,11 @@
 """What a measuring script starts: a private PostgreSQL, sessions of psql, relays, stands. Each ends with its block, however
 that ends, and says in a sentence what is missing."""
+import itertools
 import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,21 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def fail(what):
     raise SystemExit(f"bench/{Path(sys.argv[0]).name}: {what}")
+
+
+PORTS = itertools.count(10_000 + os.getpid() % 9_000)
+
+
+def free_port():
+    """Below those that the system gives to clients, so that nobody takes it before the server does; never the same twice."""
+    for port in PORTS:
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    return fail("no port is free on 127.0.0.1")
 
 
 def end_on_sigterm():
@@ -153,7 +170,7 @@ class Server:
     def __init__(self, *settings):
         self.settings = ["max_wal_size=8GB", "checkpoint_timeout=1h", "listen_addresses=127.0.0.1", *settings]
         self.bin = binaries()
-        self.port = 20_000 + os.getpid() % 20_000
+        self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self.owner = {}
 

@@ -104,7 +104,7 @@ end:
 #endif
 #define GONE(who) (holder == NOBODY || !alive[holder] || (lease == 0 && UNCHANGED(who)))
 
-inline look(who) { changed[who] = false; patience[who] = LEASE + 1 }
+inline read_cursor(who) { changed[who] = false; patience[who] = LEASE + 1 }
 inline change() { changed[0] = true; changed[1] = true; changed[PERSON] = true }
 inline new_epoch() { newest[0] = false; newest[1] = false; change() }
 inline announce() { lease = LEASE + 1; begin_left[me] = CALL_BEGIN_MAX + 1; change() }
@@ -134,7 +134,7 @@ claim:
     :: GONE(me) || holder == me ->
          new_epoch(); newest[me] = true; holder = me; lease = LEASE + 1; marked = false;
          from = position; disturbed[me] = false; strays[me] = 0; patience[me] = 0
-    :: else -> look(me); goto claim
+    :: else -> read_cursor(me); goto claim
     fi
   }
 start:
@@ -229,7 +229,7 @@ leave:
 active proctype Person() {
 end:
   do
-  :: atomic { !asked_for && position < ROWS -> asked_for = true; since_asked = 0; look(PERSON) }
+  :: atomic { !asked_for && position < ROWS -> asked_for = true; since_asked = 0; read_cursor(PERSON) }
   :: atomic {
        asked_for && position < ROWS &&
 #ifdef ACT_IGNORES_CALL
@@ -241,7 +241,7 @@ end:
        new_epoch(); holder = NOBODY; marked = false; asked_for = false; since_asked = 0; changed[PERSON] = false; patience[PERSON] = 0;
        /* P5: acts and calls do not overlap, unless the call's relay was frozen or cut off */
        assert((!calling[0] || disturbed[0]) && (!calling[1] || disturbed[1])) }
-  :: atomic { asked_for && changed[PERSON] -> look(PERSON) }
+  :: atomic { asked_for && changed[PERSON] -> read_cursor(PERSON) }
   :: d_step { asked_for -> asked_for = false; since_asked = 0; changed[PERSON] = false; patience[PERSON] = 0 } /* the request expires */
   od
 }

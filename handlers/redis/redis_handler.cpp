@@ -27,7 +27,7 @@ std::string not_ours(const Flight& flight, const Record& record, const std::stri
          "process; give this one a stream of its own, or move the old one away (RENAME)";
 }
 
-std::string cannot_tell(const Flight& flight, const Record& record, const std::string& last) {
+std::string unconfirmed(const Flight& flight, const Record& record, const std::string& last) {
   return "stream " + excerpt(flight.stream) + " ends at " + excerpt(last) + ", but " +
          entry_of(record) +
          " was trimmed or deleted, so nobody can know whether it was this record: skip it, or let "
@@ -112,7 +112,7 @@ RedisHandler::Step RedisHandler::judge_check(const Flight& flight, const RedisRe
   if (why.empty()) return {there, std::nullopt};
   const auto& row = flight.rows[there];
   return {there, Outcome::poison(why == "taken" ? not_ours(flight, row, last)
-                                                : cannot_tell(flight, row, last))};
+                                                : unconfirmed(flight, row, last))};
 }
 
 /// A server that was restarted may have lost what it acknowledged. Only a new connection can be to

@@ -71,7 +71,7 @@ std::string escaped(std::uint32_t point, std::string_view bytes) {
 void Redactor::add(std::string_view secret) {
   if (secret.size() < secret_bytes_min) return;
   secrets_.emplace_back(secret);
-  // Longest first, so that a secret within another does not leave the rest standing.
+  // Longest first, so that a secret within another does not leave the rest in place.
   std::sort(secrets_.begin(), secrets_.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }

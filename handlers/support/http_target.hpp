@@ -17,8 +17,9 @@ struct HttpTarget {
   std::vector<std::string> pass_headers;  ///< copied from the record where it has them
   std::string username;                   ///< basic authentication, with `password`
   std::string password;
-  std::string token;                     ///< "Authorization: Bearer …"; not with `username`
-  std::chrono::milliseconds timeout{0};  ///< for one request, besides the lane's deadline; 0: none
+  std::string token;  ///< "Authorization: Bearer …"; not with `username`
+  std::chrono::milliseconds timeout{
+      0};  ///< for one request, in addition to the lane's deadline; 0: none
   HttpClientConfig client;
 };
 

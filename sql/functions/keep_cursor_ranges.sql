@@ -33,8 +33,8 @@ BEGIN
     END IF;
     -- A full bucket becomes a row of the ledger in the transaction that fills it; not by an operator's act,
     -- which may go back: all of them raise the epoch. Full are 64 listed ids or ranges, which every commit
-    -- rewrites with the cursor's row, or 1 000 rows, as many as the audit looks at in a step. 1352 bytes are 64
-    -- ranges (PostgreSQL 14 to 18): told at once, as is the span of all; only a wide span is counted.
+    -- rewrites with the cursor's row, or 1 000 rows, as many as the audit reads in a step. 1352 bytes are 64
+    -- ranges (PostgreSQL 14 to 18): known at once, as is the span of all; only a wide span is counted.
     IF NEW.epoch = OLD.epoch
        AND (cardinality(NEW.bucket_ids) >= 64 OR pg_column_size(NEW.bucket_ranges) >= 1352
             OR (cardinality(NEW.bucket_ids)

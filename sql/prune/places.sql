@@ -20,7 +20,7 @@ WITH rows AS MATERIALIZED (
     SELECT DISTINCT ON (n.id) n.id, n.lane, n.number
     FROM (SELECT lane, number, seriatim.ledger_ids(ids, ranges) AS id FROM near) AS n
     ORDER BY n.id, n.number
-), standing AS (
+), present AS (
     SELECT DISTINCT ON (r.id) r.id, n.lane, n.number, n.ids IS NULL AS sealed
     FROM rows AS r
     CROSS JOIN (SELECT DISTINCT lanes FROM near) AS cut
@@ -33,10 +33,10 @@ WITH rows AS MATERIALIZED (
     ORDER BY r.id, n.number
 )
 SELECT r.id, coalesce(d.lane, s.lane) AS lane, coalesce(d.number, s.number) AS number,
-       d.id IS NOT NULL AS noted, s.id IS NOT NULL AS standing, coalesce(s.sealed, false) AS sealed,
+       d.id IS NOT NULL AS noted, s.id IS NOT NULL AS present, coalesce(s.sealed, false) AS sealed,
        EXISTS (SELECT FROM seriatim.horizon AS h
                WHERE h.process_name = $1 AND h.id IS NOT NULL
                  AND ({place:r.at,r.number}) <= ({place:h.at,h.id})) AS below_horizon
 FROM rows AS r
 LEFT JOIN noted AS d ON d.id = r.id
-LEFT JOIN standing AS s ON s.id = r.id
+LEFT JOIN present AS s ON s.id = r.id

@@ -220,7 +220,7 @@ class Parser {
 
   void add_audit() {
     auto [sub, verb] = add_verb<AuditVerb>(
-        "audit", "Recount everything delivered against the table: the standing proof",
+        "audit", "Recount everything delivered against the table: the proof",
         "  seriatim audit booking_sms\n  seriatim audit booking_sms --buckets --json\n\n"
         "Exit 1 where a row was neither delivered nor set aside, or the ledger does not fit.");
     add_process(sub, verb->process);

@@ -83,7 +83,7 @@ console::User read_user(Options& section, const std::vector<console::User>& othe
                                   "the user \"operator\")");
     }
     if (!user.token.empty() && other.token == user.token) {
-      section.problem("token", "is also that of " + other.name + "; tokens tell users apart");
+      section.problem("token", "is also that of " + other.name + "; tokens identify users");
     }
   }
   section.finish();
@@ -126,7 +126,7 @@ std::optional<console::Certificate> read_certificate(Options& section) {
   for (const auto& [key, other] :
        {std::pair{"tls_certificate", "tls_key"}, std::pair{"tls_key", "tls_certificate"}}) {
     if (section.has(key) && !section.has(other)) {
-      section.problem(key, std::string("needs `") + other + "` beside it");
+      section.problem(key, std::string("needs `") + other + "` too");
     }
   }
   console::Certificate certificate{section.text("tls_certificate"), section.text("tls_key")};

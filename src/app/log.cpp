@@ -209,7 +209,7 @@ void Log::write(const LogLine& line) noexcept {
 
 LaneLog::LaneLog(Writer writer) : writer_(std::move(writer)) {}
 
-bool LaneLog::worth_telling(const LaneStatus& lane) {
+bool LaneLog::worth_reporting(const LaneStatus& lane) {
   const std::lock_guard lock(mutex_);
   auto& steady = steady_[{lane.process, lane.lane}];
   const bool moving = is_moving(lane);
@@ -220,7 +220,7 @@ bool LaneLog::worth_telling(const LaneStatus& lane) {
 
 void LaneLog::lane_changed(const LaneStatus& lane) {
   auto line = describe(lane);
-  if (!worth_telling(lane)) line.level = LogLevel::debug;
+  if (!worth_reporting(lane)) line.level = LogLevel::debug;
   writer_(line);
 }
 

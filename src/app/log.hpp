@@ -79,7 +79,7 @@ class LaneLog final : public Observer {
   void audit_failed(const std::string& process, const std::string& why) override;
 
  private:
-  bool worth_telling(const LaneStatus& lane);
+  bool worth_reporting(const LaneStatus& lane);
 
   Writer writer_;
   std::mutex mutex_;

@@ -87,7 +87,7 @@ struct Preview {
 /// "row 17 cannot be rendered: …; its lane will halt"
 [[nodiscard]] std::string unrendered_text(const PreviewedRow& row, OnPoison on_poison);
 
-/// The standing proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
+/// The proof: what each lane delivered, bucket by bucket, and a sentence on the whole.
 [[nodiscard]] std::string audit_text(const std::vector<postgres::LaneAudit>& lanes, bool terminal);
 [[nodiscard]] std::string audit_finding(const std::vector<postgres::LaneAudit>& lanes);
 [[nodiscard]] std::string audit_json(const std::string& process,

@@ -5,7 +5,7 @@
 #include "app/json_parts.hpp"
 #include "app/reports.hpp"
 #include "app/row_story.hpp"
-#include "app/standstill.hpp"
+#include "app/stall.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app {
@@ -119,8 +119,8 @@ object to_json(const postgres::LaneReport& report) {
   lane["not_read"] = report.not_read.empty() ? value(nullptr) : value(valid_utf8(report.not_read));
   lane["wait"] = to_json(report.wait);
   lane["next"] = text_or_null(report.next_id);
-  const auto standstill = standstill_of(report);
-  lane["stands"] = standstill ? value(to_string(*standstill)) : value(nullptr);
+  const auto stall = stall_of(report);
+  lane["stall"] = stall ? value(to_string(*stall)) : value(nullptr);
   lane["called_for_ms"] = report.called_for ? value(report.called_for->count()) : value(nullptr);
   lane["holder"] = report.holder.empty() ? value(nullptr) : value(valid_utf8(report.holder));
   lane["holder_alive"] = report.holder_alive;

@@ -35,7 +35,7 @@ std::string by_whom(const RowReport::Act& act) {
 // --- rows that wait -----------------------------------------------------------------------------
 
 /// Why the row a lane is at does not move.
-std::string standstill(const RowReport& row) {
+std::string stall(const RowReport& row) {
   const auto& report = *row.lane;
   switch (report.lane.state) {
     case LaneState::halted:
@@ -80,7 +80,7 @@ std::vector<std::string> ways_out(const LaneReport& report) {
 }
 
 RowStory next_story(const RowReport& row) {
-  return {id_of(row) + " is the one " + lane_of(row) + " is at: " + standstill(row),
+  return {id_of(row) + " is the one " + lane_of(row) + " is at: " + stall(row),
           ways_out(*row.lane),
           {}};
 }
@@ -94,7 +94,7 @@ RowStory waiting_story(const RowReport& row) {
                 " of " + lane_of(row);
   if (row.lane->next_id)
     answer += ", which is at row " + printable(*row.lane->next_id, id_bytes_max);
-  return {answer + ": " + standstill(row), ways_out(*row.lane), {}};
+  return {answer + ": " + stall(row), ways_out(*row.lane), {}};
 }
 
 // --- rows behind, or outside --------------------------------------------------------------------
@@ -141,7 +141,7 @@ RowStory late_story(const RowReport& row) {
     story.answer += "; its lane is " + explanations(row.lane->lane).front();
     story.next_steps = ways_out(*row.lane);
   } else if (row.created_at_us.value_or(INT64_MIN) >= row.lane->late_from_us.value_or(INT64_MAX)) {
-    story.answer += ", and goes out late: " + standstill(row);
+    story.answer += ", and goes out late: " + stall(row);
     story.next_steps = ways_out(*row.lane);
   } else {
     story.next_steps = {"the audit halts its lane with LATE_ROW, and then says what may be done"};

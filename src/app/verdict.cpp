@@ -4,7 +4,7 @@
 #include <array>
 #include <ctime>
 
-#include "app/standstill.hpp"
+#include "app/stall.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app {
@@ -55,7 +55,7 @@ void Verdict::add(const postgres::LaneReport& report) {
 }
 
 Verdict::State Verdict::state() const {
-  if (still_ > 0) return State::stands;
+  if (still_ > 0) return State::stalled;
   if (unread_ > 0 || lanes_ == 0) return State::unknown;
   return waiting_ > 0 || more_ ? State::waits : State::well;
 }
@@ -63,7 +63,7 @@ Verdict::State Verdict::state() const {
 std::string Verdict::text(system_clock::time_point now) const {
   if (lanes_ == 0) return "No lane is known";
   auto text = still_ > 0 ? grouped(still_) + " of " + some(lanes_, "lane", "lanes") +
-                               (still_ == 1 ? " stands still" : " stand still")
+                               (still_ == 1 ? " is stopped" : " are stopped")
               : unread_ > 0 ? "What waits in " + grouped(unread_) + " of " +
                                   some(lanes_, "lane", "lanes") + " cannot be read"
                             : std::string("Everything moves");
@@ -79,7 +79,7 @@ const char* to_string(Verdict::State state) {
   switch (state) {
     case Verdict::State::well: return "well";
     case Verdict::State::waits: return "waits";
-    case Verdict::State::stands: return "stands";
+    case Verdict::State::stalled: return "stalled";
     case Verdict::State::unknown: return "unknown";
   }
   return "?";

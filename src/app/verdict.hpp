@@ -12,15 +12,15 @@ namespace seriatim::app {
 class Verdict {
  public:
   enum class State {
-    well,    ///< nothing waits
-    waits,   ///< rows wait, and every lane moves
-    stands,  ///< a lane stands still
-    unknown  ///< what waits could not be read of every lane, or there is none
+    well,     ///< nothing waits
+    waits,    ///< rows wait, and every lane moves
+    stalled,  ///< a lane is stopped
+    unknown   ///< what waits could not be read of every lane, or there is none
   };
   void add(const postgres::LaneReport& report);
 
   [[nodiscard]] State state() const;
-  /// "2 of 12 lanes stand still; 9 814 rows wait, the oldest since 02:41 UTC (31 min)"
+  /// "2 of 12 lanes are stopped; 9 814 rows wait, the oldest since 02:41 UTC (31 min)"
   [[nodiscard]] std::string text(std::chrono::system_clock::time_point now) const;
 
  private:

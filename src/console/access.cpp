@@ -53,13 +53,13 @@ struct PasswdEntry {
   std::string name;
 };
 /// Calls getpwnam_r or getpwuid_r with more and more room. Absent: there is no such user.
-template <class Look>
-std::optional<PasswdEntry> machine_user(Look&& look) {
+template <class Find>
+std::optional<PasswdEntry> machine_user(Find&& find) {
   constexpr std::size_t room_max = 1 << 20;
   for (std::vector<char> room(4096); room.size() <= room_max; room.resize(room.size() * 4)) {
     ::passwd entry{};
     ::passwd* found = nullptr;
-    if (look(&entry, room.data(), room.size(), &found) == ERANGE) continue;
+    if (find(&entry, room.data(), room.size(), &found) == ERANGE) continue;
     if (!found) break;
     return PasswdEntry{found->pw_uid, found->pw_name};
   }
@@ -352,7 +352,7 @@ HttpResponse Access::log_in(const HttpRequest& request) {
   if (request.caller.proof == Caller::Proof::proxy ||
       request.caller.proof == Caller::Proof::socket) {
     return problem(422, "you are known already, as " + request.caller.name,
-                   "look and act without a token");
+                   "read and act without a token");
   }
   if (open_) {
     return problem(422, "no token is configured, so there is nothing to log in to",

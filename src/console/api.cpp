@@ -116,8 +116,7 @@ HttpResponse Api::answered(const HttpRequest& request, Answer answer, unsigned s
   } catch (const NotFound& error) {
     return problem(404, settings_.redact(error.what()));
   } catch (const Conflict& error) {
-    return problem(409, settings_.redact(error.what()), "look at it again, then decide",
-                   error.status);
+    return problem(409, settings_.redact(error.what()), "read it again, then decide", error.status);
   } catch (const Refused& error) {
     return problem(422, settings_.redact(error.what()), settings_.redact(error.mend));
   } catch (const Error& error) {

@@ -90,7 +90,7 @@ class Desk {
   virtual std::string alerts(const std::string& before, unsigned limit) = 0;
   virtual std::string relays() = 0;
   virtual std::string act(const Order& order) = 0;
-  /// The payload of one row; the journal records who saw it, and why if told.
+  /// The payload of one row; the journal records who saw it, and the reason if one is given.
   virtual std::string reveal(const std::string& process, const std::string& id,
                              const std::string& who, const std::string& reason) = 0;
   /// Takes long. Answers {"rows", "sound", "finding"}; ends early if `stop` asks for it.

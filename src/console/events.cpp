@@ -48,7 +48,7 @@ std::shared_ptr<EventStream> Events::listen(std::optional<std::uint64_t> last_se
   return listener->stream;
 }
 
-void Events::tell(const EventStream::Text& text) {
+void Events::notify(const EventStream::Text& text) {
   const std::lock_guard lock(mutex_);
   for (const auto& listener : listeners_) listener->stream->push(text);
 }
@@ -98,9 +98,9 @@ void Events::ask(const Listeners& listeners) {
     trouble_.clear();
   } catch (const std::exception& error) {
     const auto text = settings_.redact(error.what());
-    const auto told = event_text("trouble", json::serialize(json::object{{"detail", text}}));
+    const auto event = event_text("trouble", json::serialize(json::object{{"detail", text}}));
     for (const auto& listener : listeners) {
-      if (listener->fresh || text != trouble_) listener->stream->push(told);
+      if (listener->fresh || text != trouble_) listener->stream->push(event);
       listener->fresh = false;
     }
     trouble_ = text;

@@ -18,10 +18,9 @@
 
 namespace seriatim::console {
 
-/// Tells listeners what changes: `status` (whole, on change), `read` (when it was read, if nothing
-/// else changed), `journal` (one entry), `alert` (one), `recount`, and `trouble` if the desk cannot
-/// be asked. One thread asks the desk for all of them,
-/// only while somebody listens.
+/// Notifies listeners what changes: `status` (whole, on change), `read` (when it was read, if
+/// nothing else changed), `journal` (one entry), `alert` (one), `recount`, and `trouble` if the
+/// desk cannot be asked. One thread asks the desk for all of them, only while somebody listens.
 ///
 /// Threads: any.
 class Events {
@@ -40,7 +39,7 @@ class Events {
   /// `last_seen`: number of the last journal entry the listener knows; those after it follow.
   [[nodiscard]] std::shared_ptr<EventStream> listen(std::optional<std::uint64_t> last_seen);
   /// To all who listen now.
-  void tell(const EventStream::Text& text);
+  void notify(const EventStream::Text& text);
   [[nodiscard]] std::size_t listeners() const;
   /// What a listener may read of an error.
   [[nodiscard]] std::string redacted(const std::string& text) const {

@@ -16,7 +16,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Takes what stands before `mark` off `text`, and the mark.
+/// Takes what is before `mark` off `text`, and the mark.
 std::string_view take_until(std::string_view& text, char mark) {
   const auto part = text.substr(0, text.find(mark));
   text.remove_prefix(part.size() < text.size() ? part.size() + 1 : part.size());

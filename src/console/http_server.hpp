@@ -39,13 +39,14 @@ class HttpServer {
     std::string address = "127.0.0.1";
     unsigned short port = 0;  ///< 0: a free one
     std::string unix_path{};  ///< a socket to listen on (0660), instead of address and port
-    std::vector<std::string> hosts{};  ///< names a Host header may have, besides our addresses
+    std::vector<std::string>
+        hosts{};  ///< names a Host header may have, in addition to our addresses
     std::optional<Certificate> tls{};
     /// Who sent a request, of which the body is not read yet. It must not wait.
     std::function<Caller(const HttpRequest&)> identify{};
     /// Refuses requests, before it is known whether their path is one of ours. It must not wait.
     std::function<std::optional<HttpResponse>(const HttpRequest&)> gate{};
-    /// Told of each answer: the path of its route ("" if there is none) and the status.
+    /// Called for each answer: the path of its route ("" if there is none) and the status.
     std::function<void(const std::string& route, unsigned status)> answered{};
     std::function<void(const std::string&)> warn{};
     Limits limits{};

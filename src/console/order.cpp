@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::size_t reason_bytes_max = 2'000;
 
-/// What an act takes, beside a reason, a preview and what was seen.
+/// What an act takes, next to a reason, a preview and what was seen.
 struct Form {
   std::string_view act;
   bool lane = false;     ///< may name one

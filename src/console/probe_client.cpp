@@ -55,7 +55,7 @@ asio::awaitable<ProbeAnswer> exchange(Stream& stream, std::string host, std::str
   co_return ProbeAnswer{answer.result_int(), std::move(answer.body())};
 }
 
-/// The certificate is not looked at: it names the relay as others call it, and a probe of one's own
+/// The certificate is not checked: it names the relay as others call it, and a probe of one's own
 /// relay sends no secret.
 asio::awaitable<ProbeAnswer> converse(ProbePlace place, std::string path,
                                       std::chrono::milliseconds limit) {

@@ -39,24 +39,24 @@ void Recounts::stop(const std::string& process) {
 
 void Recounts::run(const std::string& process, const std::string& who,
                    const std::stop_token& stop) {
-  json::object told{
+  json::object event{
       {"process", process}, {"rows", 0}, {"done", false}, {"sound", nullptr}, {"finding", nullptr}};
   auto next = std::chrono::steady_clock::now();
   const auto progress = [&](std::uint64_t rows) {
-    told["rows"] = rows;
+    event["rows"] = rows;
     const auto now = std::chrono::steady_clock::now();
     if (now < next) return;
     next = now + progress_every;
-    events_.tell(event_of(told));
+    events_.notify(event_of(event));
   };
   try {
     const auto found = json::parse(desk_.recount(process, who, progress, stop));
-    for (const auto& member : found.as_object()) told[member.key()] = member.value();
+    for (const auto& member : found.as_object()) event[member.key()] = member.value();
   } catch (const std::exception& error) {
-    told["finding"] = events_.redacted(error.what());
+    event["finding"] = events_.redacted(error.what());
   }
-  told["done"] = true;
-  events_.tell(event_of(told));
+  event["done"] = true;
+  events_.notify(event_of(event));
 }
 
 }  // namespace seriatim::console

@@ -9,8 +9,8 @@
 
 namespace seriatim::console {
 
-/// The recount that a person asked for: one at a time, in a thread of its own. Listeners are told
-/// how far it is, and what it found.
+/// The recount that a person asked for: one at a time, in a thread of its own. Listeners are
+/// notified how far it is, and what it found.
 ///
 /// Threads: any.
 class Recounts {

@@ -264,7 +264,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
   const bool breached = !event.breach.empty();
   ensure(breached || (done <= calling_ && (done < calling_ || !next)),
          "the driver checked the handler's answer");
-  if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return stand_aside(moment);
+  if (!moment.wanted && mutant(Mutant::given_up_mid_batch)) return give_way(moment);
   if (done == 0 && !next && !breached && !moment.stopping) {
     next = Outcome::retry_later("the handler did nothing");
   }

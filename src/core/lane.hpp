@@ -92,7 +92,7 @@ class Lane {
   [[nodiscard]] static bool going(const Moment&);
   Action depart(const Moment&);
   Action leave();
-  Action stand_aside(const Moment&);
+  Action give_way(const Moment&);
   void enter(LaneState, std::string detail = {});
   void read_cursor(const Cursor&, bool rejoined = false);
   [[nodiscard]] bool uncalled() const { return uncalled_ == cursor_.sequence + 1; }

@@ -84,7 +84,7 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
 
 /// For good where a stop was asked, else until the lane is wanted again.
 Action Lane::depart(const Moment& moment) {
-  return moment.stopping || options_.drain ? leave() : stand_aside(moment);
+  return moment.stopping || options_.drain ? leave() : give_way(moment);
 }
 
 Action Lane::leave() {
@@ -99,7 +99,7 @@ Action Lane::leave() {
 
 /// Between calls only, with what they did committed; other instances may have the lane at once. It
 /// costs neither connection nor statement until it is wanted again.
-Action Lane::stand_aside(const Moment& moment) {
+Action Lane::give_way(const Moment& moment) {
   const auto had = std::exchange(has_, has_ == Has::lane ? Has::session : Has::nothing);
   if (had == Has::lane) return ReleaseLane{cursor_.epoch, uncalled()};
   if (had == Has::session) return CloseSession{};

@@ -35,7 +35,7 @@ struct WindowMove {
 /// The rows of one lane when calls of several keys are in flight. Rows of one key go out one after
 /// another, in lane order; rows of different keys at once. Rows without a key are of one key.
 ///
-/// A row is read, announced by a commit, called, answered, and done by a commit. The cursor stands
+/// A row is read, announced by a commit, called, answered, and done by a commit. The cursor is
 /// before the first row that is not done. Rows after it are kept next to it, up to the last one
 /// that a receiver may have seen. So after a crash no row that was done goes out again, and the
 /// others go out under the same numbers, also if rows between them were deleted. The number of a

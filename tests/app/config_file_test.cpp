@@ -251,7 +251,7 @@ TEST_CASE("each problem is reported with file, line and key, and what to do") {
        "makes one"},
       {"[console]\ntoken = \"alice-token-alice-token\"\n[[console.user]]\nname = \"a\"\n"
        "token = \"alice-token-alice-token\"",
-       "s.toml:5: console.user.token: is also that of operator; tokens tell users apart"},
+       "s.toml:5: console.user.token: is also that of operator; tokens identify users"},
       {"[console]\ntoken = \"alice-token-alice-token\"\n[[console.user]]\nname = "
        "\"operator\"\ntoken = \"other-token-other-token\"",
        "s.toml:4: console.user.name: \"operator\" is taken by a user above (`token` is that of the "
@@ -265,7 +265,7 @@ TEST_CASE("each problem is reported with file, line and key, and what to do") {
        "s.toml:2: console.proxy.secret: is missing; the proxy sends it as the header "
        "Seriatim-Proxy"},
       {"[console]\ntls_key = \"key.pem\"",
-       "s.toml:2: console.tls_key: needs `tls_certificate` beside it"},
+       "s.toml:2: console.tls_key: needs `tls_certificate` too"},
       {"[console]\npayload = \"masked\"",
        "s.toml:2: console.payload: needs `token`, a [[console.user]] or [console.proxy]: without "
        "them everyone on this machine would see it"},

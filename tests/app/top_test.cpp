@@ -1,7 +1,7 @@
 // What `seriatim top` makes of reads, and how it draws them.
 #include <doctest/doctest.h>
 
-#include "app/standstill.hpp"
+#include "app/stall.hpp"
 #include "app/top/frame.hpp"
 #include "app/top/model.hpp"
 
@@ -53,35 +53,35 @@ TEST_SUITE("top") {
     halted.lag_age = 65s;
     model.take({moving, halted}, {});
     CHECK(verdict(model.all(), at_0241) ==
-          "1 of 2 lanes stands still; 3 rows wait, the oldest since 02:39 UTC (1 min)");
+          "1 of 2 lanes is stopped; 3 rows wait, the oldest since 02:39 UTC (1 min)");
     halted.lag_more = true;
     auto locked = report_of("c", LaneState::running);
     locked.wait = LaneWait{LaneWait::Cause::lock, 2s, "its statement waits", "end it", {}};
     model.take({moving, halted, locked}, {});
     CHECK(
-        verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still; 3 rows or more wait"));
+        verdict(model.all(), at_0241).starts_with("2 of 3 lanes are stopped; 3 rows or more wait"));
     locked.wait->cause = LaneWait::Cause::handler;  // that is what lanes do
     model.take({moving, locked}, {});
     CHECK(verdict(model.all(), at_0241) == "Everything moves; no row waits");
   }
 
-  TEST_CASE("a lane that is fenced or retrying stands, whatever the others do") {
+  TEST_CASE("a lane that is fenced or retrying is stopped, whatever the others do") {
     Model model;
     auto fenced = report_of("fenced", LaneState::fenced);
     fenced.lane.fenced_for = std::chrono::seconds(2);
     model.take(
         {fenced, report_of("retrying", LaneState::retrying), report_of("idle", LaneState::idle)},
         {});
-    CHECK(verdict(model.all(), at_0241).starts_with("2 of 3 lanes stand still"));
+    CHECK(verdict(model.all(), at_0241).starts_with("2 of 3 lanes are stopped"));
     fenced.lane.fenced_for = std::chrono::milliseconds(999);
     model.take({fenced}, {});
     CHECK(verdict(model.all(), at_0241).starts_with("Everything moves"));
   }
 
-  TEST_CASE("why a lane stands is one reason, the worst") {
+  TEST_CASE("why a lane is stopped is one reason, the worst") {
     auto report = report_of("a", LaneState::running);
     const auto word = [&] {
-      const auto standstill = standstill_of(report);
+      const auto standstill = stall_of(report);
       return std::string(standstill ? to_string(*standstill) : "");
     };
     CHECK(word().empty());

@@ -26,7 +26,7 @@ import(folder + "store.js").then(async ({ state, take, drawNow }) => {
       lane.lag_records = number % 7;
       lane.state = number % 50 ? "running" : "halted";
       lane.row = number % 50 ? null : String(number);
-      lane.stands = number % 50 ? null : "halted";
+      lane.stall = number % 50 ? null : "halted";
     }
     take(status);
     drawNow();

@@ -1,4 +1,4 @@
-"""What the page shows of lanes that stand, of relays that die, and of rows that were written to attack it."""
+"""What the page shows of lanes that are stopped, of relays that die, and of rows that were written to attack it."""
 import unittest
 
 from browser import ConsoleTest, json_of, screenshots

@@ -1,9 +1,7 @@
 """What the browser tests run against: a private PostgreSQL, relays with a console, and a receiver that answers as a test
-tells it. All of it ends with its block."""
-import itertools
+says. All of it ends with its block."""
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from processes import Child, Psql, Server  # noqa: E402,F401
+from processes import Child, Psql, Server, free_port  # noqa: E402,F401
 
 PROGRAM = os.environ.get("SERIATIM_PROGRAM", str(ROOT / "build" / "dev" / "seriatim"))
 OUTPUT = Path(os.environ.get("SERIATIM_BROWSER_OUTPUT", str(ROOT / "build" / "browser")))
@@ -27,18 +25,6 @@ TABLE = """
 CREATE TABLE {table} (id bigserial PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT clock_timestamp(), customer text,
                       event_type text, payload jsonb NOT NULL DEFAULT '{{}}', headers jsonb);
 CREATE INDEX ON {table} (created_at, id)"""
-
-
-def free_port():
-    """Below those that the system gives to clients, so that nobody takes it before the relay does."""
-    for port in itertools.count(10_000 + os.getpid() % 9_000):
-        with socket.socket() as tried:
-            try:
-                tried.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
-    raise AssertionError("no port is free")
 
 
 def wait_for(fact, what, seconds=20):
@@ -54,7 +40,7 @@ def wait_for(fact, what, seconds=20):
 
 
 class Receiver:
-    """Takes the rows of http handlers, and answers each as it was told to, else with 200."""
+    """Takes the rows of http handlers, and answers each as it was set to, else with 200."""
 
     def __init__(self):
         self.refused, self.taken, self.lock = {}, [], threading.Lock()

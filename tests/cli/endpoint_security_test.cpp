@@ -5,6 +5,7 @@
 
 #include "cli/canary_stage.hpp"
 #include "console/console_stage.hpp"
+#include "console/probe_client.hpp"
 #include "lab/process/free_port.hpp"
 #include "support/relay_program.hpp"
 

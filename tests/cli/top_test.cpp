@@ -52,7 +52,7 @@ TEST_SUITE("top") {
     REQUIRE(stage.seriatim({"run", "--drain"}).code == 0);
     stage.append();
     Window window(stage, "--act --who alice");
-    window.wait_for("1 of 1 lane stands still; 1 row waits");  // every relay is dead
+    window.wait_for("1 of 1 lane is stopped; 1 row waits");  // every relay is dead
     window.wait_for("nobody holds it");
     window.press("Enter");
     window.wait_for("rows that wait of p");

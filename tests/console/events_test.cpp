@@ -128,9 +128,9 @@ TEST_SUITE("events") {
     (void)client.until("\n\n");
     const int asked = stage.desk.statuses;
     wait_until("alerts were asked for", [&] { return stage.desk.statuses > asked + 1; });
-    stage.desk.show_alert("a lane stands");
+    stage.desk.show_alert("a lane is stopped");
     CHECK(next_but_reads(client) ==
-          "event: alert\ndata: {\"id\":\"1\",\"summary\":\"a lane stands\"}\n\n");
+          "event: alert\ndata: {\"id\":\"1\",\"summary\":\"a lane is stopped\"}\n\n");
     const auto start = Ask::post("/api/v1/processes/p/recounts", "{}", alice_token);
     CHECK(stage.ask(start).status == 202);
     CHECK(next_but_reads(client) ==

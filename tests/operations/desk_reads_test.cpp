@@ -35,9 +35,9 @@ TEST_SUITE("reads at the desk") {
     stage.run_until_halt();
     const auto status = json::parse(stage.desk().snapshot().status);
     const auto& verdict = status.at("verdict");
-    CHECK(verdict.at("state").as_string() == "stands");
+    CHECK(verdict.at("state").as_string() == "stalled");
     const std::string text(verdict.at("text").as_string());
-    CHECK(text.starts_with("1 of 1 lane stands still; 2 rows wait, the oldest since "));
+    CHECK(text.starts_with("1 of 1 lane is stopped; 2 rows wait, the oldest since "));
     CHECK(text.ends_with(")."));
     CHECK(status.at("lanes").at(0).at("state").as_string() == "halted");
     CHECK(contains(json::serialize(status.at("lanes").at(0).at("notes")), "seriatim retry p"));

@@ -143,7 +143,7 @@ std::string DatabaseDesk::row(const std::string& process, const std::string& id)
     try {
       const auto payload = admin.payload(target, id);
       if (payload) masked = masked_payload(*payload, parts_.shown_paths);
-    } catch (const Error&) {  // the story can be told without it
+    } catch (const Error&) {  // the story is complete without it
     }
     return row_json(story, &masked);
   });

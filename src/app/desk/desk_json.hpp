@@ -12,7 +12,7 @@
 
 namespace seriatim::app {
 
-// What only the pages of a relay are told, as JSON; docs/api.md has it all.
+// What only the pages of a relay receive, as JSON; docs/api.md has it all.
 
 struct StatusTimes {
   std::chrono::system_clock::time_point looked_at;

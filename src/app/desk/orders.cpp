@@ -67,7 +67,7 @@ void refuse_other_steps(const std::string& process, const std::vector<RewindStep
   if (plan_hash(process, steps) == expected) return;
   throw postgres::NotAsExpected(
       "the rewind of process \"" + process +
-      "\" would now do something else than the preview showed; nothing was changed: look at the "
+      "\" would now do something else than the preview showed; nothing was changed: read the "
       "preview again. While rows are delivered the plan changes all the time: pause the process "
       "first");
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "app/output.hpp"
-#include "app/standstill.hpp"
+#include "app/stall.hpp"
 #include "app/text.hpp"
 
 namespace seriatim::app::top {
@@ -67,7 +67,7 @@ std::vector<std::string> lines_of(const std::vector<Lane>& lanes, const Appearan
 
 const char* style_of(const postgres::LaneReport& report) {
   if (report.lane.state == LaneState::halted) return red;
-  return standstill_of(report) ? yellow : "";
+  return stall_of(report) ? yellow : "";
 }
 
 /// Wrapped at words to the width, indented by two.

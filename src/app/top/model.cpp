@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/standstill.hpp"
+#include "app/stall.hpp"
 #include "app/verdict.hpp"
 
 namespace seriatim::app::top {
@@ -22,8 +22,8 @@ std::optional<double> rate_between(const LaneReport& before, const LaneReport& n
 
 /// The worst first; lanes without anything to do last.
 int rank(const LaneReport& report) {
-  if (const auto standstill = standstill_of(report)) return static_cast<int>(*standstill);
-  constexpr int moves = static_cast<int>(Standstill::paused) + 1;
+  if (const auto stall = stall_of(report)) return static_cast<int>(*stall);
+  constexpr int moves = static_cast<int>(Stall::paused) + 1;
   return report.lane.state == LaneState::idle ? moves + 1 : moves;
 }
 

@@ -39,7 +39,7 @@ const hasToken = () => tokenKept() || state.me?.needs_token === false;
 /** Does the act have a plan that must be seen first? */
 const planned = (mine) => ["rewind", "redrive", "discard"].includes(mine.order?.act);
 
-export function tell(done, journal) {
+export function notify(done, journal) {
   said = { done, journal };
   clearTimeout(silence);
   silence = setTimeout(() => { said = null; redraw(); }, 12_000);
@@ -95,7 +95,7 @@ export async function busy(work) {
     if (problem.status === 409 && planned(mine)) mine.plan = undefined;
     mine.quick = false;
     mine.problem = problem;
-    if (box !== mine) tell([`${mine.order?.process ?? "It"}: not done: ${problem.message}`]);
+    if (box !== mine) notify([`${mine.order?.process ?? "It"}: not done: ${problem.message}`]);
   }
   mine.busy = false;
   redraw();
@@ -131,7 +131,7 @@ async function send() {
   await busy(async () => {
     const answer = await act(mine.order.process, bodyOf(mine));
     if (box === mine) close();
-    tell(answer.done.map((text) => `${mine.order.process}: ${text}`), answer.journal);
+    notify(answer.done.map((text) => `${mine.order.process}: ${text}`), answer.journal);
     outdate();
   });
 }
@@ -170,7 +170,7 @@ function actFields(mine) {
     context.headline && h("p.answer", h("strong", context.headline.row), ": ", context.headline.answer || "no answer is known"),
     order.act === "rewind" && field("place", "Deliver next", "start, end, the id of a row, or a time such as 2026-01-31T08:15:00Z", {}),
     mine.plan && planNodes(mine),
-    tier === "light" && (context.reason || !mine.quick) && field("reason", "Reason, if there is one to tell", "Kept in the journal, with your name."),
+    tier === "light" && (context.reason || !mine.quick) && field("reason", "Reason, if there is one", "Kept in the journal, with your name."),
     tier !== "light" && ready(mine) && field("reason", "Reason", "Kept in the journal, with your name.", { required: true, rows: "2" }, "textarea"),
     tier === "wide" && ready(mine) && field("confirm", `Type ${order.process} to confirm`, "The name of the process.", {}),
     tokenField(),

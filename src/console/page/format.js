@@ -44,7 +44,7 @@ export function bytes(number) {
   return number < 1024 ? `${number} B` : number < 1048576 ? `${(number / 1024).toFixed(1)} KiB` : `${(number / 1048576).toFixed(1)} MiB`;
 }
 
-/** host:pid; the rest of a holder's name only tells two lives of one process apart. */
+/** host:pid; the rest of a holder's name only separates two lives of one process. */
 export const instance = (holder) => (holder ? holder.split(":").slice(0, -1).join(":") || holder : "");
 
 export const word = (text) => (/^[A-Za-z0-9_.:@%+,\/-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);

@@ -3,7 +3,7 @@ import { actRows, offersOf } from "./acts.js";
 import { of } from "./api.js";
 import { h } from "./dom.js";
 import { clock, count, instance, rate, rows, span } from "./format.js";
-import { blockers, keyOf, standing } from "./lanes.js";
+import { blockers, keyOf, stalled } from "./lanes.js";
 import { commands, dim, empty, link, mono, num, path, processPath, quiet, rowPath, shape, stateWord, table, td, time, tr } from "./parts.js";
 import { noted, perMinute, spark, sum } from "./spark.js";
 import { elapsed, rates, redraw, serverNow, state, use } from "./store.js";
@@ -17,23 +17,23 @@ export const title = () => (state.status ? state.status.verdict.text : "seriatim
 
 export function home() {
   const { lanes, verdict } = state.status;
-  const stands = standing(lanes);
-  return [verdictNode(verdict, stands[0]),
-    stands.length > 0 && h("section", { key: "stands", "aria-label": "Lanes that stand still" }, stands.slice(0, CARDS_MAX).map(card),
-      stands.length > CARDS_MAX && h("p.more", `${count(stands.length - CARDS_MAX)} more stand still: `, h("code", "seriatim status"), " lists them all.")),
-    moving(lanes.filter((lane) => !lane.stands)),
+  const stopped = stalled(lanes);
+  return [verdictNode(verdict, stopped[0]),
+    stopped.length > 0 && h("section", { key: "stopped", "aria-label": "Lanes that are stopped" }, stopped.slice(0, CARDS_MAX).map(card),
+      stopped.length > CARDS_MAX && h("p.more", `${count(stopped.length - CARDS_MAX)} more are stopped: `, h("code", "seriatim status"), " lists them all.")),
+    moving(lanes.filter((lane) => !lane.stall)),
     strip()];
 }
 
 function verdictNode(verdict, worst) {
-  const tone = { well: "running", waits: "running", stands: worst && worst.state !== "paused" ? "halted" : "paused", unknown: "unknown" }[verdict.state];
+  const tone = { well: "running", waits: "running", stalled: worst && worst.state !== "paused" ? "halted" : "paused", unknown: "unknown" }[verdict.state];
   return h("div", { class: `verdict ${verdict.state}`, key: "verdict" }, shape(tone), h("h1", verdict.text));
 }
 
 export function card(lane) {
   const title = `${lane.process} · lane ${lane.lane}`, from = since(lane);
-  return h("article", { class: `card ${lane.state === "halted" || lane.stands === "nobody holds it" ? "worst" : ""}`, key: keyOf(lane), "aria-label": `${title}: ${lane.stands || lane.state}` },
-    h("header", stateWord(lane.stands === "nobody holds it" ? "standby" : lane.stands === "waits" ? "fenced" : lane.state, lane.stands), h("h2", link(processPath(lane.process), lane.process), lane.lane > 0 || lanesOf(lane) > 1 ? dim(` lane ${lane.lane}`) : null),
+  return h("article", { class: `card ${lane.state === "halted" || lane.stall === "nobody holds it" ? "worst" : ""}`, key: keyOf(lane), "aria-label": `${title}: ${lane.stall || lane.state}` },
+    h("header", stateWord(lane.stall === "nobody holds it" ? "standby" : lane.stall === "waits" ? "fenced" : lane.state, lane.stall), h("h2", link(processPath(lane.process), lane.process), lane.lane > 0 || lanesOf(lane) > 1 ? dim(` lane ${lane.lane}`) : null),
       from && h("p.since", "since ", time(from), dim(` (${ago(from)})`))),
     what(lane), facts(lane), transactions(blockers(lane)), remedies(lane), actRows(offersOf(lane)));
 }
@@ -96,8 +96,8 @@ export function transactions(list) {
 /** What the relay says under the lane, without what the card has said already. */
 function remedies(lane) {
   const texts = lane.notes && lane.notes.length ? lane.notes : lane.wait && lane.wait.remedy ? [lane.wait.remedy] : [];
-  const told = texts.filter((text) => !(lane.detail && text.includes(lane.detail)) && text !== lane.wait?.text && text !== lane.error?.answer);
-  return told.length > 0 && h("ul.notes", told.map((text) => h("li", { key: text }, text)));
+  const more = texts.filter((text) => !(lane.detail && text.includes(lane.detail)) && text !== lane.wait?.text && text !== lane.error?.answer);
+  return more.length > 0 && h("ul.notes", more.map((text) => h("li", { key: text }, text)));
 }
 
 function moving(all) {

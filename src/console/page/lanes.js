@@ -1,19 +1,19 @@
-// What a lane's report means: how badly it stands, what to expect of it, how fast it goes. Pure, but for the memory of rates.
+// What a lane's report means: how badly it is stopped, what to expect of it, how fast it goes. Pure, but for the memory of rates.
 
 const RATE_WINDOW_MS = 10_000;
 
-/** The worst first: how the relay says that a lane stands. */
-const STANDS = ["halted", "nobody holds it", "not read", "fenced", "retrying", "waits", "long call", "barrier", "paused"];
+/** The worst first: how the relay says why a lane is stopped. */
+const STALLS = ["halted", "nobody holds it", "not read", "fenced", "retrying", "waits", "long call", "barrier", "paused"];
 
 export const blockers = (lane) => (lane.blockers.length ? lane.blockers : lane.wait ? lane.wait.blockers : []);
 
-export const standing = (lanes) => lanes.filter((lane) => lane.stands).sort((a, b) => STANDS.indexOf(a.stands) - STANDS.indexOf(b.stands) || (b.lag_ms || 0) - (a.lag_ms || 0));
+export const stalled = (lanes) => lanes.filter((lane) => lane.stall).sort((a, b) => STALLS.indexOf(a.stall) - STALLS.indexOf(b.stall) || (b.lag_ms || 0) - (a.lag_ms || 0));
 
 export const keyOf = (lane) => `${lane.process}\u0000${lane.lane}`;
 
 const STORED = ["halted", "retrying", "paused"];
 
-/** What the cursor row has of the lane. Other states, such as idle and fenced, are found by looking, and change all the time. */
+/** What the cursor row has of the lane. Other states, such as idle and fenced, are found when somebody reads, and change all the time. */
 export function expectation(lane) {
   const { epoch, state, attempts } = lane;
   return STORED.includes(state) ? { lane: lane.lane, epoch, state, row: lane.row ?? "", attempts } : { lane: lane.lane, epoch };

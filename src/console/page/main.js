@@ -1,10 +1,10 @@
-// The frame: who looks, where, and whether what is shown is live.
+// The frame: who reads, where, and whether what is shown is live.
 import { get } from "./api.js";
 import { askFor, dialogNodes, isOpen, saidNodes } from "./dialogs.js";
 import { button, h, render } from "./dom.js";
 import { clock } from "./format.js";
 import * as homePage from "./home.js";
-import { standing } from "./lanes.js";
+import { stalled } from "./lanes.js";
 import * as lists from "./lists.js";
 import * as loginPage from "./login.js";
 import * as processPage from "./process.js";
@@ -153,7 +153,7 @@ let announced = "";
 
 /** Says the verdict to a screen reader when it becomes another one, not when its numbers change. */
 function announce() {
-  const verdict = `${state.status.verdict.state} ${standing(state.status.lanes).length}`;
+  const verdict = `${state.status.verdict.state} ${stalled(state.status.lanes).length}`;
   if (verdict === announced) return;
   if (announced) part("announce").textContent = state.status.verdict.text;
   announced = verdict;

@@ -3,7 +3,7 @@ import { button, h } from "./dom.js";
 import { clock, word } from "./format.js";
 import { use } from "./store.js";
 
-/** Each state has a shape, so that no state is told by its colour alone. */
+/** Each state has a shape, so that no state is shown by its colour alone. */
 const SHAPES = {
   running: ["M3 2l7.5 4L3 10z", "good"],
   idle: ["M6 2a4 4 0 1 0 0 8 4 4 0 0 0 0-8zm0 1.6a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 0 1 0-4.8z", "good"],

@@ -1,10 +1,10 @@
 // One process: its lanes, what comes next, its history, what is parked, its journal, its recounts.
 import { actButton, commandOf } from "./acts.js";
 import { endRecount, of, recount } from "./api.js";
-import { askFor, busy, close, mayAct, tell, tokenField } from "./dialogs.js";
+import { askFor, busy, close, mayAct, notify, tokenField } from "./dialogs.js";
 import { button, h } from "./dom.js";
 import { bytes, count, ms, rows, span } from "./format.js";
-import { expectation, standing } from "./lanes.js";
+import { expectation, stalled } from "./lanes.js";
 import { card, laneTable } from "./home.js";
 import { entries } from "./lists.js";
 import { choices, command, commands, copyable, dim, empty, link, mono, num, path, processPath, quiet, read, rowPath, table, td, time, tr, wide } from "./parts.js";
@@ -35,8 +35,8 @@ function processActs(name, lanes) {
 }
 
 function lanesTab({ name, lanes }) {
-  const move = lanes.filter((lane) => !lane.stands);
-  return [standing(lanes).map(card), move.length > 0 && laneTable(move, `Lanes of ${name}`),
+  const move = lanes.filter((lane) => !lane.stall);
+  return [stalled(lanes).map(card), move.length > 0 && laneTable(move, `Lanes of ${name}`),
     h("details", { key: "cli" }, h("summary", "Done on the command line only"), commands([command("lanes", name, "N"), command("adopt", name), command("prune", name), command("init")]))];
 }
 
@@ -104,6 +104,6 @@ function audit({ name }) {
 }
 
 function askRecount(name, ends) {
-  const done = () => busy(async () => { await (ends ? endRecount : recount)(name); close(); tell([`${name}: the recount ${ends ? "ends" : "has begun"}`]); });
+  const done = () => busy(async () => { await (ends ? endRecount : recount)(name); close(); notify([`${name}: the recount ${ends ? "ends" : "has begun"}`]); });
   askFor({ title: `${ends ? "End the recount of" : "Recount"} ${name}`, show: () => [quiet(ends ? "Nothing is kept of what was compared so far." : "It reads the whole table beside delivery, which goes on."), tokenField()], label: ends ? "End it" : "Recount", done });
 }

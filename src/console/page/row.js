@@ -26,7 +26,7 @@ function storyNodes(name, story) {
     h("header", stateWord(stuck || STEADY[story.state] || story.state, story.state === "next" ? stuck : story.state.replaceAll("_", " ")), lane && quiet(`lane ${lane.lane}${story.state === "next" ? " is at it" : ` is ${lane.state}`}`)),
     h("p.answer", story.answer),
     story.next_steps.length > 0 && h("ul.notes", story.next_steps.map((text) => h("li", { key: text }, text))),
-    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that stands.")),
+    halted && stuck && (lane.row === story.id ? actRows(offersOf(lane)) : h("p", link(rowPath(name, lane.row), `Row ${lane.row}`), " is the one that the lane is at.")),
     copyable(command("why", name, story.id))),
   story.writers.length > 0 && [h("h2", "Transactions that may still write it"), transactions(story.writers)],
   h("h2", "Facts"),
@@ -43,13 +43,13 @@ function facts(story) {
 function payload(name, story) {
   if (!story.in_table) return quiet("The row is not in the table.");
   return [story.payload_masked !== undefined && story.payload_masked !== null && h("pre", { tabindex: "0", "aria-label": "Payload, masked" }, story.payload_masked),
-    mayAct() ? h("p.line-up", button("", () => askReveal(name, story.id), "Reveal…"), dim("Shown to you once; that you looked is kept in the journal."))
+    mayAct() ? h("p.line-up", button("", () => askReveal(name, story.id), "Reveal…"), dim("Shown to you once; that you saw it is kept in the journal."))
       : quiet(`${story.payload_masked ? "The rest is hidden" : "Hidden"}. ${state.me.why_not || ""}`)];
 }
 
 function askReveal(name, id) {
   let text;
-  const show = () => (text === undefined ? [quiet("That you looked is kept in the journal, with your name. Nothing of the payload is kept here."), field("reason", "Reason, if there is one to tell", "Kept in the journal."), tokenField()]
+  const show = () => (text === undefined ? [quiet("That you saw it is kept in the journal, with your name. Nothing of the payload is kept here."), field("reason", "Reason, if there is one to tell", "Kept in the journal."), tokenField()]
     : h("pre", { tabindex: "0", class: "payload", "aria-label": "Payload" }, text === null ? "NULL" : text));
   const done = () => busy(async (mine) => {
     text = (await reveal(name, id, (mine.values.reason || "").trim() || undefined)).payload;

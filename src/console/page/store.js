@@ -1,4 +1,4 @@
-// What the page knows: who looks, the last snapshot, and what pages have asked for.
+// What the page knows: who reads, the last snapshot, and what pages have asked for.
 import { get } from "./api.js";
 import { Rates } from "./lanes.js";
 

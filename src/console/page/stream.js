@@ -32,7 +32,7 @@ export function stream(path, on) {
       const answer = await fetch(path, { signal: mine.signal, cache: "no-store", headers: lastId ? { "Last-Event-ID": lastId } : {} });
       status = answer.status;
       if (answer.ok) await read(answer.body.getReader(), mine);
-    } catch { /* told below */ }
+    } catch { /* reported below */ }
     if (reading !== mine) return;
     reading = null;
     on.lost(status);
@@ -54,14 +54,14 @@ export function stream(path, on) {
         failures = 0;
         on.live();
         text += decoder.decode(value, { stream: true }).replaceAll("\r", "");
-        for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) tell(text.slice(0, end));
+        for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) take(text.slice(0, end));
       }
     } finally {
       clearTimeout(silence);
     }
   }
 
-  function tell(block) {
+  function take(block) {
     let kind = "message", data = "";
     for (const line of block.split("\n")) {
       const colon = line.indexOf(":");

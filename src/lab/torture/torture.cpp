@@ -23,8 +23,8 @@ constexpr auto progress_interval = 5s;
 constexpr std::uint64_t backlog_max = 300;
 constexpr auto drain_max = 10min;
 /// Longer than a lost connection stays unnoticed (keepalives: 25 s), a lease and a back-off.
-constexpr auto standstill_max = 30s;
-constexpr auto standstill_halted_max = 3s;  ///< a lane that halted does not go on by itself
+constexpr auto stall_max = 30s;
+constexpr auto stall_halted_max = 3s;  ///< a lane that halted does not go on by itself
 constexpr std::size_t revivals_max = 20;
 
 milliseconds since(Clock::time_point start) {
@@ -93,7 +93,7 @@ class Run {
       if (now != std::exchange(calls, now)) moved = Clock::now();
       left = what_is_left(committed);
       const bool halted = left == Left::halted;
-      if (Clock::now() - moved > (halted ? standstill_halted_max : standstill_max)) return;
+      if (Clock::now() - moved > (halted ? stall_halted_max : stall_max)) return;
       report_progress(producers, receiver, faults);
       std::this_thread::sleep_for(drain_interval);
     }

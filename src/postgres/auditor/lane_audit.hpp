@@ -24,7 +24,7 @@ struct BucketAudit : BucketCount {
   Verdict verdict = Verdict::complete;
 };
 
-/// The standing proof of one lane.
+/// The proof of one lane.
 struct LaneAudit {
   static constexpr std::size_t named_max = 10;
 

@@ -15,7 +15,7 @@ std::string_view bounds_of(bool by_id, const RowShape& shape) {
 std::string more_of(const Table& table, const LaneId& lane, const RowShape& shape) {
   std::string more;
   if (shape.bound == BatchBound::share) more += sql::table::no_measures;
-  if (shape.tells_written) more += sql::table::written_when_read;
+  if (shape.with_written) more += sql::table::written_when_read;
   if (table.by_id) more += ", " + statement_for(sql::table::began_again, table, lane);
   return more;
 }

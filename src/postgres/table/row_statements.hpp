@@ -18,7 +18,7 @@ struct RowShape {
   BatchBound bound;
   bool from_the_start;
   unsigned rows_max;
-  bool tells_written;  ///< column `written` (written_when_read.sql), within shares
+  bool with_written;  ///< column `written` (written_when_read.sql), within shares
   auto operator<=>(const RowShape&) const = default;
 };
 

@@ -164,7 +164,7 @@ std::optional<FirstRow> first_row(Connection& connection, WaitingRows& rows, con
 }
 
 /// One sentence on where a lane is, for who named another row.
-std::string standing(WaitingRows& rows, const LaneRow& lane, const std::optional<FirstRow>& first) {
+std::string place_of(WaitingRows& rows, const LaneRow& lane, const std::optional<FirstRow>& first) {
   const auto& failed = lane.cursor.row_id;
   auto at = first ? lane_name(lane) + " is at row " + first->row.id
                   : lane_name(lane) + " has no row waiting";
@@ -190,7 +190,7 @@ std::string standing(WaitingRows& rows, const LaneRow& lane, const std::optional
 
 std::optional<std::string> skip_in(Act& act, const Target& target, const Table& table,
                                    const LaneRow& lane, const std::string& id,
-                                   std::string& standings) try {
+                                   std::string& places) try {
   auto& connection = act.connection();
   if (failed_with(lane, id) || lane.cursor.reason == HaltReason::late_row) {
     if (auto late = set_aside_late(act, table, lane, id)) return late;
@@ -198,7 +198,7 @@ std::optional<std::string> skip_in(Act& act, const Target& target, const Table& 
   WaitingRows rows(connection, table, lane.id);
   const auto first = first_row(connection, rows, lane);
   if (!first || first->row.id != id) {
-    standings += "; " + standing(rows, lane, first);
+    places += "; " + place_of(rows, lane, first);
     return std::nullopt;
   }
   if (!first->begun) {
@@ -253,9 +253,9 @@ ActResult skip_row(Act& act, const Target& target, const std::string& id) {
   auto& connection = act.connection();
   const auto table = resolve_table(connection, target.source);
   const auto lanes = take_turn(act);
-  std::string standings;
+  std::string places;
   for (const auto& lane : lanes) {
-    if (const auto done = skip_in(act, target, table, lane, id, standings)) {
+    if (const auto done = skip_in(act, target, table, lane, id, places)) {
       act.commit();
       return {*done};
     }
@@ -266,7 +266,7 @@ ActResult skip_row(Act& act, const Target& target, const std::string& id) {
                 "parked discard --reason TEXT " + words + ", or seriatim parked redrive " + words);
   }
   throw Error("no lane of process \"" + target.process.name + "\" is at row " + id +
-              ", so nothing was skipped" + standings);
+              ", so nothing was skipped" + places);
 }
 
 }  // namespace seriatim::postgres

@@ -62,12 +62,12 @@ void refuse_other_plan(Act& act, const ParkedChoice& choice, ParkedAct what) {
   if (now.plan == *expected) return;
   throw NotAsExpected("the parked rows of process \"" + act.process() +
                           "\" are not those that the preview counted; nothing was changed: "
-                          "look at it again",
+                          "read it again",
                       now.rows);
 }
 
 /// Why rows that are due do not go out yet.
-std::string standstill(const LaneRow& lane) {
+std::string stall(const LaneRow& lane) {
   const auto& process = lane.id.process;
   switch (lane.cursor.state) {
     case Cursor::State::halted: return "; the lane is halted: they go out after `retry` or `skip`";
@@ -104,7 +104,7 @@ ActResult redrive_parked(Act& act, const ParkedChoice& choice) {
     total += rows;
     changes.push_back(read_again(lane, choice, rows));
     result.push_back(lane_name(lane) + ": " + counted(rows) +
-                     " handed over again, in the order parked" + standstill(lane));
+                     " handed over again, in the order parked" + stall(lane));
   }
   refuse_other_count(act, choice, total);
   if (changes.empty()) nothing_chosen(act, choice);

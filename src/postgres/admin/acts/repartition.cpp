@@ -57,7 +57,7 @@ class Repartition {
       furthest = later(furthest, lane.cursor.position);
       if (lane.cursor.attempts > 0) furthest = later(furthest, next_row(lane));
     }
-    stand_at(act, furthest, lanes);
+    write_barrier(act, furthest, lanes);
   }
 
   /// False: there was none.
@@ -67,7 +67,7 @@ class Repartition {
     const bool was_set = std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) {
       return lane.cursor.barrier.has_value();
     });
-    if (was_set) stand_at(act, std::nullopt, lanes);
+    if (was_set) write_barrier(act, std::nullopt, lanes);
     return was_set;
   }
 
@@ -78,7 +78,7 @@ class Repartition {
       const auto rows = rows_left(lane);
       if (rows == 0) continue;
       text += (text.empty() ? "" : ", ") + lane_name(lane) + ": " + std::to_string(rows) +
-              (rows == 1 ? " row" : " rows") + standing(lane);
+              (rows == 1 ? " row" : " rows") + state_of(lane);
     }
     return text;
   }
@@ -179,7 +179,7 @@ class Repartition {
   }
 
   /// The epoch grows, so that a batch that reaches beyond is refused.
-  void stand_at(Act& act, const Place& place, const std::vector<LaneRow>& lanes) {
+  void write_barrier(Act& act, const Place& place, const std::vector<LaneRow>& lanes) {
     std::vector<LaneChange> changes;
     for (const auto& lane : lanes) {
       changes.push_back({lane.id.lane, {{"epoch", next_epoch(lane)}}, id(place)});
@@ -195,7 +195,7 @@ class Repartition {
     return places.between(lane.cursor.position, barrier_);
   }
 
-  static std::string standing(const LaneRow& lane) {
+  static std::string state_of(const LaneRow& lane) {
     if (lane.cursor.state == Cursor::State::halted) return ", halted: `retry` or `skip`";
     if (lane.cursor.state == Cursor::State::paused) return ", paused: `resume`";
     return lane.holder_alive ? "" : ", nobody runs it";

@@ -111,9 +111,9 @@ void PruneJudge::ask(const Reader& reader, Candidates& candidates) {
     auto& candidate = candidates.at(id);
     candidate.delivered = true;
     const bool noted = row["noted"].as<bool>();
-    const bool standing = row["standing"].as<bool>();
+    const bool present = row["present"].as<bool>();
     const bool below_horizon = row["below_horizon"].as<bool>();
-    if (!noted && !standing && !below_horizon) continue;  // from before there was a ledger
+    if (!noted && !present && !below_horizon) continue;  // from before there was a ledger
     if (!noted && !row["sealed"].as<bool>()) {
       unnoted.push_back(id);
       continue;

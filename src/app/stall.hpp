@@ -8,7 +8,7 @@ namespace seriatim::app {
 
 /// Why a lane does not go on although rows may wait for it. The worst first: pages, `top` and the
 /// verdict put lanes into this order.
-enum class Standstill {
+enum class Stall {
   halted,
   unheld,  ///< no relay holds it
   unread,  ///< its table or its next row cannot be read
@@ -20,10 +20,10 @@ enum class Standstill {
   paused,
 };
 /// Absent: it moves, or has nothing to do.
-[[nodiscard]] std::optional<Standstill> standstill_of(const postgres::LaneReport& report);
+[[nodiscard]] std::optional<Stall> stall_of(const postgres::LaneReport& report);
 
 /// "halted", "nobody holds it", …: as people read it.
-[[nodiscard]] const char* to_string(Standstill standstill);
+[[nodiscard]] const char* to_string(Stall stall);
 
 /// A lane that delivers nothing. One that is in a long call does, and one that cannot be read may.
 [[nodiscard]] bool is_stopped(const postgres::LaneReport& report);
