@@ -45,6 +45,13 @@ struct ProcessConfig {
   /// Where not empty: a row of another event type (or of none) is poison, and never handed over.
   std::vector<std::string> event_types;
 
+  /// Calls at once in a lane. With more than 1, order is kept per key: rows of one key go out one
+  /// after another, rows of different keys at once. Rows without a key are rows of one key.
+  unsigned in_flight = 1;
+  /// In flight: so many rows after the cursor are kept in memory, waiting, called or done. Bounds
+  /// what is kept next to the cursor, too.
+  unsigned window_rows = 4'096;
+
   unsigned batch_rows = 100;  ///< rows fetched at once
   /// While a batch is delivered the next one is read, on a second connection; for handlers that
   /// take batches.

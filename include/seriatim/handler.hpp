@@ -42,7 +42,8 @@ struct CallContext {
 
 /// Hands records to a receiver.
 ///
-/// Threads: one instance per lane, called on that lane's thread only, never two calls at once.
+/// Threads: one instance per lane, called on that lane's thread only, never two calls at once. With
+/// `in_flight` above 1, see HandlerFactory.
 /// Order: records arrive in lane order; a batch is answered as a confirmed prefix.
 /// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`. An answer
 /// that does not fit its call (see BatchOutcome) halts the lane with UNKNOWN_OUTCOME: no row of the
@@ -81,7 +82,9 @@ class RecordHandler : public Handler {
   }
 };
 
-/// Makes the handler of one lane. Called once per lane, on the thread that starts the relay.
+/// Makes the handler of one lane. Called once per lane, on the thread that starts the relay. With
+/// `in_flight` above 1, called once for each call that may be in flight, and once more: each of
+/// these handlers is called by one thread at a time.
 using HandlerFactory = std::function<std::unique_ptr<Handler>(unsigned lane)>;
 
 /// A callable `Outcome(const Record&)` or `Outcome(const Record&, const CallContext&)` is a handler

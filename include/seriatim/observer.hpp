@@ -55,6 +55,7 @@ struct LaneStatus {
   std::optional<Position> position;  ///< last row delivered or set aside
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
+  std::size_t in_flight = 0;                ///< calls, if there may be several
   unsigned attempts = 0;                    ///< started for the row after `position`
   std::optional<HaltReason> reason;         ///< when halted
   std::string detail;                       ///< what holds it, in words; safe to log

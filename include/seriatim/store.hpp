@@ -15,13 +15,34 @@
 
 namespace seriatim {
 
+/// Rows after the cursor that a receiver may have seen, if several calls are in flight.
+struct RowsAhead {
+  /// A row that is not known to be done, and keeps its number.
+  struct Open {
+    std::uint64_t number = 0;  ///< Record::sequence
+    std::string id;
+    unsigned attempts = 0;  ///< announced; 0: no receiver has seen it
+
+    friend bool operator==(const Open&, const Open&) = default;
+  };
+  std::vector<std::string> done;  ///< ids, in lane order
+  std::vector<Open> open;         ///< in lane order
+  std::uint64_t numbered_to = 0;  ///< the greatest number that a row was given
+  std::optional<Position> to{};   ///< the last of these rows in lane order
+
+  [[nodiscard]] bool empty() const { return done.empty() && open.empty(); }
+  friend bool operator==(const RowsAhead&, const RowsAhead&) = default;
+};
+
 /// The cursor row of one lane as last read.
 struct Cursor {
   enum class State { running, retrying, halted, paused };
 
   std::optional<Position> position;  ///< absent before the first row
   std::uint64_t sequence = 0;        ///< of the row at `position`
-  std::uint64_t set_aside = 0;       ///< how many numbers up to `sequence` went to rows set aside
+  /// No receiver has seen a greater number, as of the claim or the last read.
+  std::uint64_t handed_to = 0;
+  std::uint64_t set_aside = 0;  ///< how many numbers up to `sequence` went to rows set aside
   std::uint64_t epoch = 0;
   State state = State::running;
   unsigned attempts = 0;                  ///< started for the row after `position`
@@ -33,6 +54,7 @@ struct Cursor {
   std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
   bool held = false;                  ///< a person waits for a turn: no call may be announced
   unsigned parked = 0;  ///< rows of the process that failed and were set aside (`on_poison`)
+  RowsAhead ahead{};
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
@@ -102,13 +124,28 @@ struct Park {
 };
 using Fate = std::variant<Next, Rest, Retry, Halt, Park>;
 
+/// What a settlement says of rows after the cursor, if several calls are in flight.
+struct InFlight {
+  RowsAhead ahead;            ///< replaces what was kept
+  std::uint64_t unused = 0;   ///< so many numbers up to the cursor's belong to rows that are gone
+  std::uint64_t numbers = 0;  ///< so many after the cursor's are given to rows
+  unsigned attempts = 0;      ///< at the row after the cursor, this announcement counted
+  bool calls = false;         ///< calls are in flight, or begin once this is committed
+
+  friend bool operator==(const InFlight&, const InFlight&) = default;
+};
+
 /// What became of a call: rows that were delivered, rows that queue behind a parked one, and the
 /// row after them. All of it is one commit.
+///
+/// If several calls are in flight, `done` has the rows that the cursor passes by this commit, and
+/// `fate` is never Next.
 struct Settlement {
   std::optional<Position> from;
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   Fate fate = Rest{};
+  std::optional<InFlight> in_flight{};
 
   [[nodiscard]] bool announces() const { return std::holds_alternative<Next>(fate); }
   /// A row failed, or the lane halts.

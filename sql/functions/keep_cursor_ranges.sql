@@ -1,14 +1,14 @@
 -- Replaces keep_cursor.sql, which earlier migrations quote. An older program cannot read the ranges of the ledger, nor
 -- rows in seriatim.aside: it would report delivered rows as late, or pass over rows. It does not know either that a call
--- may be in flight without a lock. So no older program may change a cursor. session_settings.sql says which schema
+-- may be in flight without a lock, nor that rows after the cursor may be done. So no older program may change a cursor. session_settings.sql says which schema
 -- version a program knows. A migration that must keep older programs out raises the number here, there, and in the
--- condition of the trigger (migrations/017_announced_calls.sql), and includes this file again.
+-- condition of the trigger (migrations/021_ahead.sql), and includes this file again.
 CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     -- '' is what SET LOCAL leaves behind on a pooler's backend.
-    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 17) IS NOT TRUE THEN
-        RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 17 or newer: stop it, and start the newer one (process "%", lane %)',
+    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 21) IS NOT TRUE THEN
+        RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 21 or newer: stop it, and start the newer one (process "%", lane %)',
             NEW.process_name, NEW.lane
             USING ERRCODE = 'check_violation',
                   HINT = 'By hand, use the acts of seriatim (pause, skip, rewind, lanes) instead of writing seriatim.cursor.';

@@ -60,7 +60,7 @@ WITH lane AS (
     FROM taken WHERE changes OR joins
 )
 SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, position_id,
-       sequence, set_aside, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
+       sequence, handed_to, set_aside, ahead::text AS ahead, epoch, state, attempts, crashes, reason, detail, failed_id, holder,
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
        coalesce(hold_until > clock_timestamp(), false) AS held, joins, lease_until::text, lease_ms,

@@ -1,7 +1,7 @@
 -- The cursor rows of a process, and whether their holders are alive.
 SELECT c.lane, c.lanes,
        (extract(epoch FROM c.position_at) * 1000000)::bigint AS position_us, c.position_id,
-       c.sequence, c.set_aside, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
+       c.sequence, c.handed_to, c.set_aside, c.ahead::text AS ahead, c.epoch, c.state, c.attempts, c.crashes, c.reason, c.detail, c.failed_id, c.holder,
        ceil(extract(epoch FROM c.next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM c.barrier_at) * 1000000)::bigint AS barrier_us, c.barrier_id,
        (SELECT count(*) FROM seriatim.parked AS p

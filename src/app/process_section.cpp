@@ -17,6 +17,8 @@ using std::chrono::seconds;
 
 constexpr std::size_t name_bytes_max = 63;
 constexpr unsigned lanes_max = 1024;
+constexpr unsigned in_flight_max = 1024;
+constexpr unsigned window_rows_max = 65'536;
 constexpr unsigned batch_rows_max = 100'000;
 constexpr std::size_t bytes_max = 1U << 30U;  // PostgreSQL's own limit for one value
 
@@ -78,6 +80,34 @@ void read_failures(Options& section, ProcessConfig& process) {
   read_count(section, "max_attempts", process.max_attempts, 0, 1'000'000);
   read_count(section, "max_crashes", process.max_crashes, 1, 1'000);
   process.backoff = read_backoff(section.table("backoff"));
+}
+
+/// What rests on one call after another is refused next to it.
+void read_in_flight(Options& section, ConfiguredProcess& configured) {
+  auto& process = configured.target.process;
+  read_count(section, "in_flight", process.in_flight, 1, in_flight_max);
+  read_count(section, "window_rows", process.window_rows, 2, window_rows_max);
+  if (process.in_flight == 1) return;
+  if (process.window_rows < process.in_flight + process.commit_every) {
+    section.problem("window_rows", "must be at least in_flight and commit_every together (" +
+                                       std::to_string(process.in_flight + process.commit_every) +
+                                       ')');
+  }
+  if (configured.target.source.key.empty()) {
+    section.problem("in_flight",
+                    "more than one call at once needs source.key: rows of one key go out one after "
+                    "another");
+  }
+  if (configured.target.source.late_rows == OnLateRow::deliver) {
+    section.problem("in_flight",
+                    "more than one call at once does not go with late_rows = "
+                    "\"deliver\": use lanes instead");
+  }
+  if (configured.handler_kind == "sql") {
+    section.problem("in_flight",
+                    "more than one call at once does not go with handler sql, which "
+                    "writes in the transaction of the cursor: use lanes instead");
+  }
 }
 
 void read_pace(Options& section, ProcessConfig& process) {
@@ -233,6 +263,7 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   }
   refuse_both_lists(section, result.target);
   read_handler(section.table("handler"), handlers, section.has("commit_every"), result);
+  read_in_flight(section, result);
   process.read_ahead = section.flag("read_ahead", process.commit_every > 1);
   section.finish();
   return result;

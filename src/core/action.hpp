@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -19,6 +20,7 @@ struct PollSource {     ///< → Polled
   std::optional<Position> after;
   unsigned rows_max = 1;
   bool may_redrive = true;
+  bool all_done = true;  ///< no row that was read before is in flight
 };
 struct StartBatch {  ///< → Started: announces a call; the durability commit
   std::uint64_t epoch = 0;
@@ -32,6 +34,14 @@ struct CallHandler {                ///< → Called, or CallExpired when begun a
   Time deadline;
   Time yield_at;
   std::optional<PollSource> then;  ///< what is polled next if all goes well
+};
+/// → Answered. Hands rows of different keys over and collects answers. Returns once there is an
+/// answer or a hint, or at `until`. Calls go on while other actions are carried out.
+struct CallRows {
+  std::vector<std::shared_ptr<const Record>> rows;
+  bool revoke = false;  ///< rows that wait for their call are given back
+  Time not_after;       ///< no call begins after this, nor one of those handed over before
+  Time until;
 };
 struct Settle {  ///< → Settled
   std::uint64_t epoch = 0;
@@ -48,11 +58,11 @@ struct WaitUntil {       ///< → Woken
 struct Finish {};  ///< no answer: the lane has ended
 
 using Action = std::variant<OpenSession, ClaimLane, ReadCursor, PollSource, StartBatch, CallHandler,
-                            Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
+                            CallRows, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open",   "claim",   "read",  "poll", "start", "call",
-    "settle", "release", "close", "wait", "finish"};
+    "open",  "claim",  "read",    "poll",  "start", "call",
+    "calls", "settle", "release", "close", "wait",  "finish"};
 
 }  // namespace seriatim::core

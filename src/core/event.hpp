@@ -1,8 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "seriatim/outcome.hpp"
 #include "seriatim/source.hpp"
@@ -39,6 +42,16 @@ struct Called {
   std::size_t rows_ahead = 0;  ///< of what CallHandler::then asks for
   std::string breach;          ///< the answer does not fit the call: no row counts as done
 };
+/// What became of a row of CallRows.
+struct Answer {
+  std::uint64_t number = 0;        ///< Record::sequence
+  std::optional<Outcome> outcome;  ///< absent: the call was not begun
+  std::chrono::nanoseconds took{0};
+};
+struct Answered {
+  std::vector<Answer> answers;
+  bool early = false;  ///< by a hint, or somebody who wants something
+};
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
 struct Settled {
   Grant grant = Grant::ours;
@@ -57,6 +70,6 @@ struct SourceFailed {  ///< any action: the source cannot be read, trying again 
 };
 
 using Event = std::variant<Begin, Opened, Claimed, CursorRead, Polled, Started, Called, CallExpired,
-                           Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
+                           Answered, Settled, Released, Closed, Woken, SessionEnded, SourceFailed>;
 
 }  // namespace seriatim::core

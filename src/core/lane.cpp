@@ -13,15 +13,6 @@ namespace seriatim::core {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-std::string crashes_text(unsigned crashes) {
-  return "this row kills the process: " + std::to_string(crashes) +
-         " processes ended while it was being handled";
-}
-
-}  // namespace
-
 Lane::Lane(const ProcessConfig& config, unsigned lane, Options options)
     : config_(config), lane_(lane), options_(options) {}
 
@@ -33,6 +24,7 @@ LaneStatus Lane::status() const {
   status.position = cursor_.position;
   status.sequence = cursor_.sequence;
   status.epoch = cursor_.epoch;
+  status.in_flight = calls_out_;
   status.attempts = cursor_.attempts;
   status.parked = cursor_.parked;
   status.detail = detail_;
@@ -45,7 +37,9 @@ LaneStatus Lane::status() const {
 }
 
 Action Lane::on(Event event, const Moment& moment) {
-  return std::visit([&](auto& e) { return handle(e, moment); }, event);
+  const auto* answered = std::get_if<Answered>(&event);
+  if (answered && !window_) return collected(*answered, moment);
+  return after_calls(std::visit([&](auto& e) { return handle(e, moment); }, event), moment);
 }
 
 // --- from no session to a claimed lane ---------------------------------------------------------
@@ -76,6 +70,7 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   refused_since_.reset();
   held_epoch_ = cursor_.epoch;
   if (idle_still && !going(moment)) return rest(moment);
+  drop_window();
   if (cursor_.crashes > 0) solo_rows_ = std::max(solo_rows_, config_.batch_rows);
   return follow_cursor(moment);
 }
@@ -114,6 +109,7 @@ Action Lane::handle(CursorRead& event, const Moment& moment) {
   const bool replaced = event.cursor.epoch != cursor_.epoch;
   if (replaced && !mutant(Mutant::no_epoch)) return refused(moment);
   read_cursor(event.cursor);
+  drop_window();
   return follow_cursor(moment);
 }
 
@@ -150,11 +146,16 @@ Action Lane::poll() {
     has_ = Has::nothing;
     return OpenSession{};
   }
+  if (several()) return fill_window();
   const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
   return PollSource{cursor_.position, alone ? 1 : config_.batch_rows, cursor_.attempts == 0};
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
+  if (window_ && !event.round.due) return add_rows(std::move(event.round), moment);
+  due_ = window_.has_value();
+  rows_read_ = 0;
+  drop_window();
   if (going(moment)) return depart(moment);
   round_ = std::move(event.round);
   if (round_.records.empty() && round_.queued.empty()) return nothing_to_do(moment);
@@ -280,6 +281,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
 }
 
 Action Lane::handle(Settled& event, const Moment& moment) {
+  if (settled_) return committed(event, moment);
   if (event.grant == Grant::lost) return refused(moment);
   if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
   move_over_settled();
@@ -379,6 +381,11 @@ Action Lane::halt(HaltReason reason, std::string row_id, std::string detail) {
   settlement.from = cursor_.position;
   settlement.fate = *failure_;
   return Settle{cursor_.epoch, std::move(settlement)};
+}
+
+std::string Lane::crashes_text(unsigned crashes) {
+  return "this row kills the process: " + std::to_string(crashes) +
+         " processes ended while it was being handled";
 }
 
 /// What the cursor says of it.

@@ -4,6 +4,7 @@
 
 #include "core/action.hpp"
 #include "core/event.hpp"
+#include "core/window.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/observer.hpp"
 
@@ -59,6 +60,7 @@ class Lane {
   Action handle(Started&, const Moment&);
   Action handle(Called&, const Moment&);
   Action handle(CallExpired&, const Moment&);
+  Action handle(Answered&, const Moment&);
   Action handle(Settled&, const Moment&);
   Action handle(Released&, const Moment&);
   Action handle(Closed&, const Moment&);
@@ -86,6 +88,25 @@ class Lane {
   [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
   Action halt(HaltReason, std::string row_id, std::string detail);
   void suffer(const Fate&);
+  [[nodiscard]] static std::string crashes_text(unsigned crashes);
+
+  // Several calls in flight (lane_window.cpp).
+  using Rows = std::vector<std::shared_ptr<Record>>;
+  [[nodiscard]] bool several() const;
+  Action fill_window();
+  Action add_rows(PollResult round, const Moment&);
+  Action advance(const Moment&);
+  [[nodiscard]] bool stops(const Moment&) const;
+  Action call_rows(Rows rows, const Moment&);
+  [[nodiscard]] Action collect(Time until, bool revoke) const;
+  [[nodiscard]] bool commit_is_due(const Moment&) const;
+  Action commit(const Moment&);
+  [[nodiscard]] Cursor after(const Settlement&) const;
+  Action committed(Settled&, const Moment&);
+  Action after_calls(Action action, const Moment&);
+  Action collected(const Answered&, const Moment&);
+  void drop_window();
+
   Action refused(const Moment&);
   Action wait_for_turn(const Moment&);
   Action rest(const Moment&);
@@ -127,6 +148,24 @@ class Lane {
   std::optional<Time> fenced_since_;   ///< since when the fence lets nothing out
   std::chrono::milliseconds fenced_for_{0};
   Time announced_at_;  ///< the statement that announced the call was sent
+
+  // Several calls in flight.
+  std::optional<Window> window_;
+  std::size_t calls_out_ = 0;      ///< handed over and not answered, of this window or one before
+  std::optional<Action> then_;     ///< once these have ended, whatever became of them
+  std::optional<Cursor> settled_;  ///< the cursor's row, once the commit under way is through
+  std::optional<Halt> broken_;     ///< the source cannot be read: to be written down
+  bool turn_wanted_ = false;       ///< by a person, once no call is in flight
+  bool stopped_ = false;           ///< the commit under way announces nothing
+  bool collected_ = false;         ///< the answers that came until now
+  bool again_ = false;             ///< a call was not begun in time: announce it once more
+  bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
+  bool due_ = false;               ///< rows set aside went out, and others may be due
+  std::size_t rows_asked_ = 0;
+  std::size_t rows_read_ = 0;  ///< since then
+  Time read_at_;               ///< the next poll, if nothing else asks for it
+  Time answered_since_;        ///< of answers that are not committed, the first
+
   Time wake_at_;
 };
 

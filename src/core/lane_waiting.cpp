@@ -43,6 +43,7 @@ Action Lane::handle(Woken& event, const Moment& moment) {
 /// go, which does nothing if the lane is another's.
 Action Lane::refused(const Moment& moment) {
   failure_.reset();
+  drop_window();
   enter(LaneState::claiming);
   if (going(moment)) return depart(moment);
   has_ = std::min(has_, Has::session);
@@ -60,6 +61,7 @@ Action Lane::wait_for_turn(const Moment& moment) {
 Action Lane::handle(SessionEnded& event, const Moment& moment) {
   has_ = Has::nothing;
   failure_.reset();
+  drop_window();
   enter(LaneState::claiming, event.detail);
   if (going(moment)) return depart(moment);
   session_failures_ += 1;
@@ -72,6 +74,11 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   stale_ = true;
   uncalled_.reset();
   failure_.reset();
+  if (window_ && !settled_ && !broken_ && has_ == Has::lane) {  // what is in flight counts
+    broken_ = Halt{event.reason, {{}, event.detail}};
+    return advance(moment);
+  }
+  drop_window();
   if (has_ == Has::lane && !halting) return halt(event.reason, {}, event.detail);
   // Not ours to write down (or writing it down failed): wait here and try again slowly.
   has_ = std::min(has_, Has::session);

@@ -25,7 +25,8 @@ enum class Mutant {
   key_overlaps,          ///< … two rows of a key at once
   numbers_forgotten,     ///< … a row in doubt gets another number after a crash
   doubtful_together,     ///< … rows that may end the process go out with others
-  unannounced_call,      ///< … a call begins that no commit has announced
+  failure_passed,        ///< … rows after one that failed go out
+  calls_not_awaited,     ///< … a lane is claimed anew while calls of before are in flight
 };
 
 #ifdef SERIATIM_MUTANTS

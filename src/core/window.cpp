@@ -1,6 +1,7 @@
 #include "core/window.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/ensure.hpp"
@@ -10,113 +11,133 @@ namespace seriatim::core {
 
 namespace {
 
+constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
+/// What was kept of a row that did not come among so many is forgotten: it is gone. A window never
+/// has as many (window_rows).
+constexpr std::size_t come_among = 100'000;
+
 /// A receiver may have seen it, and may not have accepted it.
-bool in_doubt(const RowAhead& row) {
-  return !row.done && row.attempts > 0;
+bool in_doubt(const RowsAhead::Open& row) {
+  return row.attempts > 0;
 }
 
 }  // namespace
 
-Window::Window(Limits limits, std::optional<Position> cursor, std::uint64_t sequence,
-               std::uint64_t handed_to, std::vector<RowAhead> ahead, bool one_by_one)
+Window::Window(Limits limits, const Cursor& cursor, bool one_by_one)
     : limits_(limits),
-      cursor_(std::move(cursor)),
-      sequence_(sequence),
-      handed_to_(std::max(handed_to, sequence)),
-      last_number_(handed_to_),
-      known_(std::make_move_iterator(ahead.begin()), std::make_move_iterator(ahead.end())),
-      read_to_(cursor_) {
+      sequence_(cursor.sequence),
+      numbered_to_(std::max(cursor.ahead.numbered_to, cursor.sequence)),
+      read_to_(cursor.position),
+      known_done_(cursor.ahead.done.begin(), cursor.ahead.done.end()),
+      known_open_(cursor.ahead.open.begin(), cursor.ahead.open.end()),
+      known_to_(cursor.ahead.to),
+      failed_from_(nowhere) {
   if (!one_by_one || mutant(Mutant::doubtful_together)) return;
-  alone_ = static_cast<std::size_t>(std::count_if(known_.begin(), known_.end(), in_doubt));
+  alone_ =
+      static_cast<std::size_t>(std::count_if(known_open_.begin(), known_open_.end(), in_doubt));
 }
 
 // --- reading ------------------------------------------------------------------------------------
 
-std::size_t Window::room() const {
+/// Enough to keep the calls busy; more may be needed where keys wait for one another.
+std::size_t Window::wanted() const {
+  const bool enough = ready_.size() >= limits_.in_flight + limits_.commit_every;
+  if (enough || failed_from_ != nowhere) return 0;
   return limits_.rows - std::min(limits_.rows, rows_.size());
 }
 
-void Window::add(std::vector<Record> rows) {
-  for (auto& record : rows) {
-    read_to_ = record.position;
-    auto& row = rows_.emplace_back();
-    row.record = std::move(record);
-    recall(row);
-    if (row.state == State::done) continue;
-    by_number_.emplace(row.record.sequence, &row);
-    auto& of_key = keys_[row.record.key];
-    of_key.push_back(&row);
-    if (of_key.size() == 1 || mutant(Mutant::key_overlaps)) {
-      ready_.emplace(row.record.sequence, &row);
+void Window::add(PollResult round) {
+  auto queued = round.queued.begin();
+  for (std::size_t i = 0; i <= round.records.size(); ++i) {
+    for (; queued != round.queued.end() && queued->before == i; ++queued) {
+      auto& row = push(std::move(queued->position), std::move(queued->key));
+      row.state = State::queued;
+      alone_ -= row.alone ? 1 : 0;
     }
+    if (i == round.records.size()) break;
+    auto& record = round.records[i];
+    auto& row = push(record.position, record.key);
+    *row.record = std::move(record);
+    if (is_over(row)) continue;
+    auto& of_key = keys_[row.record->key];
+    of_key.push_back(&row);
+    if (of_key.size() == 1 || mutant(Mutant::key_overlaps)) ready_.emplace(row.place, &row);
   }
 }
 
-/// What was kept of it, or a new number.
+Window::Row& Window::push(Position position, Key key) {
+  auto& row = rows_.emplace_back();
+  row.record = std::make_shared<Record>();
+  row.record->position = std::move(position);
+  row.record->key = std::move(key);
+  row.place = places_++;
+  read_to_ = row.record->position;
+  recall(row);
+  return row;
+}
+
+/// What was kept of it. Rows come in lane order, and what is kept is in it too: so what is kept of
+/// others before this one is of rows that are gone.
 void Window::recall(Row& row) {
-  const auto known = std::find_if(known_.begin(), known_.end(), [&](const RowAhead& ahead) {
-    return ahead.id == row.record.id();
-  });
-  if (known == known_.end() || mutant(Mutant::numbers_forgotten)) {
-    row.record.sequence = ++last_number_;
-    // All that is known comes before rows that are not. What did not come by now is gone.
-    if (++unknown_rows_ > limits_.rows) forget(known_.size());
+  const auto& id = row.record->id();
+  const auto done = std::find(known_done_.begin(), known_done_.end(), id);
+  if (done != known_done_.end()) {
+    known_done_.erase(known_done_.begin(), done + 1);
+    row.state = State::done;
     return;
   }
-  forget(static_cast<std::size_t>(known - known_.begin()));  // rows come in lane order
-  const auto ahead = std::move(known_.front());
-  known_.pop_front();
-  row.record.sequence = ahead.number;
-  row.attempts = ahead.attempts;
-  row.alone = alone_ > 0 && in_doubt(ahead);
-  if (ahead.done) row.state = State::done;
+  const auto open = std::find_if(known_open_.begin(), known_open_.end(),
+                                 [&](const RowsAhead::Open& kept) { return kept.id == id; });
+  if (open == known_open_.end()) {
+    if (++unknown_rows_ > come_among) none_left();
+    return;
+  }
+  row.number = mutant(Mutant::numbers_forgotten) ? 0 : open->number;
+  row.attempts = open->attempts;
+  row.alone = alone_ > 0 && row.attempts > 0;
+  forget(open);
+  known_open_.pop_front();
 }
 
-/// They were deleted.
-void Window::forget(std::size_t rows) {
-  for (; rows > 0; --rows) {
-    if (alone_ > 0 && in_doubt(known_.front())) alone_ -= 1;
-    known_.pop_front();
-  }
+void Window::forget(std::deque<RowsAhead::Open>::iterator end) {
+  if (alone_ > 0)
+    alone_ -= static_cast<std::size_t>(std::count_if(known_open_.begin(), end, in_doubt));
+  known_open_.erase(known_open_.begin(), end);
+}
+
+void Window::none_left() {
+  forgot_ = forgot_ || !known_done_.empty() || !known_open_.empty();
+  known_done_.clear();
+  forget(known_open_.end());
 }
 
 // --- calls --------------------------------------------------------------------------------------
 
-std::vector<const Record*> Window::begin() {
-  const unsigned at_once = alone_ > 0 ? 1 : limits_.in_flight;
-  const unsigned uncommitted = alone_ > 0 ? 0 : limits_.commit_every;
-  std::vector<const Record*> begun;
-  while (failures_ == 0 && calls_ < at_once && calls_ + uncommitted_ < at_once + uncommitted) {
-    auto* row = next_to_call();
-    if (!row) break;
-    ready_.erase(row->record.sequence);
-    row->state = State::called;
-    row->record.attempt = row->attempts;
+std::vector<std::shared_ptr<Record>> Window::begin() {
+  std::vector<std::shared_ptr<Record>> rows;
+  while (!callable_.empty() && callable_.begin()->first < failed_from_) {
+    auto& row = *callable_.begin()->second;
+    callable_.erase(callable_.begin());
+    row.state = State::called;
+    row.record->sequence = row.number;
+    row.record->attempt = row.attempts;
+    by_number_.emplace(row.number, &row);
     calls_ += 1;
-    begun.push_back(&row->record);
+    rows.push_back(row.record);
   }
-  return begun;
-}
-
-/// Of the rows that are announced: those that must go out alone first, then by number.
-Window::Row* Window::next_to_call() const {
-  Row* first = nullptr;
-  for (const auto& [number, row] : ready_) {
-    if (!row->announced && !mutant(Mutant::unannounced_call)) continue;
-    if (alone_ == 0 || row->alone) return row;
-    if (!first) first = row;
-  }
-  return first;
+  return rows;
 }
 
 void Window::answered(std::uint64_t number, const Outcome& outcome) {
   auto& row = *by_number_.at(number);
   ensure(row.state == State::called, "an answer belongs to a call");
+  by_number_.erase(number);
   calls_ -= 1;
+  open_ -= 1;
   if (!outcome.is_done()) {
     row.state = State::failed;
-    failures_ += 1;
-    failure_noted_ = false;
+    row.outcome = outcome;
+    if (!mutant(Mutant::failure_passed)) failed_from_ = std::min(failed_from_, row.place);
     return;
   }
   row.state = State::answered;
@@ -124,134 +145,175 @@ void Window::answered(std::uint64_t number, const Outcome& outcome) {
   if (limits_.commit_every > 1) release(row);
 }
 
-const Record* Window::failed() const {
-  for (const auto& [number, row] : by_number_) {
-    if (row->state == State::failed) return &row->record;
-  }
-  return nullptr;
+void Window::not_begun(std::uint64_t number) {
+  auto& row = *by_number_.at(number);
+  by_number_.erase(number);
+  calls_ -= 1;
+  row.state = State::announced;
+  callable_.emplace(row.place, &row);
 }
 
-void Window::retry() {
-  for (const auto& [number, row] : by_number_) {
-    if (row->state != State::failed) continue;
-    row->state = State::waiting;
-    row->announced = false;
-    ready_.emplace(number, row);
+std::optional<Window::Failed> Window::failed() const {
+  if (calls_ > 0) return std::nullopt;
+  for (const auto& row : rows_) {
+    if (is_over(row) || row.state == State::answered) continue;
+    if (row.state != State::failed) return std::nullopt;
+    return Failed{row.record, row.outcome, row.attempts};
   }
-  failures_ = 0;
+  return std::nullopt;
+}
+
+const Record* Window::first() const {
+  const auto first =
+      std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });
+  return first == rows_.end() ? nullptr : first->record.get();
 }
 
 /// The next row of its key may go out.
 void Window::release(const Row& row) {
-  const auto of_key = keys_.find(row.record.key);
-  ensure(of_key != keys_.end() && of_key->second.front() == &row, "rows of a key go in order");
-  of_key->second.pop_front();
-  if (of_key->second.empty()) {
-    keys_.erase(of_key);
+  const auto found = keys_.find(row.record->key);
+  auto& of_key = found->second;
+  if (mutant(Mutant::key_overlaps)) {
+    std::erase(of_key, &row);
+  } else {
+    ensure(of_key.front() == &row, "rows of a key go in order");
+    of_key.pop_front();
+  }
+  if (of_key.empty()) {
+    keys_.erase(found);
     return;
   }
-  auto* next = of_key->second.front();
-  ready_.emplace(next->record.sequence, next);
+  auto* next = of_key.front();
+  if (next->state == State::announced) callable_.emplace(next->place, next);
+  if (next->state == State::waiting) ready_.emplace(next->place, next);
 }
 
 // --- commits ------------------------------------------------------------------------------------
 
 bool Window::is_over(const Row& row) {
-  return row.state == State::done || row.state == State::moving;
-}
-
-std::size_t Window::over_in_front() const {
-  const auto first =
-      std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });
-  return static_cast<std::size_t>(first - rows_.begin());
+  return row.state == State::done || row.state == State::queued;
 }
 
 bool Window::has_news() const {
-  return uncommitted_ > 0 || !failure_noted_ || over_in_front() > 0 || !to_announce().empty();
+  const bool passes = !rows_.empty() && is_over(rows_.front());
+  const bool unused = is_empty() && numbered_to_ > sequence_;
+  return uncommitted_ > 0 || passes || unused || forgot_ || can_announce();
 }
 
-WindowMove Window::move() {
-  ensure(!moving_, "one commit is under way at a time");
-  moving_ = true;
-  failure_noted_ = true;
-  for (auto* row : to_announce()) {
-    row->announcing = true;
-    row->attempts += 1;
-    handed_to_ = std::max(handed_to_, row->record.sequence);
-  }
-  WindowMove move{cursor_, sequence_, {}, {}, handed_to_};
-  bool in_front = true;
+bool Window::can_announce() const {
+  const bool ready = !ready_.empty() && ready_.begin()->first < failed_from_;
+  return ready && open_ < most_open();
+}
+
+/// A row that is announced may have been called when a process ends, and is called again then.
+std::size_t Window::most_open() const {
+  return alone_ > 0 ? 1 : std::size_t{limits_.in_flight} + limits_.commit_every;
+}
+
+WindowCommit Window::commit(Then then) {
+  ensure(then == Then::goes_on || calls_ == 0, "a window stops once its calls have ended");
   for (auto& row : rows_) {
-    if (row.state == State::answered) {
-      row.state = State::moving;
-      move.done.push_back(row.record.position);
-    }
-    const bool passes = row.state == State::called && mutant(Mutant::cursor_passes_undone);
-    in_front = in_front && (is_over(row) || passes);
-    const auto number = row.record.sequence;
-    if (in_front) {
-      move.to = row.record.position;
-      move.sequence = std::max(move.sequence, number);
-    } else if (number <= handed_to_) {
-      const bool over = is_over(row);
-      if (over && mutant(Mutant::done_ahead_forgotten)) continue;
-      move.ahead.push_back({number, row.record.id(), over, over ? 0 : row.attempts});
-    }
-  }
-  move.ahead.insert(move.ahead.end(), known_.begin(), known_.end());
-  return move;
-}
-
-/// Rows that may be called once this commit is through, or the one after it. There are more than
-/// can be called at once, so that a call that ends makes room for another without a commit between.
-std::vector<Window::Row*> Window::to_announce() const {
-  if (failures_ > 0) return {};
-  const std::size_t most = alone_ > 0 ? 1 : 2 * limits_.in_flight + limits_.commit_every;
-  std::size_t announced = 0;
-  for (const auto& [number, row] : by_number_) {
-    const bool open = row->state == State::waiting || row->state == State::called;
-    announced += open && (row->announced || row->announcing) ? 1 : 0;
-  }
-  std::vector<Row*> rows;
-  const auto take = [&](Row& row) {
-    const bool waits = row.state == State::waiting && !row.announced && !row.announcing;
-    if (waits && announced + rows.size() < most) rows.push_back(&row);
-  };
-  if (alone_ > 0) {
-    for (const auto& [number, row] : ready_) {
-      if (row->alone) take(*row);
-    }
-  }
-  for (const auto& [number, row] : ready_) take(*row);
-  if (alone_ > 0) return rows;
-  for (const auto& [key, of_key] : keys_) {  // the row that comes after one that is on its way
-    const auto state = of_key.front()->state;
-    if (of_key.size() > 1 && state != State::waiting) take(*of_key[1]);
-  }
-  return rows;
-}
-
-void Window::moved() {
-  ensure(moving_, "a commit was under way");
-  moving_ = false;
-  for (auto& row : rows_) {
-    if (std::exchange(row.announcing, false)) row.announced = true;
-    if (row.state != State::moving) continue;
+    if (row.state != State::answered) continue;
     row.state = State::done;
-    uncommitted_ -= 1;
     alone_ -= row.alone ? 1 : 0;
     if (limits_.commit_every <= 1) release(row);
-    by_number_.erase(row.record.sequence);
   }
-  pass_over(over_in_front());
-}
-
-void Window::pass_over(std::size_t rows) {
-  for (; rows > 0; --rows) {
-    cursor_ = rows_.front().record.position;
-    sequence_ = std::max(sequence_, rows_.front().record.sequence);
+  uncommitted_ = 0;
+  forgot_ = false;
+  WindowCommit commit;
+  pass(commit);
+  if (then == Then::parks_first) {  // the caller says where it goes
+    sequence_ += 1;
     rows_.pop_front();
   }
+  if (then == Then::goes_on) {
+    announce();
+  } else {
+    take_back();
+  }
+  commit.in_flight.ahead = ahead();
+  if (commit.in_flight.ahead.empty()) {
+    commit.in_flight.unused = numbered_to_ - sequence_;
+    sequence_ = numbered_to_;
+  }
+  commit.in_flight.numbers = numbered_to_ - sequence_;
+  commit.in_flight.attempts = attempts_at_first();
+  commit.in_flight.calls = open_ > 0;
+  return commit;
+}
+
+/// The cursor moves over what is done.
+void Window::pass(WindowCommit& commit) {
+  const auto passes = [](const Row& row) {
+    return is_over(row) || (row.state == State::called && mutant(Mutant::cursor_passes_undone));
+  };
+  while (!rows_.empty() && passes(rows_.front())) {
+    auto& row = rows_.front();
+    if (row.state == State::queued) {
+      commit.queued.push_back({row.record->position, row.record->key, commit.done.size(), false});
+    } else {
+      commit.done.push_back(row.record->position);
+    }
+    sequence_ += 1;
+    numbered_to_ = std::max(numbered_to_, sequence_);
+    if (row.state == State::called) break;  // by the mutant
+    rows_.pop_front();
+  }
+}
+
+/// Rows that may be called once this commit is through. There are more than can be called at once,
+/// so that a call that ends makes room for another without a commit between.
+void Window::announce() {
+  while (can_announce()) announce(*ready_.begin()->second);
+  if (alone_ > 0 || limits_.commit_every <= 1) return;
+  for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
+    if (open_ >= most_open()) return;
+    const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
+                      of_key[1]->state == State::waiting && of_key[1]->place < failed_from_;
+    if (next) announce(*of_key[1]);
+  }
+}
+
+void Window::announce(Row& row) {
+  if (row.number == 0) row.number = ++numbered_to_;
+  row.attempts += 1;
+  row.state = State::announced;
+  open_ += 1;
+  if (ready_.erase(row.place) > 0) callable_.emplace(row.place, &row);
+}
+
+void Window::take_back() {
+  for (auto& row : rows_) {
+    if (row.state != State::announced) continue;
+    row.state = State::waiting;
+    row.attempts -= 1;
+    open_ -= 1;
+    if (callable_.erase(row.place) > 0) ready_.emplace(row.place, &row);
+  }
+}
+
+RowsAhead Window::ahead() const {
+  RowsAhead ahead;
+  ahead.numbered_to = numbered_to_;
+  const bool forgets = mutant(Mutant::done_ahead_forgotten);
+  for (const auto& row : rows_) {
+    if (row.state == State::done || row.number > 0) ahead.to = row.record->position;
+    if (row.state == State::done) {
+      if (!forgets) ahead.done.push_back(row.record->id());
+    } else if (row.number > 0) {
+      ahead.open.push_back({row.number, row.record->id(), row.attempts});
+    }
+  }
+  if (!known_done_.empty() || !known_open_.empty()) ahead.to = known_to_;
+  ahead.done.insert(ahead.done.end(), known_done_.begin(), known_done_.end());
+  ahead.open.insert(ahead.open.end(), known_open_.begin(), known_open_.end());
+  return ahead;
+}
+
+unsigned Window::attempts_at_first() const {
+  const auto known =
+      rows_.empty() || rows_.front().state == State::waiting ? 0U : rows_.front().attempts;
+  return open_ > 0 ? std::max(known, 1U) : known;
 }
 
 }  // namespace seriatim::core

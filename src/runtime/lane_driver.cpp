@@ -45,6 +45,7 @@ bool is_from_source(const core::Event& event) {
   return std::holds_alternative<core::Claimed>(event) ||
          std::holds_alternative<core::SourceFailed>(event) ||
          std::holds_alternative<core::Called>(event) ||
+         std::holds_alternative<core::Answered>(event) ||
          std::holds_alternative<core::CursorRead>(event) ||
          std::holds_alternative<core::Polled>(event) ||
          std::holds_alternative<core::Started>(event) ||
@@ -64,6 +65,40 @@ bool same_to_a_person(const LaneStatus& a, const LaneStatus& b) {
          a.row_id == b.row_id && a.epoch == b.epoch && same_wait(a, b) &&
          (a.state != LaneState::retrying || a.attempts == b.attempts);
 }
+
+/// One row after another, on the lane's thread.
+class HandlerCalls final : public Calls {
+ public:
+  HandlerCalls(Handler& handler, TimeAndChance& outside, CallNeeds needs,
+               std::function<bool()> is_lost)
+      : handler_(handler),
+        outside_(outside),
+        needs_(std::move(needs)),
+        is_lost_(std::move(is_lost)) {}
+
+  void begin_until(Time not_after) override { not_after_ = not_after; }
+  void begin(std::shared_ptr<const Record> row) override {
+    const auto began = outside_.now();
+    if (began > not_after_ || is_lost_()) {
+      answers_.push_back({row->sequence, std::nullopt, {}});
+      return;
+    }
+    const auto deadline = began + needs_.handler_deadline;
+    auto outcome = call_one(handler_, *row, {deadline, deadline, needs_.stop});
+    answers_.push_back({row->sequence, std::move(outcome), outside_.now() - began});
+  }
+  void revoke() override {}
+  std::vector<core::Answer> take() override { return std::exchange(answers_, {}); }
+  Time earliest_deadline() override { return Time::max(); }
+
+ private:
+  Handler& handler_;
+  TimeAndChance& outside_;
+  CallNeeds needs_;
+  std::function<bool()> is_lost_;
+  Time not_after_;
+  std::vector<core::Answer> answers_;
+};
 
 }  // namespace
 
@@ -126,6 +161,9 @@ void LaneDriver::begin_step(const core::Action& action, core::Time now) {
                                           [&](const core::CallHandler& call) {
                                             return Step{LaneStep::call, call.deadline};
                                           },
+                                          [&](const core::CallRows& calls) {
+                                            return Step{LaneStep::call, calls.until};
+                                          },
                                           [&](const core::WaitUntil& until) {
                                             return Step{wait(), until.deadline};
                                           },
@@ -136,7 +174,8 @@ void LaneDriver::begin_step(const core::Action& action, core::Time now) {
                                             return Step{LaneStep::session, at_source};
                                           }},
                                action);
-  counters_.begin_step(step.step, now, step.ends);
+  const auto calls_end = calls_ ? calls_->earliest_deadline() : core::Time::max();
+  counters_.begin_step(step.step, now, std::min(step.ends, calls_end));
 }
 
 core::Event LaneDriver::perform(const core::Action& action) {
@@ -149,6 +188,7 @@ core::Event LaneDriver::perform(const core::Action& action) {
     return core::SourceFailed{broken.reason(), broken.what()};
   } catch (const std::exception& lost) {  // SessionLost, or something as unclear: start afresh
     if (session_) counters_.lost_session();
+    if (calls_) calls_->revoke();  // another may have the lane
     drop_session();
     return core::SessionEnded{lost.what()};
   }
@@ -198,8 +238,9 @@ core::Event LaneDriver::carry_out(const core::ReadCursor&) {
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
-  auto round = session_->poll(action.after, action.rows_max, action.may_redrive);
-  const bool drained = parts_.drain_audit && round.empty() && round.queued.empty() && !round.fenced;
+  auto round = session_->poll(action.after, action.rows_max, action.may_redrive, action.all_done);
+  const bool drained = parts_.drain_audit && action.all_done && round.empty() &&
+                       round.queued.empty() && !round.fenced;
   if (drained) {  // but for rows that came behind the cursor meanwhile
     const auto cursor = check_behind();
     const bool waits = cursor && (cursor->state == Cursor::State::halted ||
@@ -253,6 +294,50 @@ core::Called LaneDriver::call(const core::CallHandler& action) {
   } catch (...) {
     return {{0, Outcome::retry_later("the handler threw something that is no std::exception")}};
   }
+}
+
+Calls& LaneDriver::calls() {
+  if (calls_) return *calls_;
+  CallNeeds needs{parts_.config.handler_deadline, stop_, [this] { waker_.wake(); }};
+  if (parts_.calls && parts_.config.in_flight > 1) {
+    calls_ = parts_.calls(std::move(needs));
+  } else {
+    calls_ = std::make_unique<HandlerCalls>(*parts_.handler, *parts_.outside, std::move(needs),
+                                            [this] { return !session_ || session_->is_lost(); });
+  }
+  return *calls_;
+}
+
+core::Event LaneDriver::carry_out(const core::CallRows& action) {
+  auto& calls = this->calls();
+  calls.begin_until(action.not_after);
+  if (action.revoke) calls.revoke();
+  const bool lost = !action.rows.empty() && session_->is_lost();
+  for (const auto& row : action.rows) {
+    if (lost) unbegun_.push_back({row->sequence, std::nullopt, {}});
+    if (!lost) calls.begin(row);
+  }
+  if (lost) throw SessionLost("the connection ended before the calls began");
+  auto answers = take_answers();
+  if (!answers.empty() || parts_.outside->now() >= action.until) {
+    return core::Answered{std::move(answers), false};
+  }
+  const bool early = session_ ? session_->wait_until(action.until)
+                              : parts_.outside->sleep_until(action.until, waker_);
+  waker_.clear();
+  return core::Answered{take_answers(), early};
+}
+
+std::vector<core::Answer> LaneDriver::take_answers() {
+  auto answers = calls().take();
+  for (const auto& answer : answers) {
+    if (!answer.outcome) continue;
+    counters_.called(answer.outcome->kind, answer.took);
+    notify([&](Observer& o) { o.called(lane_.status(), answer.outcome->kind, answer.took); });
+  }
+  answers.insert(answers.end(), unbegun_.begin(), unbegun_.end());
+  unbegun_.clear();
+  return answers;
 }
 
 core::Event LaneDriver::carry_out(const core::Settle& action) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/lane.hpp"
+#include "runtime/calls.hpp"
 #include "runtime/drain_audit.hpp"
 #include "runtime/lane_counters.hpp"
 #include "runtime/lane_session.hpp"
@@ -33,6 +34,8 @@ class LaneDriver {
     std::unique_ptr<Handler> handler;
     std::shared_ptr<Observer> observer;
     std::shared_ptr<TimeAndChance> outside{};  ///< absent: the real ones
+    /// Several calls in flight: makes what calls rows. Absent: `handler`, one row after another.
+    std::function<std::unique_ptr<Calls>(CallNeeds)> calls{};
   };
   explicit LaneDriver(Parts parts);
 
@@ -66,6 +69,7 @@ class LaneDriver {
   core::Event carry_out(const core::PollSource&);
   core::Event carry_out(const core::StartBatch&);
   core::Event carry_out(const core::CallHandler&);
+  core::Event carry_out(const core::CallRows&);
   core::Event carry_out(const core::Settle&);
   core::Event carry_out(const core::ReleaseLane&);
   core::Event carry_out(const core::CloseSession&);
@@ -74,6 +78,8 @@ class LaneDriver {
 
   std::optional<Cursor> check_behind();
   core::Called call(const core::CallHandler& action);
+  Calls& calls();
+  std::vector<core::Answer> take_answers();
   void read_ahead(const std::optional<core::PollSource>& then);
   void notify(const std::function<void(Observer&)>& what) noexcept;
   void notify_changes();
@@ -86,6 +92,8 @@ class LaneDriver {
   core::Lane lane_;
   LaneCounters counters_;
   std::unique_ptr<LaneSession> session_;
+  std::unique_ptr<Calls> calls_;       ///< once several calls are to be in flight
+  std::vector<core::Answer> unbegun_;  ///< rows that were not handed to them
   std::stop_token stop_;
   LaneStatus reported_;
   std::optional<std::uint64_t> checked_behind_at_;  ///< draining: the epoch

@@ -31,11 +31,11 @@ Cursor LaneSession::read_cursor() {
 // --- rows ---------------------------------------------------------------------------------------
 
 PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
-                             bool may_redrive) {
+                             bool may_redrive, bool all_done) {
   position_ = after;
   const Wanted wanted{after, rows_max, barrier_};
   const bool announced = std::exchange(announced_, false);
-  auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive);
+  auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive, all_done);
   round.announced = announced && round.prefetched;
   remember(round, rows_max);
   if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
@@ -44,13 +44,13 @@ PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows
 
 /// Due rows that were begun come first; others too, but not twice in a row: old rows that were made
 /// due in bulk must not hold up new ones.
-PollResult LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
+PollResult LaneSession::next_round(const Wanted& wanted, bool may_redrive, bool all_done) {
   using Begin = Aside::Begin;
   const auto begin = may_redrive ? Begin::caught_up : Begin::none;
   auto round = aside_.due(epoch_, wanted, due_ ? Begin::none : begin);
   if (!round.empty()) return round.redriven ? round : up_to_barrier(std::move(round));
   round = up_to_barrier(reader().poll(wanted));
-  if (!round.empty() || wanted.up_to) return round;
+  if (!round.empty() || wanted.up_to || !all_done) return round;
   auto due = aside_.due(epoch_, wanted, round.fenced ? begin : Begin::idle);
   return due.empty() ? round : due;
 }
@@ -104,7 +104,8 @@ Transaction* LaneSession::transaction() {
 }
 
 Grant LaneSession::settle(std::uint64_t epoch, const Settlement& settlement) {
-  const bool rests = std::holds_alternative<Rest>(settlement.fate) && !settlement.done.empty();
+  const bool rests = std::holds_alternative<Rest>(settlement.fate) && !settlement.done.empty() &&
+                     !settlement.in_flight;
   if (rests && !aside_.any() && rows_max_ > 0) {
     reader().expect(settlement.done.back(), rows_max_, Reader::Expected::after_this_settlement);
   }

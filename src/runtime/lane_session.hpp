@@ -28,7 +28,9 @@ class LaneSession {
   /// Rows after `after`, at most `rows_max`, and what holds the rest back; or due rows.
   /// `may_redrive`: no attempt at the row after the cursor is open, so a due row may take the next
   /// number.
-  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true);
+  /// `all_done`: no row that was read before is in flight; else no due row comes.
+  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true,
+                  bool all_done = true);
   /// A hint: `poll` will be asked for these after the call in flight.
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
@@ -53,7 +55,7 @@ class LaneSession {
  private:
   [[nodiscard]] Store& store() { return *lane_.store; }
   [[nodiscard]] Reader& reader() { return *lane_.reader; }
-  PollResult next_round(const Wanted& wanted, bool may_redrive);
+  PollResult next_round(const Wanted& wanted, bool may_redrive, bool all_done);
   PollResult up_to_barrier(PollResult round);
   void remember(const PollResult& round, unsigned rows_max);
 

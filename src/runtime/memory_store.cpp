@@ -72,9 +72,12 @@ class MemoryCursors::LaneStore final : public Store {
     auto& lane = own();
     SettleAnswer settled;
     if (!active(lane, epoch) || lane.cursor.position != settlement.from) return settled;
+    const bool calls = settlement.in_flight && settlement.in_flight->calls;
     const bool announces = settlement.announces() && !lane.cursor.held;
-    settled.grant = settlement.announces() && lane.cursor.held ? Grant::held : Grant::ours;
+    settled.grant =
+        (settlement.announces() || calls) && lane.cursor.held ? Grant::held : Grant::ours;
     move(lane, settlement, batch);
+    if (settlement.in_flight) keep(lane, *settlement.in_flight);
     if (announces) {
       lane.cursor.attempts = 1;
       const auto rows = std::get<Next>(settlement.fate).rows;
@@ -181,6 +184,7 @@ class MemoryCursors::LaneStore final : public Store {
     moved.set_aside = before.set_aside + aside;
     moved.epoch = before.epoch;
     moved.held = before.held;
+    moved.ahead = before.ahead;
     if (settlement.failed() && park == nullptr) {
       moved.attempts = settlement.done.empty() ? before.attempts : 1;
     }
@@ -194,6 +198,17 @@ class MemoryCursors::LaneStore final : public Store {
     }
     if (park != nullptr && !park->late) moved.position = park->row;
     lane.cursor = moved;
+  }
+
+  /// What is said of rows after the cursor.
+  static void keep(Lane& lane, const InFlight& in_flight) {
+    auto& cursor = lane.cursor;
+    cursor.sequence += in_flight.unused;
+    cursor.set_aside += in_flight.unused;
+    cursor.ahead = in_flight.ahead;
+    cursor.attempts = in_flight.attempts;
+    cursor.state = Cursor::State::running;
+    lane.handed_to = std::max(lane.handed_to, in_flight.ahead.numbered_to);
   }
 
   static void note(Lane& lane, const Failure& failure, Cursor::State state,
@@ -254,6 +269,7 @@ class MemoryCursors::LaneStore final : public Store {
 
   Cursor current(const Lane& lane) {
     auto cursor = lane.cursor;
+    cursor.handed_to = lane.handed_to;
     for (const auto& row : set_aside()) cursor.parked += row.failed ? 1 : 0;
     if (cursor.state == Cursor::State::retrying) {
       const auto left = lane.retry_at - Clock::now();
@@ -333,6 +349,7 @@ void MemoryCursors::skip(const LaneId& id, const Position& row) {
   moved.sequence = cursor.sequence + 1;
   moved.set_aside = cursor.set_aside + 1;
   moved.epoch = cursor.epoch;
+  moved.ahead = cursor.ahead;
   cursor = moved;
   wake_all();
 }

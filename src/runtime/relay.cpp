@@ -36,6 +36,10 @@ std::string problems_of(const ProcessConfig& c) {
   demand(c.lanes >= 1 && c.lanes <= 1024, "lanes must be 1 to 1024");
   demand(c.batch_rows >= 1 && c.batch_rows <= 100'000, "batch_rows must be 1 to 100000");
   demand(c.commit_every >= 1, "commit_every must be at least 1");
+  demand(c.in_flight >= 1 && c.in_flight <= 1024, "in_flight must be 1 to 1024");
+  demand(c.in_flight == 1 || c.window_rows >= c.in_flight + c.commit_every,
+         "window_rows must be at least in_flight and commit_every together");
+  demand(c.window_rows <= 65'536, "window_rows must be 65536 at most");
   demand(c.commit_every <= c.batch_rows, "commit_every must not exceed batch_rows");
   demand(c.handler_deadline.count() > 0, "handler_deadline must be positive");
   demand(c.max_hold.count() > 0, "max_hold must be positive");
@@ -47,6 +51,17 @@ std::string problems_of(const ProcessConfig& c) {
   demand(c.backoff.first.count() > 0 && c.backoff.first <= c.backoff.max,
          "backoff.first must be positive and not exceed backoff.max");
   return text;
+}
+
+/// Several calls in flight have a handler each.
+std::function<std::unique_ptr<runtime::Calls>(runtime::CallNeeds)> calls_of(
+    const ProcessConfig& process, unsigned lane, const HandlerFactory& handler) {
+  if (process.in_flight == 1) return {};
+  auto handlers = std::make_shared<std::vector<std::unique_ptr<Handler>>>();
+  for (unsigned i = 0; i < process.in_flight; ++i) handlers->push_back(handler(lane));
+  return [handlers](runtime::CallNeeds needs) {
+    return runtime::threaded_calls(std::move(*handlers), std::move(needs));
+  };
 }
 
 /// Fans out to every observer added.
@@ -105,8 +120,9 @@ void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& sou
   }
   std::vector<runtime::LaneDriver*> lanes;
   for (unsigned lane = 0; lane < process.lanes; ++lane) {
-    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(runtime::LaneDriver::Parts{
-        process, lane, drain_audit, impl_->holder, source, guarded(lane), impl_->observers}));
+    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
+        runtime::LaneDriver::Parts{process, lane, drain_audit, impl_->holder, source, guarded(lane),
+                                   impl_->observers, nullptr, calls_of(process, lane, guarded)}));
     lanes.push_back(impl_->lanes.back().get());
   }
   impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(

@@ -165,6 +165,7 @@ void Judge::check_overlaps() {
       [&](const Attempt& other, const Attempt& attempt) {
         const auto& elder = other.epoch < attempt.epoch ? other : attempt;
         const auto deadline = elder.call_begun + micros(setup_.config.handler_deadline);
+        if (several() && !same_key(other, attempt)) return true;
         return other.epoch != attempt.epoch &&
                (session_of_ended(elder, attempt.begun) || attempt.begun > deadline);
       },
@@ -241,14 +242,15 @@ void Judge::check_turns() {
 }
 
 /// A holder whose session was ended may begin calls until it knows that; if it was cut off, within
-/// call_begin_max of announcing them.
+/// call_begin_max of announcing them. So may one with several calls in flight: those that wait for
+/// others to end are not asked about the session.
 bool Judge::may_come_late(const Attempt& attempt) const {
   const auto announced = announced_before(attempt);
   return std::any_of(seen_.faults.begin(), seen_.faults.end(), [&](const auto& fault) {
     const bool ended = fault.session_ended && fault.relay == attempt.relay &&
                        fault.at >= announced && fault.at <= attempt.begun;
-    const auto until = fault.unheard ? announced + micros(core::Lane::call_begin_max)
-                                     : fault.at + loss_known_within;
+    const auto until = fault.unheard || several() ? announced + micros(core::Lane::call_begin_max)
+                                                  : fault.at + loss_known_within;
     return ended && attempt.begun <= until;
   });
 }
@@ -300,7 +302,7 @@ void Judge::check_nothing_lost() {
 
 /// Nobody acted, no row is astray, and no call that comes late sends more than one row.
 bool Judge::is_plain() const {
-  return setup_.operator_act == 0 && seen_.skips.empty() && setup_.astray == 0 &&
+  return !several() && setup_.operator_act == 0 && seen_.skips.empty() && setup_.astray == 0 &&
          setup_.clock_leap == 0 && !parks(setup_) &&
          (!setup_.faults || setup_.config.commit_every == 1);
 }

@@ -215,6 +215,7 @@ SettleAnswer CursorStore::settle(const Backend& by, std::uint64_t epoch,
   call_epoch_.reset();
   renew_lease(stage_.setup.config.lease);
   move(epoch, settlement, batch, answer);
+  if (settlement.in_flight) keep(*settlement.in_flight, epoch);
   if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
   if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
   const auto* next = std::get_if<Next>(&settlement.fate);
@@ -222,10 +223,16 @@ SettleAnswer CursorStore::settle(const Backend& by, std::uint64_t epoch,
     cursor_.attempts = 1;
     announce(by, epoch, next->rows);
   }
+  const bool calls = settlement.in_flight && settlement.in_flight->calls;
+  if (calls && goes_on) announce(by, epoch, 0);
+  if (calls && !goes_on) {  // those in flight go on
+    call_epoch_ = cursor_.epoch;
+    renew_lease(core::Lane::call_lease(stage_.setup.config));
+  }
   const bool starts_next = next && goes_on && next->read_ahead;
   table_.wal.commit(!starts_next || !stage_.sabotaged(Sabotage::next_not_durable));
   unwaited_.reset();
-  answer.grant = next && !goes_on ? Grant::held : Grant::ours;
+  answer.grant = (next || calls) && !goes_on ? Grant::held : Grant::ours;
   answer.position = cursor_.position;
   return answer;
 }
@@ -255,19 +262,21 @@ std::vector<CursorStore::Passed> passed_by(const Settlement& settlement, const B
 void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const Batch& batch,
                        SettleAnswer& answer) {
   const auto passed = passed_by(settlement, batch);
-  if (passed.empty()) return;
+  const auto unused = settlement.in_flight ? settlement.in_flight->unused : 0;
+  if (passed.empty() && unused == 0) return;
   const auto* park = std::get_if<Park>(&settlement.fate);
-  const bool unused = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
+  const bool reuses = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
   Evidence::Move move{.by = Evidence::Move::By::holder,
                       .at = stage_.now(),
                       .from = cursor_.position,
                       .to = cursor_.position,
                       .sequence_before = cursor_.sequence,
-                      .sequence = cursor_.sequence + passed.size() - (unused ? 1 : 0),
+                      .sequence = cursor_.sequence + passed.size() + unused - (reuses ? 1 : 0),
                       .mover_epoch = epoch,
                       .row_epoch = cursor_.epoch,
                       .done = {},
-                      .back = false};
+                      .back = false,
+                      .unused = unused};
   for (const auto& [row, late] : passed) {
     if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) move.to = row;
   }
@@ -282,7 +291,20 @@ void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const 
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = settlement.failed() && !park ? attempts : 0;
-  if (noted) note(passed);
+  if (noted && !passed.empty()) note(passed);
+}
+
+/// What is said of rows after the cursor.
+void CursorStore::keep(const InFlight& in_flight, std::uint64_t epoch) {
+  for (const auto& id : in_flight.ahead.done) {
+    const auto& before = cursor_.ahead.done;
+    if (std::find(before.begin(), before.end(), id) != before.end()) continue;
+    stage_.evidence.kept.push_back({stage_.now(), std::stoll(id), epoch});
+  }
+  cursor_.ahead = in_flight.ahead;
+  cursor_.attempts = in_flight.attempts;
+  cursor_.state = Cursor::State::running;
+  handed_to_ = std::max(handed_to_, in_flight.ahead.numbered_to);
 }
 
 void CursorStore::note(const std::vector<Passed>& passed) {
@@ -321,6 +343,7 @@ void CursorStore::begin_anew() {
   fresh.position = cursor_.position;
   fresh.sequence = cursor_.sequence;
   fresh.epoch = cursor_.epoch;
+  fresh.ahead = cursor_.ahead;
   cursor_ = fresh;
 }
 
@@ -354,6 +377,7 @@ Cursor CursorStore::row() const {
   auto cursor = cursor_;
   cursor.parked = aside_.heads();
   cursor.held = is_held();
+  cursor.handed_to = handed_to_;
   if (cursor.state == Cursor::State::retrying) {
     const auto left = std::max<Micros>(retry_at_ - stage_.now(), 0);
     cursor.retry_in = std::chrono::ceil<milliseconds>(std::chrono::microseconds(left));
@@ -396,6 +420,7 @@ void CursorStore::go_back(const std::optional<Position>& to) {
   const auto again = table_.rows_between(to, *cursor_.position).size();
   act(Evidence::Move::By::rewind, to, {},
       cursor_.sequence - std::min<std::uint64_t>(cursor_.sequence, again));
+  handed_to_ = cursor_.sequence;
   ledger_.cut(to);
   aside_.forget_after(to);
 }
@@ -420,6 +445,7 @@ void CursorStore::act(Evidence::Move::By by, const std::optional<Position>& to,
   const bool paused = cursor_.state == Cursor::State::paused;
   cursor_.position = to;
   begin_anew();
+  if (by == Evidence::Move::By::rewind && done.empty()) cursor_.ahead = {};
   if (paused) cursor_.state = Cursor::State::paused;
   table_.wal.commit(true);
   if (by == Evidence::Move::By::rewind && stage_.sabotaged(Sabotage::rewind_keeps_epoch)) return;

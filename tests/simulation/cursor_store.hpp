@@ -134,6 +134,7 @@ class CursorStore {
             SettleAnswer& answer);
   void write_down(Evidence::Move move);
   void begin_anew();
+  void keep(const InFlight& in_flight, std::uint64_t epoch);
   void new_epoch();
   void act(Evidence::Move::By by, const std::optional<Position>& to,
            const std::vector<Position>& done, std::uint64_t sequence);

@@ -47,6 +47,13 @@ struct Evidence {
     std::vector<std::int64_t> done;        ///< delivered or set aside: goes into the ledger
     bool back = false;                     ///< the act says it goes back
     std::vector<std::int64_t> redriven{};  ///< parked rows that have their numbers: they went out
+    std::uint64_t unused = 0;              ///< so many numbers belong to rows that are gone
+  };
+  /// A row after the cursor that is kept as done.
+  struct Kept {
+    Micros at = 0;
+    std::int64_t id = 0;
+    std::uint64_t epoch = 0;
   };
   /// A row is set aside: it failed, or it queues behind one of its key that did.
   struct Parked {
@@ -104,6 +111,7 @@ struct Evidence {
   std::vector<Row> rows;          ///< in the order of insertion
   std::vector<Attempt> attempts;  ///< by `begun`
   std::vector<Move> moves;
+  std::vector<Kept> kept;
   std::vector<TakeOver> take_overs;
   std::vector<Announcement> announcements;
   std::vector<Hold> holds;

@@ -26,6 +26,10 @@ class Judge {
     check_durability();
     check_overlaps();
     check_repeats();
+    if (several()) {
+      check_kept();
+      check_calls_at_once();
+    }
     check_holders();
     check_turns();
     check_audit();
@@ -86,6 +90,13 @@ class Judge {
   void on_begun_in_order(const Attempt& attempt, std::size_t rank);
   void on_repeated(const Attempt& attempt);
   void on_halted(const Evidence::Halt& halt);
+
+  // Several calls in flight (judge_in_flight.cpp).
+  bool several() const { return setup_.config.in_flight > 1; }
+  bool same_key(const Attempt& a, const Attempt& b) const;
+  void on_begun_in_key(const Attempt& attempt, std::size_t rank);
+  void check_kept();
+  void check_calls_at_once();
 
   // Rows set aside (judge_parked.cpp).
   void on_parked(const Evidence::Parked& parked);

@@ -169,6 +169,8 @@ void Judge::on_numbered(const Attempt& attempt) {
   if (fresh || known->second == rank) return;
   const auto other = std::exchange(known->second, rank);
   if (row_at(rank).astray || row_at(other).astray || fate_[other].removed) return;
+  // A put-back row's number may go to another row (docs/parked.md).
+  if (several() && (fate_[rank].parked_as > 0 || fate_[other].parked_as > 0)) return;
   const bool settled_rows_alone = setup_.astray == 0 && setup_.clock_leap == 0;
   if (!settled_rows_alone && fate_[rank].parked_as == 0 && fate_[other].parked_as == 0) return;
   breach("P3", attempt.begun,

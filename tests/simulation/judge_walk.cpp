@@ -56,13 +56,14 @@ void Judge::on_accepted(const Attempt& attempt) {
   fate_[*rank].accepted_again = fate_[*rank].parked_as > 0 && fate_[*rank].due;
   if (!first || row_at(*rank).astray || moved_since(attempt, *rank)) return;
   if (attempt.epoch == epoch_at(attempt.ended) && !fate_[*rank].gave_way) {
-    if (attempt.sequence <= highest_success_) {
+    if (attempt.sequence <= highest_success_ && !several()) {
       breach("P2", attempt.ended, name(attempt) + " succeeded after a higher number");
     }
     highest_success_ = attempt.sequence;
   }
   on_accepted_by_key(attempt, *rank);
-  if (fate_[*rank].parked_as > 0 || fate_[*rank].gave_way) return;  // in the order of its key alone
+  if (several() || fate_[*rank].parked_as > 0 || fate_[*rank].gave_way)
+    return;  // in the order of its key alone
   if (*rank + 1 < successes_up_to_) {
     breach("P2", attempt.ended, name(attempt) + " succeeded after a later row");
   }
@@ -136,7 +137,7 @@ void Judge::on_done(const Evidence::Move& move, const std::string& what) {
   extend_prefixes();
   for (const auto id : move.redriven) on_handed_over_again(move, id, what);
   const auto numbers = move.redriven.empty() ? move.done.size() : move.redriven.size();
-  if (move.sequence != move.sequence_before + numbers) {
+  if (move.sequence != move.sequence_before + numbers + move.unused) {
     breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
   }
 }
@@ -164,13 +165,17 @@ void Judge::on_begun(const Attempt& attempt) {
   if (!rank) return;  // not durable: check_durability speaks
   const auto epoch = attempt.epoch;
   if (epoch < went_back_in_) return;
-  if (!moved_since(attempt, *rank)) on_begun_in_order(attempt, *rank);
+  if (several()) {
+    on_begun_in_key(attempt, *rank);
+  } else if (!moved_since(attempt, *rank)) {
+    on_begun_in_order(attempt, *rank);
+  }
   auto& attempted_at = fate_[*rank].attempted_at;
   attempted_at =
       epoch < rewound_in_ ? std::nullopt : std::optional(attempted_at.value_or(attempt.begun));
   if (epoch != epoch_at(attempt.begun)) return;
   on_begun_by_key(attempt, *rank);
-  check_number(attempt, *rank);
+  several() ? on_numbered(attempt) : check_number(attempt, *rank);
   if (attempt.late != (*rank < cursor_end_) && !moved_since(attempt, *rank)) {
     breach("P2", attempt.begun,
            name(attempt) +

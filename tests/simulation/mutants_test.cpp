@@ -392,6 +392,16 @@ TEST_SUITE("mutants of the delivery of late rows") {
 }
 
 TEST_SUITE("mutants of rows set aside") {
+  TEST_CASE("several calls in flight: each guard is needed") {
+    must_be_caught({.mutant = Mutant::cursor_passes_undone}, Profile::flights, 50, "P6");
+    must_be_caught({.mutant = Mutant::done_ahead_forgotten}, Profile::flights, 200, "P3");
+    must_be_caught({.mutant = Mutant::key_overlaps}, Profile::flights, 50, "P2");
+    must_be_caught({.mutant = Mutant::numbers_forgotten}, Profile::flights, 500, "P3");
+    must_be_caught({.mutant = Mutant::calls_not_awaited}, Profile::flights, 2'000, "P2 P3");
+    must_be_caught({.mutant = Mutant::late_call}, Profile::flights, 4'000, "P5 P2");
+    must_be_caught({.sabotage = Sabotage::queue_not_written}, Profile::flights, 500, "P1 P6");
+    must_be_caught({.sabotage = Sabotage::keys_not_reloaded}, Profile::flights, 1'000, "P4 P6");
+  }
   TEST_CASE("rows of a parked key that are handed over overtake the one that failed") {
     must_be_caught({.mutant = Mutant::parked_key_goes_on}, Profile::parking, 20, "P4", keys_parked);
   }

@@ -127,8 +127,11 @@ void Relay::live(bool drain) {
     audit = std::make_shared<runtime::DrainAudit>(
         runtime::DrainAudit::Parts{config, name_, source, nullptr});
   }
+  if (stage_.setup.in_flight_changes && life_ % 4 > 1) config.in_flight = 1;
   runtime::LaneDriver driver({config, 0, audit, name_, source, std::make_unique<Calls>(*this),
-                              nullptr, std::make_shared<Clock>(*this)});
+                              nullptr, std::make_shared<Clock>(*this), [this](auto needs) {
+                                return std::make_unique<Flights>(*this, std::move(needs));
+                              }});
   driver.want(wanted_);
   driver_ = &driver;
   left_as_ = driver.run(stop_.get_token()).state;

@@ -50,6 +50,7 @@ class Relay {
   class Lanes;
   class LaneStore;
   class TableReader;
+  class Flights;
 
   // Steps of the process happen later, or never if it is dead; if it is frozen, once it thaws.
   void later(Micros delay, Step step);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+
 #include "simulation/relay.hpp"
 
 namespace seriatim::simulation {
@@ -25,6 +27,29 @@ class Relay::LaneStore final : public Store {
  private:
   Relay& relay_;
   BackendPtr backend_;
+};
+
+/// Several calls at once.
+class Relay::Flights final : public runtime::Calls {
+ public:
+  Flights(Relay& relay, runtime::CallNeeds needs);
+  void begin_until(Time not_after) override;
+  void begin(std::shared_ptr<const Record> row) override;
+  void revoke() override;
+  std::vector<core::Answer> take() override;
+  [[nodiscard]] Time earliest_deadline() override { return Time::max(); }
+
+ private:
+  void fill();
+  void call(const Record& row);
+
+  Relay& relay_;
+  runtime::CallNeeds needs_;
+  Time not_after_;
+  std::deque<std::shared_ptr<const Record>> waiting_;
+  std::vector<core::Answer> answers_;
+  unsigned in_flight_ = 0;
+  std::vector<std::shared_ptr<Fiber>> calls_;
 };
 
 /// A lane's polls: F, the locks, the rows, each at a moment of its own.

@@ -136,6 +136,30 @@ void draw_parking(Setup& setup, Random& random) {
   setup.keyless = sometimes(random, 0.5);
 }
 
+/// Several calls in flight; half of the seeds without faults, some with failures that are parked.
+void draw_flights(Setup& setup, Random& random) {
+  auto& config = setup.config;
+  if (random.chance(0.5)) {
+    draw_receiver(setup, random);
+    draw_faults(setup, random);
+  } else {
+    setup.safety_phase = 8 * second;
+    setup.think_max = random.between(1, 30) * millisecond;
+  }
+  setup.slow = sometimes(random, 0.3);
+  config.in_flight = small(random, 2, 8);
+  config.window_rows = config.in_flight + config.commit_every + small(random, 0, 40);
+  setup.in_flight_changes = random.chance(0.2);
+  setup.keys = small(random, 1, 8);
+  setup.keyless = sometimes(random, 0.3);
+  setup.rewinds = random.chance(0.2);
+  if (!random.chance(0.4)) return;
+  if (!setup.faults) setup.retry_later = sometimes(random, 0.1);
+  setup.poison = 0.1 * random.unit();
+  setup.operator_act = random.between(50, 1'500) * millisecond;
+  config.on_poison = random.chance(0.75) ? OnPoison::park_key : OnPoison::dead_letter;
+}
+
 }  // namespace
 
 std::optional<std::string> key_of(const Setup& setup, std::size_t number) {
@@ -154,6 +178,7 @@ const char* to_string(Profile profile) {
     case Profile::sharing: return "sharing";
     case Profile::meddling: return "meddling";
     case Profile::parking: return "parking";
+    case Profile::flights: return "flights";
   }
   return "?";
 }
@@ -182,6 +207,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   if (profile == Profile::sharing) draw_sharing(setup, random);
   if (profile == Profile::meddling) draw_meddling(setup, random);
   if (profile == Profile::parking) draw_parking(setup, random);
+  if (profile == Profile::flights) draw_flights(setup, random);
   return setup;
 }
 
@@ -194,10 +220,13 @@ std::string describe(const Setup& setup) {
          std::to_string(config.commit_every) + ", max_attempts " +
          std::to_string(config.max_attempts) + ", clock tick " + std::to_string(setup.clock_tick) +
          " µs" + (config.read_ahead ? ", reads ahead" : "") +
-         (setup.asks_behind ? ", asks behind" : "") + (setup.drain_at_end ? ", drain" : "") +
-         (setup.faults ? ", faults" : "") + (setup.astray > 0 ? ", rows astray" : "") +
-         (setup.clock_leap > 0 ? ", clock leaps" : "") + (setup.rewinds ? ", rewinds" : "") +
-         (setup.lookback > 0 ? ", late delivered" : "") +
+         (config.in_flight > 1 ? ", in_flight " + std::to_string(config.in_flight) + ", " +
+                                     std::to_string(setup.keys) + " keys"
+                               : "") +
+         (setup.in_flight_changes ? " or 1" : "") + (setup.asks_behind ? ", asks behind" : "") +
+         (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
+         (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
+         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +
          (parks(setup) ? std::string(", ") +
                              (config.on_poison == OnPoison::park_key ? "park_key" : "dead_letter") +
                              ", max_parked " + std::to_string(config.max_parked) + ", " +

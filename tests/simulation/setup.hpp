@@ -21,7 +21,8 @@ enum class Profile {
   meddling,  ///< … rows put behind the cursor, clocks set, operators who rewind; faults in every
              ///< other
   parking,   ///< rows that fail are set aside, alone or with their key; of the others, what may be
-  sharing    ///< the lane is given up and wanted again at any step; faults in every other
+  sharing,   ///< the lane is given up and wanted again at any step; faults in every other
+  flights    ///< several calls in flight; of the others, what may be
 };
 [[nodiscard]] const char* to_string(Profile profile);
 
@@ -149,6 +150,7 @@ struct Setup {
   Micros operator_act = 0;
 
   bool rewinds = false;            ///< operators rewind too
+  bool in_flight_changes = false;  ///< operators configure now one call at a time, now several
   bool on_poison_changes = false;  ///< … or configure now dead_letter, now park_key
   bool asks_behind = false;        ///< by id, rows come with the last commit of a round
   bool faults = false;             ///< relays, receivers or the server fail: rows may be repeated

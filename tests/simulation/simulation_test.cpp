@@ -58,6 +58,10 @@ TEST_SUITE("simulation") {
     check_seeds(Profile::parking, 1'000);
   }
 
+  TEST_CASE("with several calls in flight rows keep the order of their key, and P1 to P7 hold") {
+    check_seeds(Profile::flights, 10'000);
+  }
+
   // P9: what no fence can know of. A row behind the cursor halts the lane within a turn of the
   // audit for each bucket of the ledger; nothing else does.
   TEST_CASE("rows put behind the cursor, clocks set wrong and rewinds lose nothing in silence") {

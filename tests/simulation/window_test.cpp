@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/mutant.hpp"
@@ -12,9 +13,8 @@
 
 using namespace seriatim;
 using seriatim::core::Mutant;
-using seriatim::core::RowAhead;
 using seriatim::core::Window;
-using seriatim::core::WindowMove;
+using seriatim::core::WindowCommit;
 using seriatim::simulation::Random;
 
 namespace {
@@ -32,8 +32,7 @@ struct Broken {
 struct Kept {
   int cursor = 0;  ///< id
   std::uint64_t sequence = 0;
-  std::uint64_t handed_to = 0;
-  std::vector<RowAhead> ahead;
+  RowsAhead ahead;
 };
 
 /// What the receiver and the database saw, and what must be true of it.
@@ -43,9 +42,9 @@ class Judge {
 
   void begun(int id, int key, const Record& record, const Kept& kept) {
     require(!committed_.contains(id), id, "goes out again though its outcome was committed");
-    require(calls_.size() < limits_.in_flight, id, "is one call too many");
     require(calls_.size() + uncommitted_.size() < limits_.in_flight + limits_.commit_every, id,
-            "begins with too many answers uncommitted");
+            "begins with too many rows uncommitted");
+    require(!failed_ || id <= *failed_, id, "overtakes a row that failed");
     require(in_doubt_.empty() || calls_.size() + uncommitted_.size() == 0, id,
             "is not alone, though a process may have ended because of one of the rows");
     for (const auto& [other, other_key] : calls_) {
@@ -58,10 +57,10 @@ class Judge {
       require(before, id, "overtakes a row of its key");
     }
     const auto announced =
-        std::any_of(kept.ahead.begin(), kept.ahead.end(),
-                    [&](const RowAhead& row) { return row.id == std::to_string(id) && !row.done; });
+        std::any_of(kept.ahead.open.begin(), kept.ahead.open.end(), [&](const auto& row) {
+          return row.id == std::to_string(id) && row.number == record.sequence && row.attempts > 0;
+        });
     require(announced, id, "begins without a commit that announced it");
-    require(record.sequence <= kept.handed_to, id, "has a number that nobody announced");
     const auto [number, fresh] = number_of_.emplace(id, record.sequence);
     require(number->second == record.sequence, id, "has another number than before");
     require(!fresh || numbers_.insert(record.sequence).second, id, "has another row's number");
@@ -70,30 +69,47 @@ class Judge {
   void ended(int id, bool accepted) {
     calls_.erase(id);
     if (accepted) uncommitted_.insert(id);
+    if (!accepted) failed_ = std::min(failed_.value_or(id), id);
+  }
+  void taken_back(int id) { calls_.erase(id); }
+  void failed(int id) {
+    require(calls_.empty(), id, "is said to have failed while calls are in flight");
+    for (const auto& [earlier, key] : rows_) {
+      const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier);
+      require(earlier >= id || done, id, "is said to have failed before a row before it is done");
+    }
+    failed_.reset();
   }
   /// These rows repeat, and their number is bounded by what `begun` requires.
   void crashed() {
     calls_.clear();
     uncommitted_.clear();
     in_doubt_.clear();
+    failed_.reset();
+  }
+  void claimed_together() {
+    in_doubt_.clear();
+    failed_.reset();
   }
   /// A process ended while it handled one of the rows that were announced.
   void claimed_one_by_one(const Kept& kept) {
-    for (const auto& row : kept.ahead) {
+    for (const auto& row : kept.ahead.open) {
       const int id = std::stoi(row.id);
-      if (!row.done && row.attempts > 0 && rows_.contains(id)) in_doubt_.insert(id);
+      if (row.attempts > 0 && rows_.contains(id)) in_doubt_.insert(id);
     }
   }
-  void committed(const WindowMove& move, const Kept& kept) {
-    for (const auto& position : move.done) {
-      const auto id = std::stoi(position.id);
-      require(uncommitted_.erase(id) == 1, id, "is called done, and was not accepted");
-      require(committed_.insert(id).second, id, "is called done twice");
-      in_doubt_.erase(id);
-    }
+  /// All answers of before are committed with it.
+  void committed(const Kept& kept, bool parked) {
+    committed_.insert(uncommitted_.begin(), uncommitted_.end());
+    for (const int id : uncommitted_) in_doubt_.erase(id);
+    uncommitted_.clear();
+    if (parked) committed_.insert(kept.cursor);  // it has another place now
+    if (parked) in_doubt_.erase(kept.cursor);
     for (const auto& [id, key] : rows_) {
       require(id > kept.cursor || committed_.contains(id), id, "was passed by the cursor");
     }
+    require(kept.sequence >= passed_before_, kept.cursor, "took the cursor's number back");
+    passed_before_ = kept.sequence;
   }
   void deleted(int id) {
     rows_.erase(id);
@@ -116,7 +132,9 @@ class Judge {
   std::map<int, int> calls_;   ///< in flight, with their keys
   std::set<int> uncommitted_;  ///< accepted since the last crash
   std::set<int> committed_;
-  std::set<int> in_doubt_;  ///< must go out alone
+  std::set<int> in_doubt_;     ///< must go out alone
+  std::optional<int> failed_;  ///< the first row that did
+  std::uint64_t passed_before_ = 0;
   std::map<int, std::uint64_t> number_of_;
   std::set<std::uint64_t> numbers_;
 };
@@ -155,14 +173,16 @@ class Run {
   }
   int pick(int count) { return static_cast<int>(random_.between(0, count - 1)); }
   [[nodiscard]] bool is_at_rest() const {
-    return !move_ && judge_.calls().empty() && unread().empty() && !window_->has_news() &&
-           !window_->failed();
+    return judge_.calls().empty() && unread().empty() && !window_->has_news() &&
+           !window_->failed() && window_->is_empty();
   }
 
   void claim(bool one_by_one) {
-    std::optional<Position> cursor;
-    if (kept_.cursor > 0) cursor = Position{0, std::to_string(kept_.cursor)};
-    window_.emplace(limits_, cursor, kept_.sequence, kept_.handed_to, kept_.ahead, one_by_one);
+    Cursor cursor;
+    if (kept_.cursor > 0) cursor.position = Position{0, std::to_string(kept_.cursor)};
+    cursor.sequence = kept_.sequence;
+    cursor.ahead = kept_.ahead;
+    window_.emplace(limits_, cursor, one_by_one);
   }
   [[nodiscard]] std::vector<int> unread() const {
     const auto& read_to = window_->read_to();
@@ -178,59 +198,80 @@ class Run {
     switch (pick(4)) {
       case 0: return read();
       case 1: return answer(troubles);
-      case 2: return move_ ? end_commit() : begin_commit();
+      case 2: return commit(troubles);
       default:
-        if (window_->failed()) window_->retry();
+        if (troubles && random_.chance(0.1)) give_back();
     }
   }
   void read() {
     auto ids = unread();
-    ids.resize(std::min({ids.size(), window_->room(), static_cast<std::size_t>(1 + pick(3))}));
-    std::vector<Record> records;
+    if (ids.empty()) return window_->none_left();
+    ids.resize(std::min({ids.size(), window_->wanted(), static_cast<std::size_t>(1 + pick(3))}));
+    PollResult round;
     for (const int id : ids) {
-      auto& record = records.emplace_back();
+      auto& record = round.records.emplace_back();
       record.position.id = std::to_string(id);
       if (const int key = table_.at(id); key > 0) record.key = std::to_string(key);
     }
-    window_->add(std::move(records));
+    window_->add(std::move(round));
   }
   void call() {
-    for (const auto* record : window_->begin()) {
+    for (const auto& record : window_->begin()) {
       const int id = std::stoi(record->id());
       judge_.begun(id, key_of_.emplace(id, key(*record)).first->second, *record, kept_);
       number_of_call_[id] = record->sequence;
     }
   }
   static int key(const Record& record) { return record.key ? std::stoi(*record.key) : 0; }
-  void answer(bool troubles) {
+  [[nodiscard]] int any_call() {
     const auto& calls = judge_.calls();
-    if (calls.empty()) return;
-    const int id = std::next(calls.begin(), pick(static_cast<int>(calls.size())))->first;
+    return std::next(calls.begin(), pick(static_cast<int>(calls.size())))->first;
+  }
+  void answer(bool troubles) {
+    if (judge_.calls().empty()) return;
+    const int id = any_call();
     const bool fails = troubles && random_.chance(0.2);
     judge_.ended(id, !fails);
     window_->answered(number_of_call_.at(id), fails ? Outcome::retry_later("") : Outcome::done());
   }
-  void begin_commit() {
-    if (window_->has_news()) move_ = window_->move();
+  /// A call was not begun in time: its row is announced once more, or given up for now.
+  void give_back() {
+    if (judge_.calls().empty()) return;
+    const int id = any_call();
+    judge_.taken_back(id);
+    window_->not_begun(number_of_call_.at(id));
   }
-  void apply() {
-    if (move_->to) kept_.cursor = std::stoi(move_->to->id);
-    kept_.sequence = move_->sequence;
-    kept_.handed_to = move_->handed_to;
-    kept_.ahead = move_->ahead;
-    judge_.committed(*move_, kept_);
+  void commit(bool troubles) {
+    const auto failed = window_->failed();
+    if (!failed && !window_->has_news()) return;
+    auto then = Window::Then::goes_on;
+    if (failed) {
+      judge_.failed(std::stoi(failed->row->id()));
+      then = pick(2) == 0 ? Window::Then::stops : Window::Then::parks_first;
+    } else if (troubles && judge_.calls().empty() && pick(4) == 0) {
+      then = Window::Then::stops;
+    }
+    const bool parks = then == Window::Then::parks_first;
+    auto written = window_->commit(then);
+    const bool counts = !troubles || random_.chance(0.98);
+    const bool known = counts && (!troubles || random_.chance(0.98));
+    if (counts) {
+      if (!written.done.empty()) kept_.cursor = std::stoi(written.done.back().id);
+      if (parks) kept_.cursor = std::stoi(failed->row->id());
+      const auto& in_flight = written.in_flight;
+      kept_.sequence += written.done.size() + (parks ? 1 : 0) + in_flight.unused;
+      kept_.ahead = in_flight.ahead;
+      judge_.committed(kept_, parks);
+    }
+    if (!known) return crash();
+    if (then == Window::Then::goes_on) return;
+    judge_.claimed_together();
+    claim(false);
   }
-  void end_commit() {
-    apply();
-    move_.reset();
-    window_->moved();
-  }
-  /// Each call in flight may have reached the receiver. A commit under way counts, or does not.
+  /// Each call in flight may have reached the receiver.
   void crash() {
     const bool in_call = !judge_.calls().empty();
-    if (move_ && random_.chance(0.5)) apply();
     judge_.crashed();
-    move_.reset();
     const bool one_by_one = in_call && random_.chance(0.7);
     if (one_by_one) judge_.claimed_one_by_one(kept_);
     claim(one_by_one);
@@ -251,7 +292,6 @@ class Run {
   std::map<int, std::uint64_t> number_of_call_;
   Kept kept_;
   std::optional<Window> window_;
-  std::optional<WindowMove> move_;
 };
 
 /// What a seed breaks.
@@ -296,6 +336,6 @@ TEST_SUITE("window of rows in flight") {
     must_be_caught(Mutant::key_overlaps, "of its key");
     must_be_caught(Mutant::numbers_forgotten, "has another number than before");
     must_be_caught(Mutant::doubtful_together, "is not alone");
-    must_be_caught(Mutant::unannounced_call, "begins without a commit that announced it");
+    must_be_caught(Mutant::failure_passed, "overtakes a row that failed");
   }
 }

@@ -4,6 +4,7 @@
 
 #include "core/mutant.hpp"
 #include "postgres/store/noted_ids.hpp"
+#include "postgres/store/rows_ahead.hpp"
 #include "postgres/wire/sql_text.hpp"
 #include "seriatim/outcome.hpp"
 #include "sql/store.hpp"
@@ -81,7 +82,9 @@ Cursor cursor_from(const pqxx::row& row) {
     cursor.position = {row["position_us"].as<std::int64_t>(), row["position_id"].as<std::string>()};
   }
   cursor.sequence = row["sequence"].as<std::uint64_t>();
+  cursor.handed_to = row["handed_to"].as<std::uint64_t>();
   cursor.set_aside = row["set_aside"].as<std::uint64_t>();
+  if (!row["ahead"].is_null()) cursor.ahead = rows_ahead_from(row["ahead"].c_str());
   cursor.epoch = row["epoch"].as<std::uint64_t>();
   cursor.state = state_from(row["state"].as<std::string>());
   cursor.attempts = row["attempts"].as<unsigned>();
@@ -118,17 +121,29 @@ CursorRepository::CursorRepository(std::shared_ptr<LaneConnection> shared,
   start_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_in_doubt}});
   start_unwaited_ = fill(sql::store::start_attempt, {{"known", sql::store::rows_are_durable}});
   start_due_ = fill(sql::store::start_due, {{"start", start_}});
-  const auto settle = [](std::string_view answer) {
-    return fill(sql::store::settle, {{"answer", answer}, {"goes_on", sql::store::goes_on}});
+  const auto one = [](std::string_view answer) {
+    return fill(sql::store::settle,
+                {{"answer", answer}, {"goes_on", sql::store::goes_on}, {"ahead", ""}});
   };
+  const auto several = [](std::string_view answer) {
+    return fill(sql::store::settle, {{"answer", answer},
+                                     {"goes_on", sql::store::goes_on_in_flight},
+                                     {"ahead", sql::store::keep_ahead}});
+  };
+  one_ = texts_of(one, sql::store::settled);
+  several_ = texts_of(several, sql::store::settled_in_flight);
+}
+
+CursorRepository::SettleTexts CursorRepository::texts_of(
+    const std::function<std::string(std::string_view)>& settle, std::string_view answer) {
   const auto texts = [&](std::string_view refused) {
-    return Texts{fill(sql::store::settle_surely,
-                      {{"settle", settle(sql::store::settled)}, {"refused", refused}}),
-                 fill(sql::store::halt, {{"halt", settle("c.*")}, {"refused", refused}})};
+    return Texts{
+        fill(sql::store::settle_surely, {{"settle", settle(answer)}, {"refused", refused}}),
+        fill(sql::store::halt, {{"halt", settle("c.*")}, {"refused", refused}})};
   };
-  surely_ = texts("(1 / count(*))::text");
-  alone_ = texts("'lost'");
-  alone_.settle = settle(sql::store::settled);
+  SettleTexts all{texts("'lost'"), texts("(1 / count(*))::text")};
+  all.alone.settle = settle(answer);
+  return all;
 }
 
 Params CursorRepository::lane_and(std::initializer_list<std::optional<std::string>> more) const {
@@ -278,27 +293,34 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
   const auto row = written(settlement.fate, !settlement.done.empty());
   const auto* next = std::get_if<Next>(&settlement.fate);
   const bool parks = std::holds_alternative<Park>(settlement.fate);
-  return lane_and({expected(epoch),
-                   at(settlement.from),
-                   id(settlement.from),
-                   at(move.to),
-                   id(move.to),
-                   std::to_string(move.rows),
-                   row.attempts,
-                   std::to_string(leases_.lane.count()),
-                   array_text(noted.listed),
-                   std::to_string(settlement.queued.size() + (parks ? 1 : 0)),
-                   std::to_string(next ? next->rows : 0),
-                   noted.ranges,
-                   move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
-                   redriven ? std::to_string(move.rows) : "0",
-                   row.state,
-                   row.reason,
-                   row.failed_id,
-                   row.detail,
-                   row.delay,
-                   began_text(),
-                   next ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
+  const auto& several = settlement.in_flight;
+  const auto unused = several ? several->unused : 0;
+  const auto announced = several ? several->numbers : next ? next->rows : 0;
+  const bool announces = next || (several && several->calls);
+  auto params =
+      lane_and({expected(epoch),
+                at(settlement.from),
+                id(settlement.from),
+                at(move.to),
+                id(move.to),
+                std::to_string(move.rows + unused),
+                several ? std::to_string(several->attempts) : row.attempts,
+                std::to_string(leases_.lane.count()),
+                array_text(noted.listed),
+                std::to_string(settlement.queued.size() + (parks ? 1 : 0) + unused),
+                std::to_string(announced),
+                noted.ranges,
+                move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
+                std::to_string((redriven ? move.rows : 0) + unused),
+                row.state,
+                row.reason,
+                row.failed_id,
+                row.detail,
+                row.delay,
+                began_text(),
+                announces ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
+  if (several) params.push_back(json_of(several->ahead));
+  return params;
 }
 
 SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& settlement,
@@ -313,7 +335,8 @@ SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& set
   const bool parks = std::holds_alternative<Park>(settlement.fate);
   const bool alone =
       !connection_.in_transaction() && settlement.queued.empty() && !takes && !marks && !parks;
-  const auto& texts = alone ? alone_ : surely_;
+  const auto& all = settlement.in_flight ? several_ : one_;
+  const auto& texts = alone ? all.alone : all.surely;
   Statement statement{halt ? texts.halt : texts.settle,
                       settle_params(epoch, settlement, move, batch.redriven)};
   SettleAnswer settled;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,8 +111,14 @@ class CursorRepository final : public Store {
     std::string settle;
     std::string halt;
   };
-  Texts alone_;   ///< answer that the lane is lost
-  Texts surely_;  ///< … or fail then
+  struct SettleTexts {
+    Texts alone;   ///< answer that the lane is lost
+    Texts surely;  ///< … or fail then
+  };
+  [[nodiscard]] static SettleTexts texts_of(
+      const std::function<std::string(std::string_view answer)>& settle, std::string_view answer);
+  SettleTexts one_;      ///< one call after another
+  SettleTexts several_;  ///< several calls in flight
 };
 
 }  // namespace seriatim::postgres

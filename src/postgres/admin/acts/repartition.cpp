@@ -56,6 +56,7 @@ class Repartition {
     for (const auto& lane : lanes) {
       furthest = later(furthest, lane.cursor.position);
       if (lane.cursor.attempts > 0) furthest = later(furthest, next_row(lane));
+      if (lane.cursor.ahead.to) furthest = later(furthest, lane.cursor.ahead.to);
     }
     write_barrier(act, furthest, lanes);
   }
@@ -143,7 +144,8 @@ class Repartition {
                 {"epoch", shared["epoch"].as<std::string>()},
                 {"bucket_ids", "{}"},
                 {"bucket_ranges", "{}"},
-                {"bucket_newest_at", {}}};
+                {"bucket_newest_at", {}},
+                {"ahead", {}}};
     const auto looked_at = shared["looked_at"];
     set["looked_at"] =
         looked_at.is_null() ? std::nullopt : std::optional(looked_at.as<std::string>());

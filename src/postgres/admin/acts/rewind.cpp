@@ -131,6 +131,10 @@ class Rewind {
     set["sequence"] = std::to_string(step.sequence_to);
     set["epoch"] = next_epoch(lane);
     set["looked_at"] = set["position_at"];
+    if (!step.forward) {  // what is ahead is delivered again, too
+      set["ahead"] = std::nullopt;
+      set["handed_to"] = set["sequence"];
+    }
     for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
     boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
     if (step.newer > 0) detail["newer"] = step.newer;

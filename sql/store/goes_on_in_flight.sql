@@ -1,0 +1,1 @@
+$23::bigint IS NOT NULL

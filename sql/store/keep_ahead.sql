@@ -1,0 +1,1 @@
+ahead = $24::jsonb,

@@ -1,0 +1,227 @@
+// Of the lane (lane.hpp): several calls in flight.
+#include <algorithm>
+#include <utility>
+
+#include "core/lane.hpp"
+#include "core/mutant.hpp"
+
+namespace seriatim::core {
+
+using std::chrono::milliseconds;
+
+/// What several calls left after the cursor is finished by a window, also if there is to be one
+/// call from now on. What one call left is finished by one call.
+bool Lane::several() const {
+  if (!cursor_.ahead.empty()) return true;
+  const bool others_left_open = cursor_.attempts > 0 || cursor_.handed_to > cursor_.sequence;
+  return config_.in_flight > 1 && !others_left_open;
+}
+
+/// After a claim, a failure or an act the window is made anew of what the cursor's row says.
+Action Lane::fill_window() {
+  if (!window_) {
+    const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows};
+    window_.emplace(limits, cursor_, cursor_.crashes > 0);
+    round_.unreadable.reset();
+    uncalled_.reset();
+    again_ = false;
+  }
+  const auto rows =
+      static_cast<unsigned>(std::clamp<std::size_t>(window_->wanted(), 1, config_.batch_rows));
+  rows_asked_ = rows;
+  const bool all_done = window_->is_empty();
+  return PollSource{window_->read_to(), rows, all_done, all_done};
+}
+
+Action Lane::add_rows(PollResult round, const Moment& moment) {
+  const auto rows = round.records.size() + round.queued.size();
+  round_ = {};
+  round_.fenced = round.fenced;
+  round_.blockers = std::move(round.blockers);
+  round_.unreadable = std::move(round.unreadable);
+  read_more_ = rows >= rows_asked_;
+  rows_read_ += rows;
+  if (rows == 0) {
+    if (!round_.fenced && !cursor_.barrier) window_->none_left();
+    if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
+    idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
+    read_at_ = moment.now + idle_interval_;
+    return advance(moment);
+  }
+  idle_interval_ = milliseconds{0};
+  read_at_ = moment.now;
+  enter(LaneState::running);
+  window_->add(std::move(round));
+  // The first crash tells nothing: several rows were in flight. After it they go out one by one.
+  const bool kills = config_.max_crashes > 0 && cursor_.crashes > config_.max_crashes;
+  const auto* first = kills ? window_->first() : nullptr;
+  if (!first) return advance(moment);
+  auto id = first->id();
+  window_.reset();
+  return halt(HaltReason::crashes, std::move(id), crashes_text(cursor_.crashes));
+}
+
+/// Calls begin, what became of them is committed, rows are read: in this order, so that there is
+/// always something to call.
+Action Lane::advance(const Moment& moment) {
+  auto& window = *window_;
+  if (stops(moment)) {
+    if (calls_out_ == 0) return commit(moment);
+    return collect(moment.now + config_.lease, true);
+  }
+  if (calls_out_ > 0 && !std::exchange(collected_, false)) return collect(moment.now, false);
+  if (auto rows = again_ ? Rows{} : window.begin(); !rows.empty()) {
+    return call_rows(std::move(rows), moment);
+  }
+  if (window.failed() || commit_is_due(moment)) return commit(moment);
+  const bool lets_due_rows_out = due_ && rows_read_ >= config_.batch_rows && window.has_rows();
+  const bool reads = window.wanted() > 0 && !round_.unreadable && !lets_due_rows_out;
+  if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) return fill_window();
+  if (!window.has_rows() && round_.unreadable) return nothing_to_do(moment);
+  auto until = claimed_at_ + config_.lease / 3;
+  if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
+  if (reads) until = std::min(until, read_at_);
+  return collect(until, false);
+}
+
+/// The lane is to be left, a person wants a turn, or the source is broken.
+bool Lane::stops(const Moment& moment) const {
+  return going(moment) || turn_wanted_ || broken_;
+}
+
+Action Lane::call_rows(Rows rows, const Moment& moment) {
+  CallRows calls{{}, false, announced_at_ + call_begin_max, moment.now};
+  for (auto& row : rows) {
+    row->process = config_.name;
+    row->lane = lane_;
+    row->epoch = cursor_.epoch;
+    row->set_aside = cursor_.set_aside;
+    calls.rows.push_back(std::move(row));
+  }
+  calls_out_ += calls.rows.size();
+  return calls;
+}
+
+Action Lane::collect(Time until, bool revoke) const {
+  return CallRows{{}, revoke, announced_at_ + call_begin_max, until};
+}
+
+/// Half of the answers that may wait are committed while the other half comes in.
+bool Lane::commit_is_due(const Moment& moment) const {
+  if (again_ || renewal_due(moment)) return true;
+  if (!window_->has_news()) return false;
+  if (calls_out_ == 0 || window_->uncommitted() >= (config_.commit_every + 1) / 2) return true;
+  const bool idle_calls = calls_out_ < config_.in_flight && window_->can_announce();
+  return idle_calls ||
+         (window_->uncommitted() > 0 && moment.now >= answered_since_ + config_.max_hold);
+}
+
+Action Lane::commit(const Moment& moment) {
+  Fate fate = Rest{};
+  auto then = Window::Then::goes_on;
+  if (stops(moment)) then = Window::Then::stops;
+  if (broken_) fate = *broken_;
+  const auto failed = broken_ ? std::nullopt : window_->failed();
+  if (failed) {
+    fate = fate_of(*failed->row, failed->outcome, failed->attempts, moment);
+    const bool parks = std::holds_alternative<Park>(fate);
+    then = parks ? Window::Then::parks_first : Window::Then::stops;
+  }
+  auto written = window_->commit(then);
+  Settlement settlement{.from = cursor_.position,
+                        .done = std::move(written.done),
+                        .queued = std::move(written.queued),
+                        .fate = std::move(fate),
+                        .in_flight = std::move(written.in_flight)};
+  if (failed && then == Window::Then::stops) settlement.in_flight->attempts = failed->attempts;
+  stopped_ = then != Window::Then::goes_on;
+  again_ = false;
+  announced_at_ = claimed_at_ = moment.now;
+  settled_ = after(settlement);
+  failure_ = settlement.fate;
+  return Settle{cursor_.epoch, std::move(settlement)};
+}
+
+/// The cursor's row once this is committed.
+Cursor Lane::after(const Settlement& settlement) const {
+  auto cursor = cursor_;
+  const auto& [ahead, unused, numbers, attempts, calls] = *settlement.in_flight;
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  const auto aside = settlement.queued.size() + (park ? 1 : 0) + unused;
+  const auto rows = settlement.done.size() + aside;
+  const bool queued_last =
+      !settlement.queued.empty() && settlement.queued.back().before == settlement.done.size();
+  if (!settlement.done.empty()) cursor.position = settlement.done.back();
+  if (queued_last) cursor.position = settlement.queued.back().position;
+  if (park) cursor.position = park->row;
+  cursor.sequence += rows;
+  cursor.set_aside += aside;
+  cursor.ahead = ahead;
+  cursor.attempts = attempts;
+  cursor.state = Cursor::State::running;
+  cursor.detail.clear();
+  cursor.row_id.reset();
+  cursor.parked += park ? 1 : 0;
+  if (rows > 0) cursor.crashes = 0;
+  return cursor;
+}
+
+Action Lane::committed(Settled& event, const Moment& moment) {
+  const auto fate = *std::exchange(failure_, std::nullopt);
+  auto cursor = std::move(*std::exchange(settled_, std::nullopt));
+  if (event.grant == Grant::lost) return refused(moment);
+  cursor_ = std::move(cursor);
+  if (event.grant == Grant::held) turn_wanted_ = true;
+  if (!stopped_) return advance(moment);
+  suffer(fate);
+  drop_window();
+  if (!std::holds_alternative<Rest>(fate)) return follow_cursor(moment);
+  return going(moment) ? depart(moment) : wait_for_turn(moment);
+}
+
+Action Lane::handle(Answered& event, const Moment& moment) {
+  for (const auto& [number, outcome, took] : event.answers) {
+    calls_out_ -= 1;
+    if (mutant(Mutant::calls_not_awaited) && !window_->is_called(number)) continue;
+    if (!outcome) {
+      window_->not_begun(number);
+      again_ = true;  // it took too long since the last commit: announce it once more
+      continue;
+    }
+    if (window_->uncommitted() == 0) answered_since_ = moment.now;
+    window_->answered(number, *outcome);
+  }
+  collected_ = true;
+  if (event.early) read_at_ = moment.now;  // new rows, perhaps
+  return advance(moment);
+}
+
+/// Nothing that needs the lane, or gives it up, is done before its calls have ended: a row must not
+/// go out while an earlier call with it, or with one of its key, may still arrive.
+Action Lane::after_calls(Action action, const Moment& moment) {
+  const auto* settle = std::get_if<Settle>(&action);
+  const bool runs_next_to_calls =
+      std::holds_alternative<CallRows>(action) || std::holds_alternative<PollSource>(action) ||
+      std::holds_alternative<WaitUntil>(action) || (settle && settle->settlement.in_flight);
+  if (calls_out_ == 0 || runs_next_to_calls || mutant(Mutant::calls_not_awaited)) return action;
+  then_ = std::move(action);
+  drop_window();
+  return collect(moment.now + config_.lease, true);
+}
+
+/// What became of calls whose window is gone is lost: the cursor's row says that they were
+/// announced.
+Action Lane::collected(const Answered& event, const Moment& moment) {
+  calls_out_ -= event.answers.size();
+  if (calls_out_ > 0) return collect(moment.now + config_.lease, true);
+  return *std::exchange(then_, std::nullopt);
+}
+
+void Lane::drop_window() {
+  window_.reset();
+  settled_.reset();
+  broken_.reset();
+  turn_wanted_ = false;
+}
+
+}  // namespace seriatim::core
