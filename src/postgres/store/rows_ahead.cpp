@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 /// Of an id that is written as this number is: nothing is lost if the number is kept.
-std::optional<std::int64_t> number_of(const std::string& id) {
+std::optional<std::int64_t> plain_number(const std::string& id) {
   std::int64_t number = 0;
   const auto* const end = id.data() + id.size();
   const auto [last, error] = std::from_chars(id.data(), end, number);
@@ -27,7 +27,7 @@ json::array done_of(const std::vector<std::string>& ids) {
   json::array done;
   std::optional<std::int64_t> next;  // after the run that `done` ends with
   for (const auto& id : ids) {
-    const auto number = number_of(id);
+    const auto number = plain_number(id);
     if (number && number == next) {
       done.back().as_array()[1] = *number;
     } else if (number) {
@@ -46,7 +46,7 @@ json::array open_of(const std::vector<RowsAhead::Open>& rows) {
   std::optional<std::int64_t> next;
   const RowsAhead::Open* before = nullptr;
   for (const auto& row : rows) {
-    const auto number = number_of(row.id);
+    const auto number = plain_number(row.id);
     const bool runs_on = number && number == next && before->attempts == row.attempts &&
                          before->number + 1 == row.number;
     if (runs_on) {
