@@ -103,10 +103,14 @@ void read_in_flight(Options& section, ConfiguredProcess& configured) {
                     "more than one call at once does not go with late_rows = "
                     "\"deliver\": use lanes instead");
   }
-  if (configured.handler_kind == "sql") {
-    section.problem("in_flight",
-                    "more than one call at once does not go with handler sql, which "
-                    "writes in the transaction of the cursor: use lanes instead");
+  const auto& kind = configured.handler_kind;
+  const auto* why = kind == "sql"     ? "which writes in the transaction of the cursor"
+                    : kind == "redis" ? "whose stream takes ascending numbers only"
+                    : kind == "nats"  ? "which names the message before each message"
+                                      : nullptr;
+  if (why != nullptr) {
+    section.problem("in_flight", "more than one call at once does not go with handler " + kind +
+                                     ", " + why + ": use lanes instead");
   }
 }
 

@@ -253,10 +253,13 @@ std::optional<PollSource> Lane::poll_after(std::size_t end) const {
 
 Action Lane::handle(CallExpired&, const Moment& moment) {
   if (going(moment)) return depart(moment);
-  enter(LaneState::running,
-        "no call was begun: it took longer than " + std::to_string(call_begin_max.count()) +
-            " ms to announce it; the database answers too slowly, or this program was frozen");
+  enter(LaneState::running, not_begun_text());
   return start(moment);
+}
+
+std::string Lane::not_begun_text() {
+  return "no call was begun: it took longer than " + std::to_string(call_begin_max.count()) +
+         " ms to announce it; the database answers too slowly, or this program was frozen";
 }
 
 Action Lane::handle(Called& event, const Moment& moment) {

@@ -106,6 +106,8 @@ class Lane {
   Action after_calls(Action action, const Moment&);
   Action collected(const Answered&, const Moment&);
   void drop_window();
+  void announce_again();
+  [[nodiscard]] static std::string not_begun_text();
 
   Action refused(const Moment&);
   Action wait_for_turn(const Moment&);
@@ -158,6 +160,7 @@ class Lane {
   bool turn_wanted_ = false;       ///< by a person, once no call is in flight
   bool stopped_ = false;           ///< the commit under way announces nothing
   bool collected_ = false;         ///< the answers that came until now
+  bool revokes_ = false;           ///< a row failed: those that wait for their call come back
   bool again_ = false;             ///< a call was not begun in time: announce it once more
   bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
   bool due_ = false;               ///< rows set aside went out, and others may be due

@@ -13,8 +13,11 @@ using std::chrono::milliseconds;
 /// call from now on. What one call left is finished by one call.
 bool Lane::several() const {
   if (!cursor_.ahead.empty()) return true;
-  const bool others_left_open = cursor_.attempts > 0 || cursor_.handed_to > cursor_.sequence;
-  return config_.in_flight > 1 && !others_left_open;
+  // A receiver may have seen greater numbers, unless the cursor was taken back: `ahead` says so
+  // then.
+  const bool numbers_open =
+      cursor_.handed_to > std::max(cursor_.sequence, cursor_.ahead.numbered_to);
+  return config_.in_flight > 1 && cursor_.attempts == 0 && !numbers_open;
 }
 
 /// After a claim, a failure or an act the window is made anew of what the cursor's row says.
@@ -24,7 +27,7 @@ Action Lane::fill_window() {
     window_.emplace(limits, cursor_, cursor_.crashes > 0);
     round_.unreadable.reset();
     uncalled_.reset();
-    again_ = false;
+    again_ = revokes_ = false;
   }
   const auto rows =
       static_cast<unsigned>(std::clamp<std::size_t>(window_->wanted(), 1, config_.batch_rows));
@@ -42,7 +45,7 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   read_more_ = rows >= rows_asked_;
   rows_read_ += rows;
   if (rows == 0) {
-    if (!round_.fenced && !cursor_.barrier) window_->none_left();
+    if (!round_.fenced && !round_.unreadable && !cursor_.barrier) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
     idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
     read_at_ = moment.now + idle_interval_;
@@ -69,7 +72,10 @@ Action Lane::advance(const Moment& moment) {
     if (calls_out_ == 0) return commit(moment);
     return collect(moment.now + config_.lease, true);
   }
-  if (calls_out_ > 0 && !std::exchange(collected_, false)) return collect(moment.now, false);
+  const bool revokes = std::exchange(revokes_, false);
+  if (calls_out_ > 0 && (revokes || !std::exchange(collected_, false))) {
+    return collect(moment.now, revokes);
+  }
   if (auto rows = again_ ? Rows{} : window.begin(); !rows.empty()) {
     return call_rows(std::move(rows), moment);
   }
@@ -185,15 +191,23 @@ Action Lane::handle(Answered& event, const Moment& moment) {
     if (mutant(Mutant::calls_not_awaited) && !window_->is_called(number)) continue;
     if (!outcome) {
       window_->not_begun(number);
-      again_ = true;  // it took too long since the last commit: announce it once more
+      if (!window_->has_failed()) announce_again();
       continue;
     }
     if (window_->uncommitted() == 0) answered_since_ = moment.now;
+    // Rows after one that fails are taken back where they wait for their call.
+    revokes_ = revokes_ || !outcome->is_done();
     window_->answered(number, *outcome);
   }
   collected_ = true;
   if (event.early) read_at_ = moment.now;  // new rows, perhaps
   return advance(moment);
+}
+
+/// It took too long since the last commit.
+void Lane::announce_again() {
+  again_ = true;
+  enter(LaneState::running, not_begun_text());
 }
 
 /// Nothing that needs the lane, or gives it up, is done before its calls have ended: a row must not

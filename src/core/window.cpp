@@ -84,19 +84,25 @@ void Window::recall(Row& row) {
   if (done != known_done_.end()) {
     known_done_.erase(known_done_.begin(), done + 1);
     row.state = State::done;
-    return;
+    return forget_up_to(id);
   }
   const auto open = std::find_if(known_open_.begin(), known_open_.end(),
                                  [&](const RowsAhead::Open& kept) { return kept.id == id; });
   if (open == known_open_.end()) {
     if (++unknown_rows_ > come_among) none_left();
-    return;
+    return forget_up_to(id);
   }
   row.number = mutant(Mutant::numbers_forgotten) ? 0 : open->number;
   row.attempts = open->attempts;
   row.alone = alone_ > 0 && row.attempts > 0;
   forget(open);
   known_open_.pop_front();
+  forget_up_to(id);
+}
+
+/// After the last row of which something was kept.
+void Window::forget_up_to(const std::string& id) {
+  if (known_to_ && known_to_->id == id) none_left();
 }
 
 void Window::forget(std::deque<RowsAhead::Open>::iterator end) {
@@ -163,6 +169,10 @@ std::optional<Window::Failed> Window::failed() const {
   return std::nullopt;
 }
 
+bool Window::has_failed() const {
+  return failed_from_ != nowhere;
+}
+
 const Record* Window::first() const {
   const auto first =
       std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });
@@ -215,6 +225,8 @@ WindowCommit Window::commit(Then then) {
   for (auto& row : rows_) {
     if (row.state != State::answered) continue;
     row.state = State::done;
+    row.record->payload.reset();  // it may wait here for long
+    row.record->headers.clear();
     alone_ -= row.alone ? 1 : 0;
     if (limits_.commit_every <= 1) release(row);
   }
@@ -223,8 +235,8 @@ WindowCommit Window::commit(Then then) {
   WindowCommit commit;
   pass(commit);
   if (then == Then::parks_first) {  // the caller says where it goes
-    sequence_ += 1;
     rows_.pop_front();
+    pass_number();
   }
   if (then == Then::goes_on) {
     announce();
@@ -232,7 +244,9 @@ WindowCommit Window::commit(Then then) {
     take_back();
   }
   commit.in_flight.ahead = ahead();
+  ensure(numbered_to_ >= sequence_, "no more numbers are passed than were given");
   if (commit.in_flight.ahead.empty()) {
+    commit.in_flight.ahead = {};
     commit.in_flight.unused = numbered_to_ - sequence_;
     sequence_ = numbered_to_;
   }
@@ -254,11 +268,16 @@ void Window::pass(WindowCommit& commit) {
     } else {
       commit.done.push_back(row.record->position);
     }
-    sequence_ += 1;
-    numbered_to_ = std::max(numbered_to_, sequence_);
+    pass_number();
     if (row.state == State::called) break;  // by the mutant
     rows_.pop_front();
   }
+}
+
+/// A row that queues has used none, so that more may be passed than were given.
+void Window::pass_number() {
+  sequence_ += 1;
+  numbered_to_ = std::max(numbered_to_, sequence_);
 }
 
 /// Rows that may be called once this commit is through. There are more than can be called at once,

@@ -79,6 +79,8 @@ class Window {
   [[nodiscard]] std::optional<Failed> failed() const;
   /// The first row that is not done.
   [[nodiscard]] const Record* first() const;
+  /// Some row failed: no row after it is called.
+  [[nodiscard]] bool has_failed() const;
 
   // --- commits
   /// There is something to commit: an answer, rows to announce, or rows that were passed over.
@@ -105,12 +107,14 @@ class Window {
 
   Row& push(Position position, Key key);
   void recall(Row& row);
+  void forget_up_to(const std::string& id);
   void forget(std::deque<RowsAhead::Open>::iterator end);
   void release(const Row& row);
   void announce();
   void announce(Row& row);
   void take_back();
   void pass(WindowCommit& commit);
+  void pass_number();
   [[nodiscard]] std::size_t most_open() const;
   [[nodiscard]] static bool is_over(const Row& row);
   [[nodiscard]] RowsAhead ahead() const;

@@ -39,7 +39,7 @@ std::string problems_of(const ProcessConfig& c) {
   demand(c.in_flight >= 1 && c.in_flight <= 1024, "in_flight must be 1 to 1024");
   demand(c.in_flight == 1 || c.window_rows >= c.in_flight + c.commit_every,
          "window_rows must be at least in_flight and commit_every together");
-  demand(c.window_rows <= 65'536, "window_rows must be 65536 at most");
+  demand(c.window_rows >= 2 && c.window_rows <= 65'536, "window_rows must be 2 to 65536");
   demand(c.commit_every <= c.batch_rows, "commit_every must not exceed batch_rows");
   demand(c.handler_deadline.count() > 0, "handler_deadline must be positive");
   demand(c.max_hold.count() > 0, "max_hold must be positive");

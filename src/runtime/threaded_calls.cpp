@@ -3,6 +3,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -36,10 +37,7 @@ class ThreadedCalls final : public Calls {
   void begin(std::shared_ptr<const Record> row) override {
     const std::scoped_lock lock(mutex_);
     rows_.push_back(std::move(row));
-    if (rows_.size() > idle_ && threads_.size() < handlers_.size()) {
-      auto& handler = *handlers_[threads_.size()];
-      threads_.emplace_back([this, &handler] { work(handler); });
-    }
+    if (rows_.size() > idle_ && threads_.size() < handlers_.size()) add_thread();
     work_.notify_one();
   }
 
@@ -60,6 +58,20 @@ class ThreadedCalls final : public Calls {
   }
 
  private:
+  /// Without a further thread rows wait for those that are there. Without any, for the next
+  /// attempt.
+  void add_thread() {
+    try {
+      auto& handler = *handlers_[threads_.size()];
+      threads_.emplace_back([this, &handler] { work(handler); });
+    } catch (const std::system_error&) {
+      if (!threads_.empty()) return;
+      for (const auto& row : std::exchange(rows_, {})) {
+        answers_.push_back({row->sequence, std::nullopt, {}});
+      }
+    }
+  }
+
   void work(Handler& handler) {
     std::unique_lock lock(mutex_);
     for (;;) {

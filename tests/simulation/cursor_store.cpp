@@ -420,7 +420,7 @@ void CursorStore::go_back(const std::optional<Position>& to) {
   const auto again = table_.rows_between(to, *cursor_.position).size();
   act(Evidence::Move::By::rewind, to, {},
       cursor_.sequence - std::min<std::uint64_t>(cursor_.sequence, again));
-  handed_to_ = cursor_.sequence;
+  cursor_.ahead.numbered_to = stage_.setup.config.in_flight > 1 ? handed_to_ : 0;
   ledger_.cut(to);
   aside_.forget_after(to);
 }

@@ -71,11 +71,21 @@ class Judge {
     if (accepted) uncommitted_.insert(id);
     if (!accepted) failed_ = std::min(failed_.value_or(id), id);
   }
+  void read_as_queued(int id) { queues_.insert(id); }
+  void queued(const std::vector<QueuedRow>& rows) {
+    for (const auto& row : rows) {
+      const int id = std::stoi(row.position.id);
+      require(!calls_.contains(id) && !uncommitted_.contains(id), id, "queues, and was called");
+      committed_.insert(id);
+      in_doubt_.erase(id);
+    }
+  }
   void taken_back(int id) { calls_.erase(id); }
   void failed(int id) {
     require(calls_.empty(), id, "is said to have failed while calls are in flight");
     for (const auto& [earlier, key] : rows_) {
-      const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier);
+      const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier) ||
+                        queues_.contains(earlier);
       require(earlier >= id || done, id, "is said to have failed before a row before it is done");
     }
     failed_.reset();
@@ -132,6 +142,7 @@ class Judge {
   std::map<int, int> calls_;   ///< in flight, with their keys
   std::set<int> uncommitted_;  ///< accepted since the last crash
   std::set<int> committed_;
+  std::set<int> queues_;       ///< read, and to be passed without a call
   std::set<int> in_doubt_;     ///< must go out alone
   std::optional<int> failed_;  ///< the first row that did
   std::uint64_t passed_before_ = 0;
@@ -168,6 +179,10 @@ class Run {
  private:
   Window::Limits draw() {
     keys_ = 1 + pick(4);
+    if (pick(3) == 0) {
+      queued_key_ = pick(keys_);
+      queued_from_ = 1 + pick(rows_in_table);
+    }
     return {static_cast<unsigned>(1 + pick(4)), pick(2) == 0 ? 1U : 3U,
             static_cast<std::size_t>(2 + pick(8))};
   }
@@ -209,6 +224,12 @@ class Run {
     ids.resize(std::min({ids.size(), window_->wanted(), static_cast<std::size_t>(1 + pick(3))}));
     PollResult round;
     for (const int id : ids) {
+      if (table_.at(id) == queued_key_ && id >= queued_from_) {
+        round.queued.push_back({Position{0, std::to_string(id)}, std::to_string(queued_key_),
+                                round.records.size(), false});
+        judge_.read_as_queued(id);
+        continue;
+      }
       auto& record = round.records.emplace_back();
       record.position.id = std::to_string(id);
       if (const int key = table_.at(id); key > 0) record.key = std::to_string(key);
@@ -257,9 +278,14 @@ class Run {
     const bool known = counts && (!troubles || random_.chance(0.98));
     if (counts) {
       if (!written.done.empty()) kept_.cursor = std::stoi(written.done.back().id);
+      if (!written.queued.empty()) {
+        kept_.cursor = std::max(kept_.cursor, std::stoi(written.queued.back().position.id));
+      }
       if (parks) kept_.cursor = std::stoi(failed->row->id());
       const auto& in_flight = written.in_flight;
-      kept_.sequence += written.done.size() + (parks ? 1 : 0) + in_flight.unused;
+      const auto passed = written.done.size() + written.queued.size() + (parks ? 1 : 0);
+      kept_.sequence += passed + in_flight.unused;
+      judge_.queued(written.queued);
       kept_.ahead = in_flight.ahead;
       judge_.committed(kept_, parks);
     }
@@ -285,6 +311,8 @@ class Run {
 
   Random random_;
   int keys_ = 1;
+  int queued_key_ = -1;  ///< from this row on its rows queue
+  int queued_from_ = 0;
   Window::Limits limits_;
   Judge judge_;
   std::map<int, int> table_;  ///< keys by id; key 0: none

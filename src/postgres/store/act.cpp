@@ -70,7 +70,8 @@ json::object json_of(const Columns& columns) {
   json::object object;
   for (const auto& [name, value] : columns) {
     auto& column = object[name];
-    if (value) column = name == "identity" ? json::parse(*value) : json::value(*value);
+    const bool is_json = name == "identity" || name == "ahead";
+    if (value) column = is_json ? json::parse(*value) : json::value(*value);
   }
   return object;
 }

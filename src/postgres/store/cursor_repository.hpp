@@ -85,6 +85,7 @@ class CursorRepository final : public Store {
   void refuse_strange(const pqxx::row& row) const;
   void refuse_reborn(const pqxx::row& row) const;
   [[noreturn]] void refuse_gone() const;
+  void refuse_late_rows_next_to(const RowsAhead& ahead) const;
   /// True: another holder was seen to renew its lease.
   bool remember(const pqxx::row& row);
 

@@ -93,7 +93,7 @@ void add_open(const json::array& run, RowsAhead& ahead) {
 }  // namespace
 
 std::optional<std::string> json_of(const RowsAhead& ahead) {
-  if (ahead.empty()) return std::nullopt;
+  if (ahead == RowsAhead{}) return std::nullopt;
   json::object kept{{"numbered_to", ahead.numbered_to},
                     {"done", done_of(ahead.done)},
                     {"open", open_of(ahead.open)}};

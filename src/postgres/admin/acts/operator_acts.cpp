@@ -8,6 +8,7 @@
 #include "postgres/store/aside.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/recount.hpp"
+#include "postgres/store/rows_ahead.hpp"
 #include "postgres/table/waiting_rows.hpp"
 #include "postgres/wire/shell_word.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -111,6 +112,9 @@ std::string set_aside(Act& act, const LaneRow& lane, const std::string& row,
   set["sequence"] = sequence;
   set["set_aside"] = std::to_string(lane.cursor.set_aside + 1);
   set["epoch"] = next_epoch(lane);
+  auto ahead = lane.cursor.ahead;
+  std::erase_if(ahead.open, [&](const RowsAhead::Open& open) { return open.id == row; });
+  set["ahead"] = ahead.empty() ? std::nullopt : json_of(ahead);
   act.change("skip", {{lane.id.lane, std::move(set), row}});
   const auto number = std::to_string(lane.id.lane);
   act.connection().run(sql::acts::note_in_open_bucket, {act.process(), number, array_text(open_ids),

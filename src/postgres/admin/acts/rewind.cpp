@@ -13,6 +13,7 @@
 #include "postgres/store/id_list.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/noted_ids.hpp"
+#include "postgres/store/rows_ahead.hpp"
 #include "postgres/table/position_lookup.hpp"
 #include "postgres/table/table.hpp"
 #include "postgres/wire/sql_text.hpp"
@@ -131,10 +132,7 @@ class Rewind {
     set["sequence"] = std::to_string(step.sequence_to);
     set["epoch"] = next_epoch(lane);
     set["looked_at"] = set["position_at"];
-    if (!step.forward) {  // what is ahead is delivered again, too
-      set["ahead"] = std::nullopt;
-      set["handed_to"] = set["sequence"];
-    }
+    if (!step.forward) set["ahead"] = numbers_given(lane);
     for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
     boost::json::object detail{{"forwards", step.forward}, {"rows", step.rows}};
     if (step.newer > 0) detail["newer"] = step.newer;
@@ -198,6 +196,16 @@ class Rewind {
                 {"bucket_newest_at", rest.newest_at}};
     set["ledger_start"] = std::to_string(step.sequence_to - std::min(step.sequence_to, counted));
     return set;
+  }
+
+  /// What is done after the cursor is delivered again, too. If several calls may be in flight rows
+  /// get numbers after those that were given, because within a key they must grow.
+  [[nodiscard]] std::optional<std::string> numbers_given(const LaneRow& lane) const {
+    RowsAhead ahead;
+    if (target_.process.in_flight > 1) {
+      ahead.numbered_to = std::max(lane.cursor.handed_to, lane.cursor.ahead.numbered_to);
+    }
+    return json_of(ahead);
   }
 
   static RewindStep stay(RewindStep step) {
