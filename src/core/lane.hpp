@@ -98,7 +98,7 @@ class Lane {
   Action advance(const Moment&);
   [[nodiscard]] bool stops(const Moment&) const;
   Action call_rows(Rows rows, const Moment&);
-  [[nodiscard]] Action collect(Time until, bool revoke) const;
+  Action collect(Time until, bool revoke);
   [[nodiscard]] bool commit_is_due(const Moment&) const;
   Action commit(const Moment&);
   [[nodiscard]] Cursor after(const Settlement&) const;
@@ -161,6 +161,7 @@ class Lane {
   bool stopped_ = false;           ///< the commit under way announces nothing
   bool collected_ = false;         ///< the answers that came until now
   bool revokes_ = false;           ///< a row failed: those that wait for their call come back
+  bool asked_back_ = false;        ///< … by the action under way
   bool again_ = false;             ///< a call was not begun in time: announce it once more
   bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
   bool due_ = false;               ///< rows set aside went out, and others may be due

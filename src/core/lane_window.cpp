@@ -10,14 +10,12 @@ namespace seriatim::core {
 using std::chrono::milliseconds;
 
 /// What several calls left after the cursor is finished by a window, also if there is to be one
-/// call from now on. What one call left is finished by one call.
+/// call from now on. What one call left is finished by one call: a receiver may have seen the
+/// numbers after the cursor's.
 bool Lane::several() const {
-  if (!cursor_.ahead.empty()) return true;
-  // A receiver may have seen greater numbers, unless the cursor was taken back: `ahead` says so
-  // then.
-  const bool numbers_open =
-      cursor_.handed_to > std::max(cursor_.sequence, cursor_.ahead.numbered_to);
-  return config_.in_flight > 1 && cursor_.attempts == 0 && !numbers_open;
+  if (cursor_.ahead != RowsAhead{}) return true;
+  const bool left_open = cursor_.attempts > 0 || cursor_.handed_to > cursor_.sequence;
+  return config_.in_flight > 1 && !left_open;
 }
 
 /// After a claim, a failure or an act the window is made anew of what the cursor's row says.
@@ -105,10 +103,12 @@ Action Lane::call_rows(Rows rows, const Moment& moment) {
     calls.rows.push_back(std::move(row));
   }
   calls_out_ += calls.rows.size();
+  asked_back_ = false;
   return calls;
 }
 
-Action Lane::collect(Time until, bool revoke) const {
+Action Lane::collect(Time until, bool revoke) {
+  asked_back_ = revoke;
   return CallRows{{}, revoke, announced_at_ + call_begin_max, until};
 }
 
@@ -191,7 +191,7 @@ Action Lane::handle(Answered& event, const Moment& moment) {
     if (mutant(Mutant::calls_not_awaited) && !window_->is_called(number)) continue;
     if (!outcome) {
       window_->not_begun(number);
-      if (!window_->has_failed()) announce_again();
+      if (!asked_back_) announce_again();
       continue;
     }
     if (window_->uncommitted() == 0) answered_since_ = moment.now;

@@ -169,10 +169,6 @@ std::optional<Window::Failed> Window::failed() const {
   return std::nullopt;
 }
 
-bool Window::has_failed() const {
-  return failed_from_ != nowhere;
-}
-
 const Record* Window::first() const {
   const auto first =
       std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });

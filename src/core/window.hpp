@@ -79,8 +79,6 @@ class Window {
   [[nodiscard]] std::optional<Failed> failed() const;
   /// The first row that is not done.
   [[nodiscard]] const Record* first() const;
-  /// Some row failed: no row after it is called.
-  [[nodiscard]] bool has_failed() const;
 
   // --- commits
   /// There is something to commit: an answer, rows to announce, or rows that were passed over.

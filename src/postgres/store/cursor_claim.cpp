@@ -80,7 +80,7 @@ std::optional<std::string> CursorRepository::create() {
 }
 
 void CursorRepository::refuse_late_rows_next_to(const RowsAhead& ahead) const {
-  if (source_.late_rows != OnLateRow::deliver || ahead.empty()) return;
+  if (source_.late_rows != OnLateRow::deliver || ahead == RowsAhead{}) return;
   throw SourceBroken(HaltReason::config_changed,
                      "rows after the cursor of process \"" + lane_.process +
                          "\" are done, from when in_flight was above 1. late_rows = \"deliver\" "
