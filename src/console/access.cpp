@@ -132,8 +132,8 @@ constexpr std::string_view session = "/api/v1/session";
 /// A page of another site can send neither JSON nor a header of our own without being asked, and
 /// browsers say where a request came from.
 std::optional<HttpResponse> refuse_cross_site(const HttpRequest& request) {
-  const auto no = [&](std::string_view why, std::string_view mend) {
-    return refusal(request.path, 403, why, mend);
+  const auto no = [&](std::string_view why, std::string_view remedy) {
+    return refusal(request.path, 403, why, remedy);
   };
   const auto type = request.header("content-type");
   if (type.substr(0, type.find(';')) != "application/json") {
@@ -385,8 +385,8 @@ std::optional<HttpResponse> Access::refuse(const HttpRequest& request) const {
     if (auto crossed = refuse_cross_site(request)) return crossed;
   }
   if (need == Need::nothing) return std::nullopt;
-  const auto ask_for_token = [&](unsigned status, const std::string& why, const char* mend) {
-    auto response = refusal(request.path, status, why, mend);
+  const auto ask_for_token = [&](unsigned status, const std::string& why, const char* remedy) {
+    auto response = refusal(request.path, status, why, remedy);
     if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
   };

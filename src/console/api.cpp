@@ -118,7 +118,7 @@ HttpResponse Api::answered(const HttpRequest& request, Answer answer, unsigned s
   } catch (const Conflict& error) {
     return problem(409, settings_.redact(error.what()), "read it again, then decide", error.status);
   } catch (const Refused& error) {
-    return problem(422, settings_.redact(error.what()), settings_.redact(error.mend));
+    return problem(422, settings_.redact(error.what()), settings_.redact(error.remedy));
   } catch (const Error& error) {
     return problem(503,
                    settings_.redact(std::string("the database cannot be asked: ") + error.what()),

@@ -52,8 +52,8 @@ struct Conflict : Error {
 /// The request is wrong, or does not apply: 422.
 struct Refused : Error {
   explicit Refused(const std::string& what, std::string what_to_do = {})
-      : Error(what), mend(std::move(what_to_do)) {}
-  std::string mend;  ///< what to do instead
+      : Error(what), remedy(std::move(what_to_do)) {}
+  std::string remedy;  ///< what to do instead
 };
 
 /// What the console asks of the program. Answers are JSON texts. Any other Error than those above

@@ -106,7 +106,7 @@ bool is_plain_text(std::string_view text) {
   return !control && is_utf8(text);
 }
 
-HttpResponse problem(unsigned status, std::string_view detail, std::string_view mend,
+HttpResponse problem(unsigned status, std::string_view detail, std::string_view remedy,
                      std::string_view now) {
   const auto phrase =
       boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
@@ -114,17 +114,17 @@ HttpResponse problem(unsigned status, std::string_view detail, std::string_view 
                              {"title", std::string(phrase)},
                              {"status", status},
                              {"detail", detail}};
-  if (!mend.empty()) object.emplace("mend", mend);
+  if (!remedy.empty()) object.emplace("remedy", remedy);
   boost::system::error_code wrong;
   if (!now.empty()) object.emplace("now", boost::json::parse(now, wrong));
   return {status, boost::json::serialize(object), "application/problem+json", {}, {}};
 }
 
 HttpResponse refusal(std::string_view path, unsigned status, std::string_view detail,
-                     std::string_view mend) {
-  if (path.starts_with("/api/")) return problem(status, detail, mend);
+                     std::string_view remedy) {
+  if (path.starts_with("/api/")) return problem(status, detail, remedy);
   std::string text(detail);
-  if (!mend.empty()) text.append("; ").append(mend);
+  if (!remedy.empty()) text.append("; ").append(remedy);
   return {status, text + '\n'};
 }
 

@@ -77,9 +77,9 @@ struct HttpRoute {
 
 /// An error as RFC 9457 has it, with what to do. `now`: JSON of what the person should see instead.
 [[nodiscard]] HttpResponse problem(unsigned status, std::string_view detail,
-                                   std::string_view mend = {}, std::string_view now = {});
+                                   std::string_view remedy = {}, std::string_view now = {});
 /// The same for any path: text outside of the API.
 [[nodiscard]] HttpResponse refusal(std::string_view path, unsigned status, std::string_view detail,
-                                   std::string_view mend = {});
+                                   std::string_view remedy = {});
 
 }  // namespace seriatim::console

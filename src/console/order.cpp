@@ -77,8 +77,8 @@ class Members {
     }
   }
   [[nodiscard]] Refused wrong(std::string_view name, std::string_view what,
-                              const std::string& mend) const {
-    return Refused(where_ + std::string(name) + ' ' + std::string(what), mend);
+                              const std::string& remedy) const {
+    return Refused(where_ + std::string(name) + ' ' + std::string(what), remedy);
   }
 
  private:

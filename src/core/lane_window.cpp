@@ -53,7 +53,8 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   read_at_ = moment.now;
   enter(LaneState::running);
   window_->add(std::move(round));
-  // The first crash tells nothing: several rows were in flight. After it they go out one by one.
+  // The first crash has no known cause: several rows were in flight. After it they go out one by
+  // one.
   const bool kills = config_.max_crashes > 0 && cursor_.crashes > config_.max_crashes;
   const auto* first = kills ? window_->first() : nullptr;
   if (!first) return advance(moment);

@@ -167,7 +167,7 @@ class Look(ConsoleTest):
         self.assertEqual([one.text for one in window.driver.find_elements("css selector", "main button:not(.copy)")], [])
         status, problem = json_of(window, "/api/v1/processes/open/acts", "POST", {"act": "retry", "expect": {}})
         self.assertEqual(status, 403)
-        self.assertIn("token", problem["mend"] + problem["detail"])
+        self.assertIn("token", problem["remedy"] + problem["detail"])
 
     @unittest.skipUnless(screenshots(), "SERIATIM_SCREENSHOTS names no folder")
     def test_pictures_for_the_documentation(self):

@@ -65,7 +65,7 @@ TEST_SUITE("api") {
       const auto reply = stage.ask(read(path));
       CHECK(reply.status == 422);
       CHECK(reply.header("Content-Type") == "application/problem+json");
-      CHECK(json_of(reply).at("mend").as_string() != "");
+      CHECK(json_of(reply).at("remedy").as_string() != "");
     }
     CHECK(stage.desk.last_asked() == "");
   }
@@ -90,7 +90,7 @@ TEST_SUITE("api") {
     const auto refused = stage.ask(act(R"({"act":"retry"})"));
     CHECK(refused.status == 422);
     CHECK(json_of(refused).at("detail") == "it is not halted");
-    CHECK(json_of(refused).at("mend") == "look at its state");
+    CHECK(json_of(refused).at("remedy") == "look at its state");
     stage.desk.on_act = [](const Order&) -> std::string { throw SessionLost("gone"); };
     const auto lost = stage.ask(act(R"({"act":"retry"})"));
     CHECK(lost.status == 503);

@@ -12,7 +12,7 @@ std::string verdict(const std::string& body) {
   try {
     return order_of("orders", body).act;
   } catch (const Refused& error) {
-    return std::string(error.what()) + "; " + error.mend;
+    return std::string(error.what()) + "; " + error.remedy;
   }
 }
 

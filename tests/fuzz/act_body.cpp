@@ -12,6 +12,6 @@ SERIATIM_FUZZ_TARGET(act_body) {
     require(!wide || order.preview || order.seen.plan, "what is wide was previewed");
     require(!light || (!order.row && !order.key && !order.all), "what is light names no row");
   } catch (const console::Refused& refused) {
-    require(!refused.mend.empty(), "a refusal says what to do");
+    require(!refused.remedy.empty(), "a refusal says what to do");
   }
 }

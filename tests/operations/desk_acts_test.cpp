@@ -170,7 +170,7 @@ TEST_SUITE("acts at the desk") {
         stage.desk().act(order);
       } catch (const console::Refused& refused) {
         CHECK_FALSE(std::string(refused.what()).empty());
-        return refused.mend;
+        return refused.remedy;
       }
       return std::string("done");
     };

@@ -17,7 +17,7 @@
 
 namespace seriatim::app {
 
-/// The desk over the database. Reads of the lanes are shared with everybody else who looks at
+/// The desk over the database. Reads of the lanes are shared with everybody else who reads
 /// them; other reads have short-lived connections, a few at a time; an act has one of its own.
 class DatabaseDesk final : public console::Desk {
  public:

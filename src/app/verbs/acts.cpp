@@ -79,7 +79,7 @@ class Desk {
   Performed perform(const console::Order& order) try {
     return perform_order(admin, target, order, actor);
   } catch (const console::Refused& refused) {
-    throw ConfigError(std::string(refused.what()) + ": " + refused.mend);
+    throw ConfigError(std::string(refused.what()) + ": " + refused.remedy);
   }
   Exit carry_out(const console::Order& order) { return report(perform(order).lines); }
   Previewed preview(const console::Order& order) { return preview_order(admin, target, order); }

@@ -8,7 +8,7 @@ export class Problem extends Error {
   constructor(body) {
     super(body.detail || body.title || "no answer");
     this.status = body.status || 0;
-    this.mend = body.mend || "";
+    this.remedy = body.remedy || "";
     this.now = body.now;
   }
 }
@@ -37,7 +37,7 @@ async function ask(path, options) {
     answer = await fetch("/api/v1" + path, { credentials: "same-origin", cache: "no-store", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem({ detail: "the relay does not answer", mend: "is it running, and can this browser reach it?" });
+    throw new Problem({ detail: "the relay does not answer", remedy: "is it running, and can this browser reach it?" });
   }
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Problem({ status: answer.status, ...body });

@@ -192,7 +192,7 @@ function problemNodes(mine) {
     h("p", problem.status === 409 ? h("strong", "Changed meanwhile, nothing was done: ") : null, problem.message),
     typeof now === "number" && h("p", `Now: ${rows(now)}.`),
     lane && h("p", `Now: ${lane.state}${lane.row === null ? "" : ` at row ${lane.row}`}, ${lane.attempts} attempts, epoch ${lane.epoch}.`),
-    problem.mend && quiet(problem.mend),
+    problem.remedy && quiet(problem.remedy),
     same && button("", () => { mine.order = { ...mine.order, expect: expectation(lane) }; mine.problem = null; redraw(); }, "Go by the new state"));
 }
 

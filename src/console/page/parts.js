@@ -71,7 +71,7 @@ async function copy(text, button) {
 export function read(path, age, show) {
   const data = use(path, age);
   if (data.value !== undefined) return show(data.value);
-  if (data.error) return h("div.failed", { role: "note" }, h("p", data.error.message), data.error.mend && h("p.quiet", data.error.mend));
+  if (data.error) return h("div.failed", { role: "note" }, h("p", data.error.message), data.error.remedy && h("p.quiet", data.error.remedy));
   return h("p.empty", "Reading…");
 }
 
