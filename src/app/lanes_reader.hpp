@@ -30,6 +30,8 @@ class LanesReader {
     return {timed, &timed->lanes};
   }
   [[nodiscard]] std::shared_ptr<const TimedReports> read_timed() { return shared_.get(); }
+  /// After an act: the next read is a new one.
+  void expire() { shared_.expire(); }
 
  private:
   postgres::StatusReader reader_;

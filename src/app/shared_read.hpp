@@ -42,6 +42,13 @@ class SharedRead {
     return reading.get();
   }
 
+  /// What is read was changed by a person, who waits to see it: the next who asks reads again.
+  void expire() {
+    const std::scoped_lock lock(mutex_);
+    good_until_ = {};
+    expired_ = reading_.valid();
+  }
+
  private:
   void read_for(std::promise<Answer>& promise) {
     const auto began = now_();
@@ -50,7 +57,8 @@ class SharedRead {
       const std::lock_guard lock(mutex_);
       const auto ended = now_();
       latest_ = answer;
-      good_until_ = ended + rest_factor * (ended - began);
+      good_until_ = expired_ ? ended : ended + rest_factor * (ended - began);
+      expired_ = false;
       reading_ = {};
       promise.set_value(std::move(answer));
     } catch (...) {
@@ -66,6 +74,7 @@ class SharedRead {
   std::shared_future<Answer> reading_;  ///< valid while somebody reads
   Answer latest_;
   Clock::time_point good_until_{};
+  bool expired_ = false;  ///< since the read under way began
 };
 
 }  // namespace seriatim::app

@@ -39,6 +39,31 @@ TEST_SUITE("shared read") {
     CHECK(reads == 2);
   }
 
+  TEST_CASE("after an act it is read anew at once, also if a read was under way") {
+    PlayedClock clock;
+    int reads = 0;
+    SharedRead<int>* self = nullptr;
+    bool acts_meanwhile = false;
+    SharedRead<int> shared(
+        [&] {
+          clock.now += 10ms;
+          if (acts_meanwhile) self->expire();
+          return ++reads;
+        },
+        [&] { return clock.now; });
+    self = &shared;
+    CHECK(*shared.get() == 1);
+    shared.expire();
+    CHECK(*shared.get() == 2);
+    CHECK(*shared.get() == 2);
+    clock.now += 1s;
+    acts_meanwhile = true;
+    CHECK(*shared.get() == 3);
+    acts_meanwhile = false;
+    CHECK(*shared.get() == 4);
+    CHECK(*shared.get() == 4);
+  }
+
   TEST_CASE("all who ask while it is read wait for the one read") {
     std::latch all_there(4);
     std::atomic<int> reads = 0;

@@ -64,6 +64,7 @@ std::string DatabaseDesk::act(const Order& order) {
 std::string DatabaseDesk::perform(const postgres::Target& target, const Order& order) {
   postgres::Admin admin(url_, [this](const std::string&) { return !giving_up_.load(); });
   const auto done = perform_order(admin, target, order, {order.who, order.reason});
+  parts_.reader.expire();
   return shown(performed_json(order.process, done));
 }
 
