@@ -1,3 +1,4 @@
+SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS seriatim CASCADE;
 DROP TABLE IF EXISTS t;
 CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text, payload text,
