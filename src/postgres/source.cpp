@@ -66,7 +66,8 @@ class PostgresSource final : public Source {
             Waker& waker) override {
     if (config.in_flight > 1 && table_.late_rows == OnLateRow::deliver) {
       throw SourceBroken(HaltReason::config_changed,
-                         "in_flight = " + std::to_string(config.in_flight) +
+                         "process \"" + lane.process +
+                             "\": in_flight = " + std::to_string(config.in_flight) +
                              " does not go with late_rows = \"deliver\": use lanes instead");
     }
     auto shared = std::make_shared<LaneConnection>(url_, connection_options(lane, config), table_);

@@ -20,7 +20,8 @@ using Ids = std::vector<std::string>;
 
 namespace {
 
-/// Rows 1 to 6, each of a key of its own. Row 1 fails for now once the others have been delivered.
+/// Rows 1 to 6, each of a key of its own. Row 1 is answered with 503 after the others were
+/// delivered.
 struct Ahead : Desk {
   explicit Ahead(OrderBy order) : Desk(order) {
     insert(3);

@@ -255,7 +255,7 @@ class Run {
     judge_.ended(id, !fails);
     window_->answered(number_of_call_.at(id), fails ? Outcome::retry_later("") : Outcome::done());
   }
-  /// A call was not begun in time: its row is announced once more, or given up for now.
+  /// A call was not begun in time: its row is announced once more.
   void give_back() {
     if (judge_.calls().empty()) return;
     const int id = any_call();

@@ -8,8 +8,14 @@ namespace seriatim::postgres {
 
 namespace {
 
-/// The greatest bigint has no successor, which the upper bound of its range would be.
-std::optional<std::int64_t> number_of(const std::string& id) {
+void add_range(std::string& ranges, std::int64_t first, std::int64_t end) {
+  ranges += ranges.size() == 1 ? "[" : ",[";
+  ranges += std::to_string(first) + ',' + std::to_string(end) + ')';
+}
+
+}  // namespace
+
+std::optional<std::int64_t> integer_of(const std::string& id) {
   std::int64_t number = 0;
   const auto* const end = id.data() + id.size();
   const auto [last, error] = std::from_chars(id.data(), end, number);
@@ -19,13 +25,6 @@ std::optional<std::int64_t> number_of(const std::string& id) {
   return number;
 }
 
-void add_range(std::string& ranges, std::int64_t first, std::int64_t end) {
-  ranges += ranges.size() == 1 ? "[" : ",[";
-  ranges += std::to_string(first) + ',' + std::to_string(end) + ')';
-}
-
-}  // namespace
-
 NotedIds noted_ids(const std::vector<std::string>& ids, bool integers,
                    const std::optional<std::string>& before) {
   if (!integers) return {ids, "{}"};
@@ -33,14 +32,14 @@ NotedIds noted_ids(const std::vector<std::string>& ids, bool integers,
   std::vector<std::int64_t> numbers;
   numbers.reserve(ids.size());
   for (const auto& id : ids) {
-    if (const auto number = number_of(id)) {
+    if (const auto number = integer_of(id)) {
       numbers.push_back(*number);
     } else {
       noted.listed.push_back(id);
     }
   }
   if (!std::is_sorted(numbers.begin(), numbers.end())) std::sort(numbers.begin(), numbers.end());
-  const auto last = before ? number_of(*before) : std::nullopt;
+  const auto last = before ? integer_of(*before) : std::nullopt;
   for (std::size_t i = 0; i < numbers.size();) {
     const auto first = numbers[i];
     auto end = first + 1;
@@ -64,13 +63,13 @@ NotedIds noted_ids(const std::vector<std::string>& ids, bool integers,
 std::string ranges_of(const std::vector<std::string>& ids) {
   std::string ranges = "{";
   for (const auto& id : ids) {
-    if (const auto number = number_of(id)) add_range(ranges, *number, *number + 1);
+    if (const auto number = integer_of(id)) add_range(ranges, *number, *number + 1);
   }
   return ranges + '}';
 }
 
 bool fits_range(const std::string& id) {
-  return number_of(id).has_value();
+  return integer_of(id).has_value();
 }
 
 }  // namespace seriatim::postgres

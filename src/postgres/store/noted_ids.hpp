@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,11 @@ struct NotedIds {
 /// Those of the ids that are integers, as an int8multirange.
 [[nodiscard]] std::string ranges_of(const std::vector<std::string>& ids);
 
-/// As PostgreSQL writes integers, and with a successor: what a range can hold.
+/// Of an id as PostgreSQL writes integers, so that nothing is lost if the number is kept. The
+/// greatest bigint has no successor, which the upper bound of its range would be: absent, too.
+[[nodiscard]] std::optional<std::int64_t> integer_of(const std::string& id);
+
+/// `integer_of` knows it: what a range can hold.
 [[nodiscard]] bool fits_range(const std::string& id);
 
 }  // namespace seriatim::postgres

@@ -1,9 +1,9 @@
 #include "postgres/store/rows_ahead.hpp"
 
 #include <boost/json.hpp>
-#include <charconv>
 #include <cstdint>
 
+#include "postgres/store/noted_ids.hpp"
 #include "seriatim/error.hpp"
 
 namespace seriatim::postgres {
@@ -12,22 +12,12 @@ namespace {
 
 namespace json = boost::json;
 
-/// Of an id that is written as this number is: nothing is lost if the number is kept.
-std::optional<std::int64_t> plain_number(const std::string& id) {
-  std::int64_t number = 0;
-  const auto* const end = id.data() + id.size();
-  const auto [last, error] = std::from_chars(id.data(), end, number);
-  const bool same = error == std::errc{} && last == end && number >= 0 && number < INT64_MAX &&
-                    std::to_string(number) == id;
-  return same ? std::optional(number) : std::nullopt;
-}
-
 /// "id", or [first, last]
 json::array done_of(const std::vector<std::string>& ids) {
   json::array done;
   std::optional<std::int64_t> next;  // after the run that `done` ends with
   for (const auto& id : ids) {
-    const auto number = plain_number(id);
+    const auto number = integer_of(id);
     if (number && number == next) {
       done.back().as_array()[1] = *number;
     } else if (number) {
@@ -46,7 +36,7 @@ json::array open_of(const std::vector<RowsAhead::Open>& rows) {
   std::optional<std::int64_t> next;
   const RowsAhead::Open* before = nullptr;
   for (const auto& row : rows) {
-    const auto number = plain_number(row.id);
+    const auto number = integer_of(row.id);
     const bool runs_on = number && number == next && before->attempts == row.attempts &&
                          before->number + 1 == row.number;
     if (runs_on) {

@@ -114,7 +114,7 @@ std::string set_aside(Act& act, const LaneRow& lane, const std::string& row,
   set["epoch"] = next_epoch(lane);
   auto ahead = lane.cursor.ahead;
   std::erase_if(ahead.open, [&](const RowsAhead::Open& open) { return open.id == row; });
-  set["ahead"] = ahead.empty() ? std::nullopt : json_of(ahead);
+  set["ahead"] = json_of(ahead);
   act.change("skip", {{lane.id.lane, std::move(set), row}});
   const auto number = std::to_string(lane.id.lane);
   act.connection().run(sql::acts::note_in_open_bucket, {act.process(), number, array_text(open_ids),
