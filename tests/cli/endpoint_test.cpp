@@ -11,11 +11,11 @@
 #include <set>
 #include <sstream>
 
+#include "cli/prometheus.hpp"
 #include "cli/stage.hpp"
 #include "console/probe_client.hpp"
 #include "lab/process/free_port.hpp"
 #include "seriatim/error.hpp"
-#include "support/encoding.hpp"
 #include "support/relay_program.hpp"
 #include "support/skip.hpp"
 
@@ -65,14 +65,6 @@ class Served {
   std::string toml_;
   std::optional<RelayProgram> relay_;
 };
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-const std::filesystem::path rules =
-    std::filesystem::path(SERIATIM_SOURCE_DIR) / "contrib/prometheus/seriatim.rules.yml";
 
 /// All queries of the dashboard, for one job and all processes.
 std::vector<std::string> panel_queries() {
@@ -260,26 +252,6 @@ TEST_SUITE("endpoint") {
     ::close(manager);
   }
 
-  TEST_CASE("every rule fires in one case and is silent in another") {
-    if (const auto why = why_missing("/usr/bin/promtool", "prometheus"); !why.empty()) {
-      SKIP_TEST(why);
-    }
-    const auto tested = run(
-        {"promtool", "test", "rules", (rules.parent_path() / "seriatim.rules.test.yml").string()},
-        {});
-    INFO(tested.out, tested.err);
-    CHECK(tested.code == 0);
-    const auto cases = text_of(rules.parent_path() / "seriatim.rules.test.yml");
-    const auto text = text_of(rules);
-    const std::regex alert("- alert: (\\w+)");
-    for (std::sregex_iterator one(text.begin(), text.end(), alert), end; one != end; ++one) {
-      const auto name = (*one)[1].str();
-      CAPTURE(name);
-      CHECK(contains(cases, "name: " + name + " fires\n"));
-      CHECK(contains(cases, "name: " + name + " is silent\n"));
-    }
-  }
-
   TEST_CASE("a real Prometheus scrapes two relays and finds every metric that a rule names") {
     if (const auto why = why_missing("/usr/bin/prometheus", "prometheus"); !why.empty()) {
       SKIP_TEST(why);
@@ -294,32 +266,10 @@ TEST_SUITE("endpoint") {
     one.start();
     Served other(stage, handler);
     other.start();
-    const auto port = std::to_string(free_port());
-    const auto file = stage.folder.path() / "prometheus.yml";
-    std::ofstream(file) << "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
-                        << "rule_files: ['" << rules.string() << "']\n"
-                        << "scrape_configs:\n- job_name: seriatim\n  static_configs:\n"
-                        << "  - targets: ['127.0.0.1:" << one.port << "', '127.0.0.1:" << other.port
-                        << "']\n";
-    Process prometheus({"prometheus", "--config.file=" + file.string(),
-                        "--storage.tsdb.path=" + (stage.folder.path() / "tsdb").string(),
-                        "--web.listen-address=127.0.0.1:" + port, "--log.level=error"},
-                       stage.options());
-    const auto query = [&](const std::string& expression) -> std::string {
-      try {
-        return console::ask("127.0.0.1", static_cast<unsigned short>(std::stoi(port)),
-                            "/api/v1/query?query=" + expression, 10s)
-            .body;
-      } catch (const Error&) {
-        return "";
-      }
-    };
-    const auto wait_for_series = [&](const std::string& expression) {
-      wait_until("Prometheus has " + expression,
-                 [&] { return contains(query(expression), "\"metric\""); });
-    };
-    wait_for_series("count(up==1)==2");
-    const auto text = text_of(rules);
+    const Prometheus prometheus(stage.folder, rules_file,
+                                {std::to_string(one.port), std::to_string(other.port)});
+    prometheus.wait_for_series("count(up==1)==2");
+    const auto text = text_of(rules_file);
     const std::regex metric("seriatim_[a-z_]+");
     std::set<std::string> names;
     for (std::sregex_iterator found(text.begin(), text.end(), metric), end; found != end; ++found) {
@@ -328,14 +278,14 @@ TEST_SUITE("endpoint") {
     CHECK(names.size() > 10);
     names.erase("seriatim_parked_oldest_timestamp_seconds");  // only while a row is parked
     REQUIRE(stage.seriatim({"audit", "p"}).code == 0);
-    for (const auto& name : names) wait_for_series(name);
+    for (const auto& name : names) prometheus.wait_for_series(name);
     const auto queries = panel_queries();
     CHECK(queries.size() > 40);
     std::string empty;
     const auto find_empty = [&] {
       empty.clear();
       for (const auto& asked : queries) {
-        const auto answer = query(handlers::percent_encode(asked));
+        const auto answer = prometheus.query(asked);
         const bool found = contains(answer, "\"metric\"") || is_conditional(asked);
         if (!contains(answer, "\"success\"") || !found) empty += asked + '\n';
       }
@@ -346,15 +296,6 @@ TEST_SUITE("endpoint") {
     } catch (const std::exception&) {
       CHECK(empty == "");
     }
-    wait_for_series("ALERTS%7Balertname=%22SeriatimLaneHalted%22,alertstate=%22firing%22%7D");
-    receiver.reply_with(Reply::with_status(200));
-    REQUIRE(stage.seriatim({"retry", "p"}).code == 0);
-    wait_until("the alert ends", [&] {
-      const auto firing = query("ALERTS%7Balertname=%22SeriatimLaneHalted%22%7D");
-      return contains(firing, "\"success\"") && !contains(firing, "\"metric\"");
-    });
-    CHECK(contains(query("sum(seriatim_delivered_total)"), "\"2\""));
-    prometheus.signal(SIGTERM);
-    prometheus.wait();
+    CHECK(contains(prometheus.query("sum(seriatim_delivered_total)"), "\"1\""));
   }
 }
