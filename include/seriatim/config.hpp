@@ -22,6 +22,12 @@ enum class OnUnknown {
   halt,   ///< UNKNOWN_OUTCOME: an operator checks the receiver first
 };
 
+/// What becomes of a row that failed and may work later.
+enum class OnRetry {
+  wait,      ///< its lane waits
+  hold_key,  ///< it is set aside with later rows of its key, and tried again by itself
+};
+
 /// Exponential back-off with full jitter: the n-th failure waits a random time in
 /// [0, min(max, first · 2ⁿ⁻¹)]. (M. Brooker, "Exponential Backoff And Jitter", AWS, 2015.)
 struct BackoffConfig {
@@ -37,6 +43,8 @@ struct ProcessConfig {
   OnPoison on_poison = OnPoison::halt;
   unsigned max_parked =
       1'000;  ///< failed rows set aside at a time; then poison halts; 0 = no limit
+  OnRetry on_retry = OnRetry::wait;
+  unsigned max_held_keys = 1'000;  ///< at a time; then the lane waits
   OnUnknown on_unknown = OnUnknown::retry;
   unsigned max_attempts = 0;  ///< a row failing this often is poison; 0 = never
   unsigned max_crashes = 3;   ///< a row killing the process this often halts it (CRASHES)

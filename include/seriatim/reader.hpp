@@ -40,7 +40,11 @@ struct PollResult {
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
   bool due = false;               ///< the records were set aside before, and go out first
-  bool redriven = false;    ///< … they are parked rows, which stay parked if they fail again
+  bool redriven = false;         ///< … they are parked rows, which stay parked if they fail again
+  bool of_one_key = false;       ///< … and are put back together if the first of them fails
+  unsigned attempts_before = 0;  ///< … the first was held: so many attempts failed before
+  /// Until the next held key is due; absent: none is held.
+  std::optional<std::chrono::milliseconds> held_for{};
   bool announced = false;   ///< the last settlement announced its first call (`Next::read_ahead`)
   bool prefetched = false;  ///< it was read before the poll that brings it
   /// Its rows join those set aside when it starts, so that after a crash the same rows go out under

@@ -53,7 +53,8 @@ struct Cursor {
   std::optional<std::string> row_id;  ///< the row that failed
   std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
   bool held = false;                  ///< a person waits for a turn: no call may be announced
-  unsigned parked = 0;  ///< rows of the process that failed and were set aside (`on_poison`)
+  unsigned parked = 0;     ///< rows of the process that failed and were set aside (`on_poison`)
+  unsigned held_keys = 0;  ///< … that are tried again by themselves (`on_retry`)
   RowsAhead ahead{};
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
@@ -111,14 +112,15 @@ struct Halt {
   friend bool operator==(const Halt&, const Halt&) = default;
 };
 /// It failed and is set aside: the cursor moves onto it, unless it is late. A row that was parked
-/// before stays parked, and so do the rows of its key.
+/// before stays parked, and so do the rows of its key. A row that is held goes out again by itself.
 struct Park {
   Position row;
   std::optional<std::string> key;
   bool late = false;       ///< it is behind the cursor, which does not move
   bool holds_key = false;  ///< later rows of its key queue behind it
-  unsigned attempts = 1;
+  unsigned attempts = 1;   ///< since it was set aside last
   std::string detail;
+  std::optional<std::chrono::milliseconds> retry_in{};  ///< held; absent: a person decides
 
   friend bool operator==(const Park&, const Park&) = default;
 };
@@ -127,7 +129,6 @@ using Fate = std::variant<Next, Rest, Retry, Halt, Park>;
 /// What a settlement says of rows after the cursor, if several calls are in flight.
 struct InFlight {
   RowsAhead ahead;            ///< replaces what was kept
-  std::uint64_t unused = 0;   ///< so many numbers up to the cursor's belong to rows that are gone
   std::uint64_t numbers = 0;  ///< so many after the cursor's are given to rows
   unsigned attempts = 0;      ///< at the row after the cursor, this announcement counted
   bool calls = false;         ///< calls are in flight, or begin once this is committed
@@ -145,6 +146,9 @@ struct Settlement {
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   Fate fate = Rest{};
+  /// So many numbers after those of these rows stay unused: of rows that are gone, or that were put
+  /// back. The cursor counts them.
+  std::uint64_t unused = 0;
   std::optional<InFlight> in_flight{};
 
   [[nodiscard]] bool announces() const { return std::holds_alternative<Next>(fate); }
@@ -169,6 +173,9 @@ struct DueRow {
   bool redriven = false;                        ///< it was parked
   std::optional<bool> late{};                   ///< absent: if it is behind the cursor by then
   std::optional<std::int64_t> created_at_us{};  ///< absent: not known
+  unsigned attempts = 0;                        ///< it was held: so many failed before
+  bool holds_key = false;                       ///< rows of its key are put back with it
+  std::optional<std::string> key{};
 };
 
 /// The due rows of a lane, in their order, those that were begun first.
@@ -176,6 +183,8 @@ struct DueRows {
   /// A receiver may have seen the number after the cursor's, so no other row may take it.
   bool number_in_use = false;
   std::vector<DueRow> rows;
+  /// Until the next held key of the lane is due; absent: none is held.
+  std::optional<std::chrono::milliseconds> held_for{};
 };
 
 /// What became of a due row that cannot go out: it is parked again, or forgotten.
@@ -256,7 +265,8 @@ class Store {
   // epoch. So what was read after a claim holds until the next one.
   /// Keys whose rows queue.
   virtual ParkedKeys parked_keys() = 0;
-  virtual DueRows due_rows(unsigned rows_max) = 0;
+  /// Makes held rows due whose time has come, with the rows of their keys.
+  virtual DueRows due_rows(std::uint64_t epoch, unsigned rows_max) = 0;
   /// The row is gone, or cannot be read (`unreadable` says why).
   virtual LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
                             const std::optional<std::string>& unreadable) = 0;

@@ -64,7 +64,8 @@ SELECT (extract(epoch FROM position_at) * 1000000)::bigint AS position_us, posit
        ceil(extract(epoch FROM next_attempt_at - clock_timestamp()) * 1000)::bigint AS retry_ms,
        (extract(epoch FROM barrier_at) * 1000000)::bigint AS barrier_us, barrier_id,
        coalesce(hold_until > clock_timestamp(), false) AS held, joins, lease_until::text, lease_ms,
-       (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head) AS parked,
+       (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head AND a.retry_at IS NULL) AS parked,
+       (SELECT count(*) FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.head AND a.retry_at IS NOT NULL) AS held_keys,
        EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1) AS has_aside,
        (extract(epoch FROM created_at) * 1000000)::bigint AS began_us,
        changes, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS clock_us

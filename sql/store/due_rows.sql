@@ -1,11 +1,19 @@
 -- What goes out before the rows after the cursor of lane $2 of $3, at most $4 rows: what was begun, then the
 -- others, in their order. A parked row goes out in the lane that has its key now (as lane_filter.sql).
+-- With the time until a held key of the lane is to go out again (release_held.sql).
 SELECT c.handed_to > c.sequence AS number_in_use, due.row_id, due.begun, due.redriven, due.late,
-       due.created_at_us
+       due.created_at_us, due.holds_key, due.key, due.attempts,
+       (SELECT ceil(extract(epoch FROM a.retry_at - clock_timestamp()) * 1000)::bigint
+        FROM seriatim.aside AS a
+        WHERE a.process_name = c.process_name AND a.state = 'parked' AND a.retry_at IS NOT NULL
+          AND (a.key_hash % $3::bigint + $3::bigint) % $3::bigint = c.lane
+        ORDER BY a.retry_at
+        LIMIT 1) AS held_for_ms
 FROM seriatim.cursor AS c
 LEFT JOIN LATERAL (
     SELECT a.row_id, a.number, a.begun, a.parked_at IS NOT NULL AS redriven, a.late,
-           (extract(epoch FROM a.position_at) * 1000000)::bigint AS created_at_us
+           (extract(epoch FROM a.position_at) * 1000000)::bigint AS created_at_us,
+           a.holds_key, a.key, CASE WHEN a.retry_at IS NULL THEN 0 ELSE a.attempts END AS attempts
     FROM seriatim.aside AS a
     WHERE a.process_name = c.process_name AND a.state = 'due'
       AND CASE WHEN a.parked_at IS NULL THEN a.lane

@@ -9,7 +9,7 @@ WITH held AS (
 ), gone AS (
     DELETE FROM seriatim.aside AS a USING held
     WHERE a.process_name = held.process_name AND a.row_id = $4 AND a.parked_at IS NULL
-    RETURNING a.row_id, a.late, a.begun
+    RETURNING a.row_id, a.late, a.begun, false AS holds_key
 ), {counted}, journalled AS (
     INSERT INTO seriatim.journal (process_name, lane, act, who, why, epoch, position_at, position_id, row_id)
     SELECT h.process_name, h.lane, 'forget', coalesce(h.holder, '?'),

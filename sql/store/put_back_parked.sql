@@ -5,12 +5,12 @@ WITH held AS (
     WHERE c.process_name = $1 AND c.lane = $2::integer AND c.epoch = $3::bigint
     FOR UPDATE
 ), gone AS (
-    SELECT a.key_hash, a.key, a.holds_key, a.begun
+    SELECT a.key_hash, a.key, a.begun, a.holds_key
     FROM seriatim.aside AS a JOIN held ON a.process_name = held.process_name
     WHERE a.row_id = $4
 ), {counted}, row AS (
     UPDATE seriatim.aside AS a
-    SET state = 'parked', begun = false, due_at = NULL, detail = $5
+    SET state = 'parked', begun = false, due_at = NULL, retry_at = NULL, detail = $5
     FROM held
     WHERE a.process_name = held.process_name AND a.row_id = $4
     RETURNING a.key_hash, a.key, a.holds_key

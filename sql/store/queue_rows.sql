@@ -11,6 +11,10 @@ LEFT JOIN LATERAL (
     FROM seriatim.aside AS f
     WHERE f.process_name = $1 AND f.head AND f.holds_key AND f.state = 'due'
       AND f.key_hash = coalesce(hashtextextended(r.key, 0), 0) AND f.key IS NOT DISTINCT FROM r.key
+      AND NOT EXISTS (  -- nor does it come before rows of its key that wait still
+          SELECT FROM seriatim.aside AS q
+          WHERE q.process_name = $1 AND q.holds_key AND q.state = 'queued'
+            AND q.key_hash = f.key_hash AND q.key IS NOT DISTINCT FROM f.key)
 ) AS first ON true
 ORDER BY r.place
 ON CONFLICT (process_name, row_id) DO UPDATE

@@ -75,6 +75,14 @@ void read_failures(Options& section, ProcessConfig& process) {
   process.on_poison =
       static_cast<OnPoison>(section.choice("on_poison", 0, {"halt", "park_key", "dead_letter"}));
   read_count(section, "max_parked", process.max_parked, 0, 1'000'000);
+  process.on_retry = static_cast<OnRetry>(section.choice("on_retry", 0, {"wait", "hold_key"}));
+  read_count(section, "max_held_keys", process.max_held_keys, 1, 1'000'000);
+  if (process.on_retry == OnRetry::hold_key && process.on_poison != OnPoison::park_key) {
+    section.problem(
+        "on_retry",
+        "\"hold_key\" needs on_poison = \"park_key\": a row that turns out to be poison "
+        "while its key is held must not halt the lane for the other keys");
+  }
   process.on_unknown =
       section.choice("on_unknown", 0, {"retry", "halt"}) == 0 ? OnUnknown::retry : OnUnknown::halt;
   read_count(section, "max_attempts", process.max_attempts, 0, 1'000'000);

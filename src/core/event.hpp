@@ -41,6 +41,7 @@ struct Called {
   BatchOutcome outcome;
   std::size_t rows_ahead = 0;  ///< of what CallHandler::then asks for
   std::string breach;          ///< the answer does not fit the call: no row counts as done
+  bool threw = false;          ///< a receiver may have seen any of the rows
 };
 /// What became of a row of CallRows.
 struct Answer {

@@ -62,6 +62,7 @@ Action Lane::handle(Claimed& event, const Moment& moment) {
   claimed_at_ = moment.now;
   const bool idle_still =
       event.claim.granted && moment.now < wake_at_ && is_idle_at(event.claim.cursor);
+  if (event.claim.cursor.epoch != cursor_.epoch) refused_since_.reset();
   read_cursor(event.claim.cursor, event.claim.rejoined);
   if (has_ != Has::lane) {
     enter(LaneState::standby, held_by(event.claim));
@@ -94,7 +95,8 @@ std::string Lane::held_by(const Claim& claim) const {
 }
 
 /// Draining too, for as long as a holder that died may still be named: in a call, if it is not seen
-/// to live. One that lives keeps the lane, and then it was not drained.
+/// to live. One that lives keeps the lane, and then it was not drained. An act, or another holder,
+/// begins the wait anew, because it makes those who wait watch the lease from its beginning.
 Action Lane::stand_by(bool holder_lives, const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (!refused_since_) refused_since_ = moment.now;
@@ -152,6 +154,8 @@ Action Lane::poll() {
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
+  held_until_.reset();
+  if (event.round.held_for) held_until_ = moment.now + *event.round.held_for;
   if (window_ && !event.round.due) return add_rows(std::move(event.round), moment);
   due_ = window_.has_value();
   rows_read_ = 0;
@@ -185,7 +189,7 @@ Action Lane::start(const Moment& moment) {
 
 Action Lane::nothing_to_do(const Moment& moment) {
   if (const auto& bad = round_.unreadable) return halt(bad->reason, bad->row_id, bad->detail);
-  if (options_.drain && !round_.fenced) return leave();
+  if (options_.drain && !round_.fenced && !held_until_) return leave();
   enter(round_.fenced ? LaneState::fenced : LaneState::idle);
   if (round_.fenced) {
     if (!fenced_since_) fenced_since_ = moment.now;
@@ -193,6 +197,7 @@ Action Lane::nothing_to_do(const Moment& moment) {
   }
   idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
   wake_at_ = moment.now + idle_interval_;
+  if (held_until_ && *held_until_ > moment.now) wake_at_ = std::min(wake_at_, *held_until_);
   return rest(moment);
 }
 
@@ -220,7 +225,8 @@ Action Lane::handle(Started& event, const Moment& moment) {
 Action Lane::call(const Moment& moment) {
   ensure(!failure_, "nothing overtakes a failure");
   calling_ = rows_to_call(next_);
-  round_.records[next_].attempt = std::max(cursor_.attempts, 1U);
+  const auto before = next_ == 0 ? round_.attempts_before : 0;
+  round_.records[next_].attempt = before + std::max(cursor_.attempts, 1U);
   const auto not_after = announced_at_ + call_begin_max;
   return CallHandler{std::span(round_.records).subspan(next_, calling_), not_after,
                      moment.now + config_.handler_deadline,
@@ -272,7 +278,10 @@ Action Lane::handle(Called& event, const Moment& moment) {
   if (done == 0 && !next && !breached && !moment.stopping) {
     next = Outcome::retry_later("the handler did nothing");
   }
+  const auto seen = event.threw ? calling_ : done + (next ? 1 : 0);
+  seen_to_ = std::max(seen_to_, cursor_.sequence + queued_before(next_) - next_queued_ + seen);
   calling_ = done;
+  if (done > 0) failed_in_turn_ = 0;
   if (breached) {
     failure_ = Halt{HaltReason::unknown_outcome, {round_.records[next_].id(), event.breach}};
   } else if (next) {
@@ -298,7 +307,7 @@ Action Lane::handle(Settled& event, const Moment& moment) {
     cursor_.attempts = 0;
     cursor_.detail.clear();
     cursor_.row_id.reset();
-    if (!round_.redriven) cursor_.parked += 1;
+    if (!round_.redriven) (park->retry_in ? cursor_.held_keys : cursor_.parked) += 1;
   }
   if (event.grant == Grant::ours) return go_on(moment);
   cursor_.attempts = 0;
@@ -329,7 +338,8 @@ void Lane::move_over_settled() {
   queue_up_to(next_);
   if (const auto* park = failure_ ? std::get_if<Park>(&*failure_) : nullptr) {
     move_over(park->row, park->late);
-    cursor_.set_aside += 1;
+    cursor_.set_aside += 1 + unused_;
+    cursor_.sequence += unused_;
   }
 }
 
@@ -344,19 +354,47 @@ Action Lane::go_on(const Moment& moment) {
 }
 
 Fate Lane::fate_of(const Record& record, const Outcome& outcome, unsigned attempts,
-                   const Moment& moment) const {
+                   const Moment& moment) {
   const bool endless = config_.max_attempts == 0;
   if (outcome.kind == Outcome::Kind::poison) return poison(record, attempts, outcome.reason);
   const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
   if (outcome.kind == Outcome::Kind::unknown && halts) {
     return Halt{HaltReason::unknown_outcome, {record.id(), outcome.reason}};
   }
-  if (!endless && attempts >= config_.max_attempts) {
+  const bool was_held = round_.redriven && !round_.records.empty() && &record == &round_.records[0];
+  const auto all = attempts + (was_held ? round_.attempts_before : 0);
+  if (!endless && all >= config_.max_attempts) {
     return poison(record, attempts,
-                  "given up after " + std::to_string(attempts) + " attempts: " + outcome.reason);
+                  "given up after " + std::to_string(all) + " attempts: " + outcome.reason);
   }
-  const auto delay = backoff(config_.backoff, attempts, moment.random, outcome.retry_after);
+  const auto delay = backoff(config_.backoff, all, moment.random, outcome.retry_after);
+  if (config_.on_retry == OnRetry::hold_key) {
+    return hold_or_wait(record, outcome, attempts, delay, moment);
+  }
   return Retry{{record.id(), outcome.reason}, delay};
+}
+
+/// Its key alone waits. The lane does if the receiver seems to be broken for all, or if too many
+/// keys wait already.
+Fate Lane::hold_or_wait(const Record& record, const Outcome& outcome, unsigned attempts,
+                        milliseconds delay, const Moment& moment) {
+  const bool newly = !round_.redriven && failed_id_ != record.id();
+  failed_id_ = record.id();
+  if (newly) failed_in_turn_ += 1;
+  if (newly && failed_in_turn_ > held_at_once) {
+    const auto wait = backoff(config_.backoff, failed_in_turn_ - held_at_once, moment.random,
+                              outcome.retry_after);
+    return Retry{{record.id(), outcome.reason + "; " + std::to_string(failed_in_turn_) +
+                                   " rows failed one after another, so no further key is held"},
+                 wait};
+  }
+  if (!round_.redriven && cursor_.held_keys >= config_.max_held_keys) {
+    return Retry{{record.id(), outcome.reason +
+                                   "; its key is not held: " + std::to_string(cursor_.held_keys) +
+                                   " are already (max_held_keys)"},
+                 delay};
+  }
+  return Park{record.position, record.key, record.late, true, attempts, outcome.reason, delay};
 }
 
 /// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
@@ -425,6 +463,7 @@ void Lane::read_cursor(const Cursor& cursor, bool rejoined) {
   const bool untouched = cursor.epoch == same_epoch && cursor.attempts == cursor_.attempts &&
                          uncalled_ == cursor.sequence + 1;
   if (!untouched) uncalled_.reset();
+  if (cursor.epoch != cursor_.epoch) seen_to_ = cursor.handed_to;
   cursor_ = cursor;
 }
 

@@ -50,6 +50,10 @@ class Lane {
   static constexpr std::chrono::milliseconds operator_interval{1'000};
   static constexpr std::chrono::milliseconds refused_pause{
       5};  ///< before claiming again after a refusal
+  /// So many rows fail one after another, and no other is delivered meanwhile, before `hold_key`
+  /// takes the receiver for broken. Then the lane waits at each further row once before it holds
+  /// its key. So a receiver that is down does not put the whole table aside.
+  static constexpr unsigned held_at_once = 5;
 
  private:
   Action handle(Begin&, const Moment&);
@@ -84,7 +88,10 @@ class Lane {
   Action settle(std::size_t done, std::size_t rows_ahead, const Moment&);
   [[nodiscard]] Fate fate_after(std::size_t end, std::size_t rows_ahead, const Moment&) const;
   void move_over_settled();
-  [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&) const;
+  [[nodiscard]] std::uint64_t numbers_given_up(const Settlement&) const;
+  [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&);
+  Fate hold_or_wait(const Record&, const Outcome&, unsigned attempts, std::chrono::milliseconds,
+                    const Moment&);
   [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
   Action halt(HaltReason, std::string row_id, std::string detail);
   void suffer(const Fate&);
@@ -141,8 +148,13 @@ class Lane {
   std::size_t calling_ = 0;      ///< records in the call or settlement in flight
   /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
-  std::optional<Fate> failure_;  ///< fate of the record behind `calling_`, until it is settled
-  unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
+  std::uint64_t seen_to_ = 0;       ///< no receiver has seen a greater number
+  std::uint64_t unused_ = 0;        ///< numbers given up by the settlement in flight
+  std::optional<Fate> failure_;     ///< fate of the record behind `calling_`, until it is settled
+  unsigned solo_rows_ = 0;          ///< rows still delivered one by one after an unclean end
+  unsigned failed_in_turn_ = 0;     ///< rows of different keys that failed since one was delivered
+  std::string failed_id_;           ///< … the last of them
+  std::optional<Time> held_until_;  ///< then the next held key is due
   unsigned session_failures_ = 0;
   std::chrono::milliseconds idle_interval_{0};
   Time claimed_at_;

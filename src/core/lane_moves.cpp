@@ -3,10 +3,19 @@
 #include <utility>
 
 #include "core/lane.hpp"
+#include "core/mutant.hpp"
 
 namespace seriatim::core {
 
 /// Over the records that are done, and the rows that queue up to the next one.
+/// Rows of a key that are put back go out under later numbers, so that none is used twice.
+std::uint64_t Lane::numbers_given_up(const Settlement& settlement) const {
+  if (mutant(Mutant::numbers_used_again)) return 0;
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  const auto number = cursor_.sequence + settlement.done.size() + 1;
+  return park != nullptr && round_.of_one_key ? std::max(seen_to_, number) - number : 0;
+}
+
 Action Lane::settle(std::size_t done, std::size_t rows_ahead, const Moment& moment) {
   calling_ = done;
   const auto end = next_ + done;
@@ -18,6 +27,7 @@ Action Lane::settle(std::size_t done, std::size_t rows_ahead, const Moment& mome
     move.queued.push_back(round_.queued[i]);
     move.queued.back().before -= next_;
   }
+  move.unused = unused_ = numbers_given_up(move);
   if (move.announces()) {
     uncalled_ = cursor_.sequence + done + move.queued.size() + 1;
     announced_at_ = moment.now;

@@ -22,7 +22,7 @@ bool Lane::several() const {
 Action Lane::fill_window() {
   if (!window_) {
     const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows};
-    window_.emplace(limits, cursor_, cursor_.crashes > 0);
+    window_.emplace(limits, cursor_, cursor_.crashes > 0, cursor_.state == Cursor::State::retrying);
     round_.unreadable.reset();
     uncalled_.reset();
     again_ = revokes_ = false;
@@ -79,13 +79,16 @@ Action Lane::advance(const Moment& moment) {
     return call_rows(std::move(rows), moment);
   }
   if (window.failed() || commit_is_due(moment)) return commit(moment);
-  const bool lets_due_rows_out = due_ && rows_read_ >= config_.batch_rows && window.has_rows();
+  const bool due_rows_wait = due_ && rows_read_ >= config_.batch_rows;
+  const bool held_is_due = held_until_ && moment.now >= *held_until_;
+  const bool lets_due_rows_out = (due_rows_wait || held_is_due) && window.has_rows();
   const bool reads = window.wanted() > 0 && !round_.unreadable && !lets_due_rows_out;
   if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) return fill_window();
   if (!window.has_rows() && round_.unreadable) return nothing_to_do(moment);
   auto until = claimed_at_ + config_.lease / 3;
   if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
   if (reads) until = std::min(until, read_at_);
+  if (held_until_ && !held_is_due) until = std::min(until, *held_until_);
   return collect(until, false);
 }
 
@@ -139,6 +142,7 @@ Action Lane::commit(const Moment& moment) {
                         .done = std::move(written.done),
                         .queued = std::move(written.queued),
                         .fate = std::move(fate),
+                        .unused = written.unused,
                         .in_flight = std::move(written.in_flight)};
   if (failed && then == Window::Then::stops) settlement.in_flight->attempts = failed->attempts;
   stopped_ = then != Window::Then::goes_on;
@@ -152,9 +156,9 @@ Action Lane::commit(const Moment& moment) {
 /// The cursor's row once this is committed.
 Cursor Lane::after(const Settlement& settlement) const {
   auto cursor = cursor_;
-  const auto& [ahead, unused, numbers, attempts, calls] = *settlement.in_flight;
+  const auto& [ahead, numbers, attempts, calls] = *settlement.in_flight;
   const auto* park = std::get_if<Park>(&settlement.fate);
-  const auto aside = settlement.queued.size() + (park ? 1 : 0) + unused;
+  const auto aside = settlement.queued.size() + (park ? 1 : 0) + settlement.unused;
   const auto rows = settlement.done.size() + aside;
   const bool queued_last =
       !settlement.queued.empty() && settlement.queued.back().before == settlement.done.size();
@@ -168,7 +172,7 @@ Cursor Lane::after(const Settlement& settlement) const {
   cursor.state = Cursor::State::running;
   cursor.detail.clear();
   cursor.row_id.reset();
-  cursor.parked += park ? 1 : 0;
+  if (park) (park->retry_in ? cursor.held_keys : cursor.parked) += 1;
   if (rows > 0) cursor.crashes = 0;
   return cursor;
 }
@@ -198,6 +202,7 @@ Action Lane::handle(Answered& event, const Moment& moment) {
     if (window_->uncommitted() == 0) answered_since_ = moment.now;
     // Rows after one that fails are taken back where they wait for their call.
     revokes_ = revokes_ || !outcome->is_done();
+    if (outcome->is_done()) failed_in_turn_ = 0;
     window_->answered(number, *outcome);
   }
   collected_ = true;

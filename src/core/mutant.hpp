@@ -27,6 +27,7 @@ enum class Mutant {
   doubtful_together,     ///< … rows that may end the process go out with others
   failure_passed,        ///< … rows after one that failed go out
   calls_not_awaited,     ///< … a lane is claimed anew while calls of before are in flight
+  numbers_used_again,    ///< rows of a key are put back, and their numbers go to others
 };
 
 #ifdef SERIATIM_MUTANTS

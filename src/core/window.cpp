@@ -23,7 +23,7 @@ bool in_doubt(const RowsAhead::Open& row) {
 
 }  // namespace
 
-Window::Window(Limits limits, const Cursor& cursor, bool one_by_one)
+Window::Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes)
     : limits_(limits),
       sequence_(cursor.sequence),
       numbered_to_(std::max(cursor.ahead.numbered_to, cursor.sequence)),
@@ -31,7 +31,8 @@ Window::Window(Limits limits, const Cursor& cursor, bool one_by_one)
       known_done_(cursor.ahead.done.begin(), cursor.ahead.done.end()),
       known_open_(cursor.ahead.open.begin(), cursor.ahead.open.end()),
       known_to_(cursor.ahead.to),
-      failed_from_(nowhere) {
+      failed_from_(nowhere),
+      probes_(probes) {
   if (!one_by_one || mutant(Mutant::doubtful_together)) return;
   alone_ =
       static_cast<std::size_t>(std::count_if(known_open_.begin(), known_open_.end(), in_doubt));
@@ -147,6 +148,7 @@ void Window::answered(std::uint64_t number, const Outcome& outcome) {
     return;
   }
   row.state = State::answered;
+  probes_ = false;
   uncommitted_ += 1;
   if (limits_.commit_every > 1) release(row);
 }
@@ -213,7 +215,7 @@ bool Window::can_announce() const {
 
 /// A row that is announced may have been called when a process ends, and is called again then.
 std::size_t Window::most_open() const {
-  return alone_ > 0 ? 1 : std::size_t{limits_.in_flight} + limits_.commit_every;
+  return alone_ > 0 || probes_ ? 1 : std::size_t{limits_.in_flight} + limits_.commit_every;
 }
 
 WindowCommit Window::commit(Then then) {
@@ -243,7 +245,7 @@ WindowCommit Window::commit(Then then) {
   ensure(numbered_to_ >= sequence_, "no more numbers are passed than were given");
   if (commit.in_flight.ahead.empty()) {
     commit.in_flight.ahead = {};
-    commit.in_flight.unused = numbered_to_ - sequence_;
+    commit.unused = numbered_to_ - sequence_;
     sequence_ = numbered_to_;
   }
   commit.in_flight.numbers = numbered_to_ - sequence_;
@@ -280,7 +282,7 @@ void Window::pass_number() {
 /// so that a call that ends makes room for another without a commit between.
 void Window::announce() {
   while (can_announce()) announce(*ready_.begin()->second);
-  if (alone_ > 0 || limits_.commit_every <= 1) return;
+  if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_open()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&

@@ -19,6 +19,7 @@ namespace seriatim::core {
 struct WindowCommit {
   std::vector<Position> done;     ///< rows that the cursor passes, in lane order
   std::vector<QueuedRow> queued;  ///< … those that queue behind a parked row of their key
+  std::uint64_t unused = 0;       ///< numbers of rows that are gone
   InFlight in_flight;
 };
 
@@ -51,8 +52,8 @@ class Window {
   };
 
   /// `one_by_one`: a process ended while it handled one of the rows ahead, so these go out alone,
-  /// each with its commit.
-  Window(Limits limits, const Cursor& cursor, bool one_by_one);
+  /// each with its commit. `probes`: the first row failed, so it goes out alone.
+  Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes = false);
 
   // --- reading
   /// So many rows are of use now.
@@ -138,6 +139,7 @@ class Window {
   std::size_t alone_ = 0;                 ///< rows that go out one by one, read or not
   std::size_t open_ = 0;                  ///< announced or called
   unsigned calls_ = 0;
+  bool probes_;  ///< no row was delivered since the receiver failed
   unsigned uncommitted_ = 0;
 };
 

@@ -8,18 +8,23 @@ void Aside::load(bool any) {
   any_ = any;
   begun_.clear();
   keys_ = any ? store_.parked_keys() : ParkedKeys{};
+  held_for_.reset();
 }
 
-/// Rows of one kind: begun or not, parked before or not.
-std::vector<DueRow> Aside::of_one_kind(unsigned rows_max, Begin begin) {
-  auto due = store_.due_rows(rows_max);
+/// Rows of one kind: begun or not, parked before or not; and those that are put back together if
+/// the first of them fails, so that no number that one of them was sent with is used again.
+std::vector<DueRow> Aside::of_one_kind(std::uint64_t epoch, unsigned rows_max, Begin begin) {
+  auto due = store_.due_rows(epoch, rows_max);
+  held_for_ = due.held_for;
   if (due.rows.empty()) begun_.clear();
   const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && !due.number_in_use);
   std::vector<DueRow> batch;
   for (auto& row : due.rows) {
-    const bool fits =
-        batch.empty() ? row.begun || may_begin
-                      : row.begun == batch.front().begun && row.redriven == batch.front().redriven;
+    const bool fits = batch.empty() ? row.begun || may_begin
+                                    : row.begun == batch.front().begun &&
+                                          row.redriven == batch.front().redriven &&
+                                          row.holds_key == batch.front().holds_key &&
+                                          (!row.holds_key || row.key == batch.front().key);
     if (!fits) break;
     batch.push_back(std::move(row));
   }
@@ -28,7 +33,7 @@ std::vector<DueRow> Aside::of_one_kind(unsigned rows_max, Begin begin) {
 
 PollResult Aside::due(std::uint64_t epoch, const Wanted& wanted, Begin begin) {
   while (any_ || !begun_.empty()) {
-    const auto due = of_one_kind(wanted.rows_max, begin);
+    const auto due = of_one_kind(epoch, wanted.rows_max, begin);
     if (due.empty()) break;
     auto round = read(due, wanted);
     const bool starts = !round.records.empty() || (round.unreadable && !round.redriven);
@@ -47,6 +52,8 @@ PollResult Aside::read(const std::vector<DueRow>& due, const Wanted& wanted) {
   round.planned = true;
   round.due = true;
   round.redriven = due.front().redriven;
+  round.of_one_key = due.front().holds_key;
+  round.attempts_before = due.front().attempts;
   if (!round.redriven) round.looked_at = read.looked_at;
   auto next = due.begin();
   for (auto& record : read.records) {

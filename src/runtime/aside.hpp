@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ class Aside {
   [[nodiscard]] bool any() const { return any_; }
   /// Rows of these keys queue.
   [[nodiscard]] const ParkedKeys& keys() const { return keys_; }
+  /// Until the next held key is due, as of the last `due`; absent: none is held.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> held_for() const { return held_for_; }
 
   /// Which rows may begin now. Those that have begun always go on.
   enum class Begin {
@@ -40,7 +43,7 @@ class Aside {
   void settled(const Settlement& settlement, const SettleAnswer& answer);
 
  private:
-  std::vector<DueRow> of_one_kind(unsigned rows_max, Begin begin);
+  std::vector<DueRow> of_one_kind(std::uint64_t epoch, unsigned rows_max, Begin begin);
   PollResult read(const std::vector<DueRow>& due, const Wanted& wanted);
   bool leave_out(std::uint64_t epoch, const DueRow& row, const PollResult& round);
 
@@ -49,6 +52,7 @@ class Aside {
   bool any_ = false;
   std::set<std::string> begun_;  ///< set aside by this lane's starts, and not handed over yet
   ParkedKeys keys_;
+  std::optional<std::chrono::milliseconds> held_for_;
 };
 
 }  // namespace seriatim::runtime

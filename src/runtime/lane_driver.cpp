@@ -240,7 +240,7 @@ core::Event LaneDriver::carry_out(const core::ReadCursor&) {
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
   auto round = session_->poll(action.after, action.rows_max, action.may_redrive, action.all_done);
   const bool drained = parts_.drain_audit && action.all_done && round.empty() &&
-                       round.queued.empty() && !round.fenced;
+                       round.queued.empty() && !round.fenced && !round.held_for;
   if (drained) {  // but for rows that came behind the cursor meanwhile
     const auto cursor = check_behind();
     const bool waits = cursor && (cursor->state == Cursor::State::halted ||
@@ -290,9 +290,13 @@ core::Called LaneDriver::call(const core::CallHandler& action) {
   } catch (const BrokenAnswer& broken) {
     return {.outcome = {0, Outcome::unknown(broken.what())}, .breach = broken.what()};
   } catch (const std::exception& thrown) {
-    return {{0, Outcome::retry_later(std::string("the handler threw: ") + thrown.what())}};
+    return {
+        .outcome = {0, Outcome::retry_later(std::string("the handler threw: ") + thrown.what())},
+        .threw = true};
   } catch (...) {
-    return {{0, Outcome::retry_later("the handler threw something that is no std::exception")}};
+    return {.outcome = {0, Outcome::retry_later(
+                               "the handler threw something that is no std::exception")},
+            .threw = true};
   }
 }
 

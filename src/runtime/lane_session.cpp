@@ -37,6 +37,7 @@ PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows
   const bool announced = std::exchange(announced_, false);
   auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive, all_done);
   round.announced = announced && round.prefetched;
+  round.held_for = aside_.held_for();
   remember(round, rows_max);
   if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
   return round;

@@ -77,6 +77,8 @@ class MemoryCursors::LaneStore final : public Store {
     settled.grant =
         (settlement.announces() || calls) && lane.cursor.held ? Grant::held : Grant::ours;
     move(lane, settlement, batch);
+    lane.cursor.sequence += settlement.unused;
+    lane.cursor.set_aside += settlement.unused;
     if (settlement.in_flight) keep(lane, *settlement.in_flight);
     if (announces) {
       lane.cursor.attempts = 1;
@@ -116,13 +118,20 @@ class MemoryCursors::LaneStore final : public Store {
     return keys;
   }
 
-  DueRows due_rows(unsigned rows_max) override {
+  DueRows due_rows(std::uint64_t epoch, unsigned rows_max) override {
     const auto guard = enter();
     const auto& lane = own();
     DueRows due{lane.handed_to > lane.cursor.sequence, {}};
+    if (lane.cursor.epoch == epoch) due.held_for = release_held();
     for (const auto& row : set_aside()) {
       const bool ours = row.redriven && lane_of(row.key, id_.lanes) == id_.lane;
-      if (ours) due.rows.push_back({row.row.id, row.begun, true});
+      if (!ours) continue;
+      due.rows.push_back({.id = row.row.id,
+                          .begun = row.begun,
+                          .redriven = true,
+                          .attempts = row.retry_at ? row.attempts : 0,
+                          .holds_key = row.holds_key,
+                          .key = row.key});
     }
     std::stable_sort(due.rows.begin(), due.rows.end(),
                      [](const DueRow& a, const DueRow& b) { return a.begun && !b.begun; });
@@ -203,8 +212,6 @@ class MemoryCursors::LaneStore final : public Store {
   /// What is said of rows after the cursor.
   static void keep(Lane& lane, const InFlight& in_flight) {
     auto& cursor = lane.cursor;
-    cursor.sequence += in_flight.unused;
-    cursor.set_aside += in_flight.unused;
     cursor.ahead = in_flight.ahead;
     cursor.attempts = in_flight.attempts;
     cursor.state = Cursor::State::running;
@@ -226,6 +233,23 @@ class MemoryCursors::LaneStore final : public Store {
     return found != rows.end() ? *found : rows.emplace_back(SetAside{row, key});
   }
 
+  /// Makes held rows due whose time has come, with the rows of their keys. Until the next one.
+  std::optional<milliseconds> release_held() {
+    std::optional<milliseconds> next;
+    for (const auto& held : set_aside()) {
+      if (!held.retry_at || held.redriven || lane_of(held.key, id_.lanes) != id_.lane) continue;
+      const auto left = std::chrono::ceil<milliseconds>(*held.retry_at - Clock::now());
+      if (left > milliseconds{0}) {
+        next = std::min(next.value_or(left), left);
+        continue;
+      }
+      for (auto& row : set_aside()) {
+        if (row.holds_key && row.key == held.key) row.redriven = true;
+      }
+    }
+    return next;
+  }
+
   /// Answers the keys of which no row is left.
   std::vector<std::optional<std::string>> take(const std::vector<Position>& done) {
     auto& rows = set_aside();
@@ -234,12 +258,14 @@ class MemoryCursors::LaneStore final : public Store {
       const auto gone = std::find_if(rows.begin(), rows.end(),
                                      [&](const SetAside& row) { return row.row == position; });
       if (gone == rows.end()) continue;
-      const auto [row, key, held_key, failed, redriven, begun] = *gone;
+      const auto left = *gone;
       rows.erase(gone);
-      const bool others = std::any_of(rows.begin(), rows.end(), [&](const SetAside& other) {
-        return other.holds_key && other.key == key;
+      if (!left.holds_key) continue;
+      const auto next = std::find_if(rows.begin(), rows.end(), [&](const SetAside& other) {
+        return other.holds_key && other.key == left.key;
       });
-      if (held_key && !others) ended.push_back(key);
+      if (next != rows.end()) next->retry_at = left.retry_at;
+      if (next == rows.end()) ended.push_back(left.key);
     }
     return ended;
   }
@@ -260,6 +286,9 @@ class MemoryCursors::LaneStore final : public Store {
     auto& kept = kept_aside(failed.row, failed.key);
     if (!kept.failed) kept.holds_key = kept.holds_key || failed.holds_key;
     kept.failed = true;
+    kept.attempts += failed.attempts;
+    kept.retry_at.reset();
+    if (failed.retry_in) kept.retry_at = Clock::now() + *failed.retry_in;
     for (auto& row : set_aside()) {
       const bool same_queue = kept.holds_key && row.holds_key && row.key == failed.key;
       if (row.row == failed.row || same_queue) row.redriven = row.begun = false;
@@ -270,7 +299,9 @@ class MemoryCursors::LaneStore final : public Store {
   Cursor current(const Lane& lane) {
     auto cursor = lane.cursor;
     cursor.handed_to = lane.handed_to;
-    for (const auto& row : set_aside()) cursor.parked += row.failed ? 1 : 0;
+    for (const auto& row : set_aside()) {
+      if (row.failed) (row.retry_at ? cursor.held_keys : cursor.parked) += 1;
+    }
     if (cursor.state == Cursor::State::retrying) {
       const auto left = lane.retry_at - Clock::now();
       cursor.retry_in = std::max(std::chrono::ceil<milliseconds>(left), milliseconds{0});

@@ -52,6 +52,8 @@ class MemoryCursors {
     bool failed = false;
     bool redriven = false;
     bool begun = false;
+    std::optional<std::chrono::steady_clock::time_point> retry_at{};  ///< held: due then
+    unsigned attempts = 0;                                            ///< that failed
   };
   struct Lane {
     Cursor cursor;

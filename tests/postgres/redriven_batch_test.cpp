@@ -55,10 +55,10 @@ TEST_SUITE("redriven batches") {
     CHECK(batches == std::vector<Ids>{{"1", "2"}, {"7", "8"}, {"3", "4"}, {"9"}, {"5", "6"}});
   }
 
-  TEST_CASE("a discarded row of a batch that was begun leaves the rows before it their numbers") {
+  TEST_CASE("a row of a batch that was begun is discarded: no number that was seen goes to another row") {
     Shop shop;
-    shop.book({"a", "b", "c"});
-    shop.refused = {"1", "2", "3"};
+    shop.book({"a", "a", "a"});
+    shop.refused = {"1"};
     shop.drain();
     shop.refused.clear();
     shop.admin.redrive(shop.target, {}, bob);
@@ -71,7 +71,7 @@ TEST_SUITE("redriven batches") {
     SUBCASE("the last one") {
       shop.admin.discard(shop.target, {"3", std::nullopt}, bob);
       CHECK(shop.drain() == Ids{"1", "2"});
-      CHECK(numbers(shop.calls) == std::vector<std::uint64_t>{4, 5});
+      CHECK(numbers(shop.calls) == std::vector<std::uint64_t>{5, 6});
     }
     SUBCASE("the first one, whose number a receiver may have seen") {
       shop.admin.discard(shop.target, {"1", std::nullopt}, bob);

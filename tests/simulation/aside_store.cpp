@@ -47,6 +47,35 @@ unsigned AsideStore::heads() const {
       std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.head; }));
 }
 
+unsigned AsideStore::held() const {
+  return static_cast<unsigned>(std::count_if(
+      rows_.begin(), rows_.end(), [](const Row& row) { return row.head && row.retry_at; }));
+}
+
+std::optional<Micros> AsideStore::held_for() const {
+  std::optional<Micros> least;
+  for (const auto& row : rows_) {
+    if (!row.head || row.due || !row.retry_at) continue;
+    const auto left = std::max<Micros>(*row.retry_at - stage_.now(), 0);
+    least = std::min(least.value_or(left), left);
+  }
+  return least;
+}
+
+void AsideStore::release_held(unsigned rows_max) {
+  for (auto& held : rows_) {
+    if (!held.head || held.due || !held.retry_at || *held.retry_at > stage_.now()) continue;
+    unsigned released = 0;
+    for (auto& row : rows_) {
+      const bool of_key = &row == &held || share_a_queue(row, held);
+      if (!of_key || released++ >= rows_max) continue;
+      row.due = true;
+      stage_.evidence.redrives.push_back(
+          {stage_.now(), std::stoll(row.position.id), std::nullopt, true});
+    }
+  }
+}
+
 ParkedKeys AsideStore::keys() const {
   ParkedKeys keys;
   for (const auto& row : rows_) {
@@ -96,8 +125,12 @@ void AsideStore::queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch) 
     const auto head = std::find_if(rows_.begin(), rows_.end(), [&](const Row& other) {
       return other.head && share_a_queue(other, *row);
     });
-    row->due =
-        head != rows_.end() && head->due && !stage_.sabotaged(Sabotage::queue_does_not_inherit);
+    const bool all_due = std::all_of(rows_.begin(), rows_.end(), [&](const Row& other) {
+      return &other == row || !share_a_queue(other, *row) || other.due;
+    });
+    const bool due = all_due || stage_.sabotaged(Sabotage::newer_are_due_at_once);
+    row->due = head != rows_.end() && head->due && due &&
+               !stage_.sabotaged(Sabotage::queue_does_not_inherit);
     stage_.evidence.parked.push_back(
         {stage_.now(), std::stoll(row->position.id), epoch, false, true});
   }
@@ -114,7 +147,10 @@ std::vector<std::optional<std::string>> AsideStore::take(const std::vector<Posit
     if (!gone.parked || !gone.holds_key) continue;
     const auto next = std::find_if(rows_.begin(), rows_.end(),
                                    [&](const Row& row) { return share_a_queue(row, gone); });
-    if (next != rows_.end()) next->head = true;
+    if (next != rows_.end()) {
+      next->head = true;
+      next->retry_at = gone.retry_at;
+    }
     if (next == rows_.end()) ended.push_back(gone.key);
   }
   return ended;
@@ -129,6 +165,11 @@ bool AsideStore::park(const Park& parking, std::uint64_t epoch) {
   if (!row->parked) row->holds_key = parking.holds_key;
   row->parked = row->head = row->late = true;
   row->failed_at = stage_.now();
+  row->retry_at.reset();
+  if (parking.retry_in) {
+    row->retry_at = stage_.now() + std::chrono::microseconds(*parking.retry_in).count();
+  }
+  row->attempts += parking.attempts;
   put_back(*row);
   stage_.evidence.parked.push_back(
       {stage_.now(), std::stoll(parking.row.id), epoch, true, row->holds_key});
@@ -143,10 +184,15 @@ void AsideStore::put_back(Row& row) {
   }
 }
 
+void AsideStore::put_back_begun() {
+  for (auto& row : rows_) row.begun = row.begun && !row.parked;
+}
+
 bool AsideStore::leave_out(const std::string& id) {
   auto* row = find(id);
   if (row == nullptr) return false;
   const bool begun = row->begun;
+  row->retry_at.reset();
   row->parked ? put_back(*row) : skip(id);
   return begun;
 }
@@ -168,6 +214,12 @@ std::vector<AsideStore::Row> AsideStore::discard(const ParkedChoice& choice) {
     stage_.evidence.discards.push_back({stage_.now(), std::stoll(row.position.id)});
   }
   std::erase_if(rows_, [&](const Row& row) { return is_chosen(row, choice); });
+  for (auto& row : rows_) {
+    const bool was_held = std::any_of(gone.begin(), gone.end(), [&](const Row& other) {
+      return other.retry_at && share_a_queue(other, row);
+    });
+    if (was_held) row.retry_at = stage_.now();
+  }
   promote_heads();
   return gone;
 }

@@ -31,6 +31,8 @@ class AsideStore {
     bool begun = false;
     bool late = false;
     Micros failed_at = 0;
+    std::optional<Micros> retry_at{};  ///< held: it is due then, by itself
+    unsigned attempts = 0;             ///< that failed
   };
 
   explicit AsideStore(Stage& stage) : stage_(stage) {}
@@ -41,10 +43,16 @@ class AsideStore {
   [[nodiscard]] const Row* find_parked(const std::string& id) const;
   [[nodiscard]] bool has(const std::string& id) const { return find(id) != nullptr; }
   [[nodiscard]] unsigned heads() const;
+  [[nodiscard]] unsigned held() const;
   /// Keys whose rows queue.
   [[nodiscard]] ParkedKeys keys() const;
   /// The rows that go out next: what was begun, then the others, in their order.
   [[nodiscard]] std::vector<Row> due() const;
+
+  /// Until the next held key is due.
+  [[nodiscard]] std::optional<Micros> held_for() const;
+  /// Held keys whose time has come, of each at most so many rows.
+  void release_held(unsigned rows_max);
 
   /// The rows of a batch are begun; those that are not there yet come there in this order.
   void begin(const Batch& batch);
@@ -56,6 +64,8 @@ class AsideStore {
   bool park(const Park& parking, std::uint64_t epoch);
   void redrive(const ParkedChoice& choice);
   std::vector<Row> discard(const ParkedChoice& choice);
+  /// Parked rows that were begun are due still, and begin anew.
+  void put_back_begun();
   /// It cannot go out: parked again, or no longer there. Answers whether a receiver may have it.
   bool leave_out(const std::string& id);
   /// A row that was not parked is set aside for good.

@@ -110,7 +110,8 @@ bool Judge::gone_back_between(std::uint64_t epoch, std::uint64_t later) const {
 }
 
 /// A row keeps its sequence number, unless an act counted a row behind it or moved the cursor, or
-/// one astray came before it and went out, or is or will be set aside. A holder that was replaced
+/// one astray came before it and went out, or is or will be set aside, or it was put back with the
+/// rows of its key. A holder that was replaced
 /// before it called numbered its row when its call was announced.
 bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) const {
   const auto from = std::min(attempt.epoch, later.epoch);
@@ -120,15 +121,21 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
   const auto until = replaced ? attempt.begun : later.begun;
   const bool by_act = std::any_of(seen_.moves.begin(), seen_.moves.end(), [&](const auto& move) {
     const bool renumbers = move.by == Evidence::Move::By::rewind ||
-                           (move.by == Evidence::Move::By::skip && move.to == move.from);
+                           (move.by == Evidence::Move::By::skip && move.to == move.from) ||
+                           (move.by == Evidence::Move::By::discard && move.unused > 0);
     return move.by != Evidence::Move::By::holder && renumbers && move.row_epoch >= from &&
            move.row_epoch < to;
   });
   const auto between = [&](Micros at) { return at >= since && at <= until; };
-  const bool by_parking = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
-    return p.id == later.id && (between(p.at) || (p.epoch >= from && p.epoch < to));
-  });
   const auto rank = rank_of(later);
+  const auto put_back_with = [&](const auto& p) {  // another row of its key that failed
+    const auto failed = rank_of_id(p.id);
+    return p.failed && p.holds_key && rank && failed && row_key(*failed) == row_key(*rank);
+  };
+  const bool by_parking = std::any_of(seen_.parked.begin(), seen_.parked.end(), [&](const auto& p) {
+    return (p.id == later.id || put_back_with(p)) &&
+           (between(p.at) || (p.epoch >= from && p.epoch < to));
+  });
   if (by_parking) return true;
   if (by_act || delivers_late()) return by_act;
   return std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
@@ -136,7 +143,7 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
     const bool set_aside =
         std::any_of(seen_.parked.begin(), seen_.parked.end(),
                     [&](const auto& p) { return p.id == row_at(astray).id && between(p.at); }) ||
-        (between(row_at(astray).visible_at) && key_is_held(astray));
+        (row_at(astray).visible_at <= until && fate_[astray].parked_as == 0 && key_is_held(astray));
     return rank && astray < *rank && (set_aside || (handled && between(*handled)));
   });
 }

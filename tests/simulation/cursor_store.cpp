@@ -262,7 +262,7 @@ std::vector<CursorStore::Passed> passed_by(const Settlement& settlement, const B
 void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const Batch& batch,
                        SettleAnswer& answer) {
   const auto passed = passed_by(settlement, batch);
-  const auto unused = settlement.in_flight ? settlement.in_flight->unused : 0;
+  const auto unused = settlement.unused;
   if (passed.empty() && unused == 0) return;
   const auto* park = std::get_if<Park>(&settlement.fate);
   const bool reuses = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
@@ -375,7 +375,8 @@ void CursorStore::suffer(const Halt& halt) {
 
 Cursor CursorStore::row() const {
   auto cursor = cursor_;
-  cursor.parked = aside_.heads();
+  cursor.parked = aside_.heads() - aside_.held();
+  cursor.held_keys = aside_.held();
   cursor.held = is_held();
   cursor.handed_to = handed_to_;
   if (cursor.state == Cursor::State::retrying) {

@@ -96,7 +96,8 @@ class CursorStore {
 
   // Rows set aside.
   [[nodiscard]] const AsideStore& aside() const { return aside_; }
-  [[nodiscard]] DueRows due_rows(unsigned rows_max) const;
+  void give_up(std::uint64_t numbers);
+  [[nodiscard]] DueRows due_rows(std::uint64_t epoch, unsigned rows_max);
   LeftOut leave_out(std::uint64_t epoch, const std::string& id);
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);

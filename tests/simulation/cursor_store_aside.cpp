@@ -8,37 +8,55 @@ namespace seriatim::simulation {
 
 // --- rows set aside ------------------------------------------------------------------------------
 
-DueRows CursorStore::due_rows(unsigned rows_max) const {
+DueRows CursorStore::due_rows(std::uint64_t epoch, unsigned rows_max) {
   DueRows due{handed_to_ > cursor_.sequence, {}};
+  const bool may_release = !stage_.sabotaged(Sabotage::held_never_due);
+  if (may_release && epoch == cursor_.epoch && aside_.held_for() == 0) {
+    aside_.release_held(rows_max);
+    table_.wal.commit(true);
+  }
+  if (const auto left = aside_.held_for()) {
+    due.held_for = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::microseconds(*left));
+  }
   const bool at_first = !cursor_.position && stage_.sabotaged(Sabotage::plan_not_read_at_first);
   if (at_first || stage_.sabotaged(Sabotage::due_overtaken)) return due;
   for (const auto& row : aside_.due()) {
     const bool begun = row.begun || stage_.sabotaged(Sabotage::redrive_while_open);
     auto& next = due.rows.emplace_back(DueRow{row.position.id, begun, row.parked});
     next.late = row.late;
+    next.attempts = row.retry_at ? row.attempts : 0;
+    next.holds_key = row.parked && row.holds_key;
+    next.key = row.key;
     if (due.rows.size() == rows_max) break;
   }
   return due;
 }
 
-/// A number under which a receiver may have seen the row stays unused.
-LeftOut CursorStore::leave_out(std::uint64_t epoch, const std::string& id) {
-  if (epoch != cursor_.epoch) return LeftOut::refused;
-  const bool begun = aside_.leave_out(id);
-  table_.wal.commit(true);
-  if (!begun || handed_to_ <= cursor_.sequence) return LeftOut::quietly;
+/// Numbers under which a receiver may have seen the rows stay unused.
+void CursorStore::give_up(std::uint64_t numbers) {
   write_down({.by = Evidence::Move::By::discard,
               .at = stage_.now(),
               .from = cursor_.position,
               .to = cursor_.position,
               .sequence_before = cursor_.sequence,
-              .sequence = cursor_.sequence + 1,
+              .sequence = cursor_.sequence + numbers,
               .mover_epoch = cursor_.epoch,
               .row_epoch = cursor_.epoch,
               .done = {},
               .back = false,
-              .redriven = {std::stoll(id)}});
+              .unused = numbers});
   cursor_.attempts = cursor_.crashes = 0;
+}
+
+/// Rows of a key are put back together, so all of their numbers are given up.
+LeftOut CursorStore::leave_out(std::uint64_t epoch, const std::string& id) {
+  if (epoch != cursor_.epoch) return LeftOut::refused;
+  const auto* parked = aside_.find_parked(id);
+  const bool of_a_key = parked != nullptr && parked->holds_key;
+  const bool begun = aside_.leave_out(id);
+  table_.wal.commit(true);
+  if (!begun || handed_to_ <= cursor_.sequence) return LeftOut::quietly;
+  give_up(of_a_key ? handed_to_ - cursor_.sequence : 1);
   return LeftOut::number_unused;
 }
 
@@ -48,7 +66,7 @@ void CursorStore::redrive(const ParkedChoice& choice) {
   new_epoch();
 }
 
-/// A lane that is at one of them goes on; those that were begun keep their numbers.
+/// A lane that is at one of them goes on. If one was begun, all that were give up their numbers.
 void CursorStore::discard(const ParkedChoice& choice) {
   const auto gone = aside_.discard(choice);
   const bool failed =
@@ -56,27 +74,11 @@ void CursorStore::discard(const ParkedChoice& choice) {
   const bool is_one = failed && std::any_of(gone.begin(), gone.end(), [&](const auto& row) {
                         return row.position.id == cursor_.row_id;
                       });
-  const auto left = aside_.due();  // those that were begun come first
-  const auto goes_out = [&](const AsideStore::Row& row) {
-    return !left.empty() && left.front().begun && left.front().number < row.number;
-  };
-  std::vector<std::int64_t> begun;  // rows behind one that still goes out used no number up
-  for (const auto& row : gone) {
-    if (row.begun && !goes_out(row)) begun.push_back(std::stoll(row.position.id));
-  }
-  if (!begun.empty() && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
-    write_down({.by = Evidence::Move::By::discard,
-                .at = stage_.now(),
-                .from = cursor_.position,
-                .to = cursor_.position,
-                .sequence_before = cursor_.sequence,
-                .sequence = cursor_.sequence + begun.size(),
-                .mover_epoch = cursor_.epoch,
-                .row_epoch = cursor_.epoch,
-                .done = {},
-                .back = false,
-                .redriven = begun});
-    cursor_.attempts = cursor_.crashes = 0;
+  const bool begun =
+      std::any_of(gone.begin(), gone.end(), [](const auto& row) { return row.begun; });
+  if (begun && !stage_.sabotaged(Sabotage::discard_keeps_sequence)) {
+    aside_.put_back_begun();
+    give_up(std::max(handed_to_, cursor_.sequence + 1) - cursor_.sequence);
   }
   if (is_one) begin_anew();
   table_.wal.commit(true);

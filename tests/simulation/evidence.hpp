@@ -69,6 +69,7 @@ struct Evidence {
     Micros at = 0;
     std::optional<std::int64_t> id;
     std::optional<std::string> key;
+    bool alone = false;  ///< without the rows of its key
   };
   struct Halt {
     Micros at = 0;

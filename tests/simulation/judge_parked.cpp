@@ -87,7 +87,8 @@ void Judge::on_redriven(const Evidence::Redrive& redrive) {
     auto& fate = fate_[rank];
     if (fate.parked_as == 0) continue;
     const bool with_named =
-        named && (rank == *named || (fate.holds_key && queues_with(rank, *named)));
+        named &&
+        (rank == *named || (!redrive.alone && fate.holds_key && queues_with(rank, *named)));
     const bool of_key = redrive.key && redrive.key == row_key(rank);
     if (with_named || of_key || (!redrive.id && !redrive.key)) fate.due = true;
   }

@@ -45,7 +45,10 @@ void Operators::start() {
 }
 
 void Operators::act_once() {
-  in_turn([this] { act(); }, stage_.now() + turn_max);
+  const auto unless_over = [this] {
+    if (!stage_.faults_over) act();
+  };
+  in_turn(unless_over, stage_.now() + turn_max);
 }
 
 /// Asks for a turn while a call is in flight, and tries again; gives up in the end.
@@ -131,8 +134,13 @@ void Operators::skip(const Cursor& row) {
 // --- parked rows ---------------------------------------------------------------------------------
 
 /// Redriven since it failed, or since the row failed that it queues behind: then nothing is left to
-/// do for a person but to wait.
+/// do for a person but to wait. The rows of a held key go out by themselves.
 bool Operators::is_decided_on(const AsideStore::Row& row) const {
+  const auto rows = server_.cursors().aside().parked();
+  const bool held = std::any_of(rows.begin(), rows.end(), [&](const AsideStore::Row& other) {
+    return other.head && other.retry_at && name_of(other) == name_of(row);
+  });
+  if (held) return true;
   const auto redriven = redriven_at_.find(name_of(row));
   if (redriven == redriven_at_.end()) return false;
   const auto parked = server_.cursors().aside().parked();

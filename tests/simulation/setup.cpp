@@ -160,6 +160,25 @@ void draw_flights(Setup& setup, Random& random) {
   config.on_poison = random.chance(0.75) ? OnPoison::park_key : OnPoison::dead_letter;
 }
 
+/// Rows that fail for now hold their key; half of the seeds with several calls in flight.
+void draw_holding(Setup& setup, Random& random) {
+  auto& config = setup.config;
+  if (random.chance(0.5)) {
+    draw_flights(setup, random);
+  } else {
+    draw_parking(setup, random);
+  }
+  setup.retry_later = 0.02 + 0.4 * random.unit();
+  setup.poison = sometimes(random, 0.1);
+  if (setup.operator_act == 0) setup.operator_act = random.between(50, 1'500) * millisecond;
+  config.on_poison = OnPoison::park_key;
+  config.on_retry = OnRetry::hold_key;
+  config.max_parked = 0;
+  config.max_held_keys = random.chance(0.7) ? 1'000 : small(random, 0, 4);
+  setup.on_poison_changes = false;
+  setup.keys = small(random, 1, 8);
+}
+
 }  // namespace
 
 std::optional<std::string> key_of(const Setup& setup, std::size_t number) {
@@ -179,6 +198,7 @@ const char* to_string(Profile profile) {
     case Profile::meddling: return "meddling";
     case Profile::parking: return "parking";
     case Profile::flights: return "flights";
+    case Profile::holding: return "holding";
   }
   return "?";
 }
@@ -208,6 +228,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   if (profile == Profile::meddling) draw_meddling(setup, random);
   if (profile == Profile::parking) draw_parking(setup, random);
   if (profile == Profile::flights) draw_flights(setup, random);
+  if (profile == Profile::holding) draw_holding(setup, random);
   return setup;
 }
 

@@ -22,7 +22,8 @@ enum class Profile {
              ///< other
   parking,   ///< rows that fail are set aside, alone or with their key; of the others, what may be
   sharing,   ///< the lane is given up and wanted again at any step; faults in every other
-  flights    ///< several calls in flight; of the others, what may be
+  flights,   ///< several calls in flight; of the others, what may be
+  holding    ///< rows that fail for now hold their key; with one call or several, amid the others
 };
 [[nodiscard]] const char* to_string(Profile profile);
 
@@ -68,6 +69,8 @@ enum class Sabotage {
   keys_not_reloaded,           ///< a claim does not read which keys are parked
   park_keeps_sequence,         ///< a row set aside uses up no number
   parked_noted_again,          ///< a parked row is put into the ledger again when it is redriven
+  held_never_due,              ///< a held key is not tried again
+  newer_are_due_at_once,       ///< … and rows that come meanwhile go out before its queue
   redriven_not_taken,          ///< … and stays parked and due though it was delivered
   redrive_out_of_order,        ///< parked rows are handed over again in the order of whim
   redrive_while_open,          ///< … while an attempt at the row after the cursor is open

@@ -62,6 +62,10 @@ TEST_SUITE("simulation") {
     check_seeds(Profile::flights, 10'000);
   }
 
+  TEST_CASE("rows that fail for now hold their key alone, and go out by themselves in its order") {
+    check_seeds(Profile::holding, 10'000);
+  }
+
   // P9: what no fence can know of. A row behind the cursor halts the lane within a turn of the
   // audit for each bucket of the ledger; nothing else does.
   TEST_CASE("rows put behind the cursor, clocks set wrong and rewinds lose nothing in silence") {

@@ -284,7 +284,7 @@ class Run {
       if (parks) kept_.cursor = std::stoi(failed->row->id());
       const auto& in_flight = written.in_flight;
       const auto passed = written.done.size() + written.queued.size() + (parks ? 1 : 0);
-      kept_.sequence += passed + in_flight.unused;
+      kept_.sequence += passed + written.unused;
       judge_.queued(written.queued);
       kept_.ahead = in_flight.ahead;
       judge_.committed(kept_, parks);

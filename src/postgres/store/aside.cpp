@@ -14,17 +14,28 @@ DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_
                                         {lane.process, std::to_string(lane.lane),
                                          std::to_string(lane.lanes), std::to_string(rows_max)})) {
     due.number_in_use = row["number_in_use"].as<bool>();
+    if (!row["held_for_ms"].is_null()) {
+      due.held_for = std::chrono::milliseconds(row["held_for_ms"].as<std::int64_t>());
+    }
     if (row["row_id"].is_null()) break;
     auto& read = due.rows.emplace_back(DueRow{row["row_id"].as<std::string>(),
                                               row["begun"].as<bool>(), row["redriven"].as<bool>()});
+    read.attempts = row["attempts"].as<unsigned>();
+    read.holds_key = row["holds_key"].as<bool>();
+    if (!row["key"].is_null()) read.key = row["key"].as<std::string>();
     if (!row["late"].is_null()) read.late = row["late"].as<bool>();
     if (!row["created_at_us"].is_null()) read.created_at_us = row["created_at_us"].as<OrderKey>();
   }
   return due;
 }
 
-DueRows CursorRepository::due_rows(unsigned rows_max) {
+DueRows CursorRepository::due_rows(std::uint64_t epoch, unsigned rows_max) {
   connection_.rollback();
+  auto due = read_due_rows(connection_, lane_, rows_max);
+  if (!due.held_for || due.held_for->count() > 0) return due;
+  connection_.run(
+      sql::store::release_held,
+      lane_and({std::to_string(epoch), std::to_string(lane_.lanes), std::to_string(rows_max)}));
   return read_due_rows(connection_, lane_, rows_max);
 }
 
@@ -70,12 +81,14 @@ std::optional<Statement> CursorRepository::queue_statement(
 
 Statement CursorRepository::park_statement(const std::optional<Position>& from,
                                            const Park& park) const {
-  return {sql::store::park,
-          lane_and({from ? std::optional(timestamp_text(from->created_at_us)) : std::nullopt,
-                    from ? std::optional(from->id) : std::nullopt, park.row.id,
-                    timestamp_text(park.row.created_at_us), park.key,
-                    park.holds_key ? "true" : "false", std::to_string(park.attempts),
-                    storable_text(park.detail, Outcome::reason_bytes_max)})};
+  return {
+      sql::store::park,
+      lane_and(
+          {from ? std::optional(timestamp_text(from->created_at_us)) : std::nullopt,
+           from ? std::optional(from->id) : std::nullopt, park.row.id,
+           timestamp_text(park.row.created_at_us), park.key, park.holds_key ? "true" : "false",
+           std::to_string(park.attempts), storable_text(park.detail, Outcome::reason_bytes_max),
+           park.retry_in ? std::optional(std::to_string(park.retry_in->count())) : std::nullopt})};
 }
 
 }  // namespace seriatim::postgres

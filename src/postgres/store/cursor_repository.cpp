@@ -96,6 +96,7 @@ Cursor cursor_from(const pqxx::row& row) {
     cursor.barrier = {row["barrier_us"].as<std::int64_t>(), row["barrier_id"].as<std::string>()};
   }
   cursor.parked = row["parked"].as<unsigned>();
+  cursor.held_keys = row["held_keys"].as<unsigned>();
   cursor.held = row["held"].as<bool>();
   if (!row["failed_id"].is_null()) cursor.row_id = row["failed_id"].as<std::string>();
   return cursor;
@@ -294,7 +295,7 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
   const auto* next = std::get_if<Next>(&settlement.fate);
   const bool parks = std::holds_alternative<Park>(settlement.fate);
   const auto& several = settlement.in_flight;
-  const auto unused = several ? several->unused : 0;
+  const auto unused = settlement.unused;
   const auto announced = several ? several->numbers : next ? next->rows : 0;
   const bool announces = next || (several && several->calls);
   auto params =

@@ -42,7 +42,7 @@ class CursorRepository final : public Store {
   void release(std::uint64_t epoch, bool untouched) override;
 
   ParkedKeys parked_keys() override;
-  DueRows due_rows(unsigned rows_max) override;
+  DueRows due_rows(std::uint64_t epoch, unsigned rows_max) override;
   LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
                     const std::optional<std::string>& unreadable) override;
 

@@ -131,15 +131,17 @@ ActResult discard_parked(Act& act, const ParkedChoice& choice) {
     if (rows == 0) continue;
     total += rows;
     auto change = read_again(lane, choice, rows);
-    const auto begun = gone["begun"].as<std::uint64_t>();
+    const bool begun = gone["begun"].as<bool>();
+    const auto sequence = lane.cursor.sequence;
+    const auto unused = begun ? std::max(lane.cursor.handed_to, sequence + 1) - sequence : 0;
     if (gone["waits_at"].as<bool>()) {
       for (const auto& [column, value] : starts_anew(lane)) change.set[column] = value;
-    } else if (begun > 0) {
+    } else if (begun) {
       change.set["attempts"] = change.set["crashes"] = "0";
     }
-    change.set["sequence"] = std::to_string(lane.cursor.sequence + begun);
-    change.set["set_aside"] = std::to_string(lane.cursor.set_aside + begun);
-    change.set["redriven"] = std::to_string(lane.redriven + begun);
+    change.set["sequence"] = std::to_string(sequence + unused);
+    change.set["set_aside"] = std::to_string(lane.cursor.set_aside + unused);
+    change.set["redriven"] = std::to_string(lane.redriven + unused);
     changes.push_back(std::move(change));
     result.push_back(lane_name(lane) + ": " + counted(rows) + " discarded: set aside for good");
   }
