@@ -66,7 +66,7 @@ void HttpHandler::write_headers(const Record& record, std::string_view body) {
     headers_.add("ce-" + name, header_encode(value));
   }
   if (config_.secrets.empty()) return;
-  // The id stays the same at every attempt, the time does not: receivers refuse old ones.
+  // The id stays the same at every attempt. The time is new each time: receivers refuse old times.
   const auto id = header_encode(record.idempotency_key());
   const auto timestamp = unix_seconds(config_.now());
   headers_.add("webhook-id", id);

@@ -52,7 +52,8 @@ struct Cursor {
   std::string detail;
   std::optional<std::string> row_id;  ///< the row that failed
   std::optional<Position> barrier;    ///< lanes are being cut anew: nothing after this goes out
-  bool held = false;                  ///< a person waits for a turn: no call may be announced
+  /// An act has asked for a turn: no call may be announced. Unrelated to `held_keys`.
+  bool held = false;
   unsigned parked = 0;     ///< rows of the process that failed and were set aside (`on_poison`)
   unsigned held_keys = 0;  ///< … that are tried again by themselves (`on_retry`)
   RowsAhead ahead{};
@@ -71,7 +72,9 @@ struct Claim {
   bool rejoined = false;
   /// Not granted: the holder was seen to renew its lease, so it lives.
   bool holder_lives = false;
-  bool new_epoch = false;  ///< granted, and another had the lane, or nobody
+  /// Granted, and this relay was not the holder before. False if `rejoined`, though the epoch is
+  /// new then too.
+  bool new_epoch = false;
   /// The source's clock at the claim, µs since 1970. Absent: not known.
   std::optional<std::int64_t> source_clock_us{};
 };
@@ -146,8 +149,8 @@ struct Settlement {
   std::vector<Position> done;
   std::vector<QueuedRow> queued;
   Fate fate = Rest{};
-  /// So many numbers after those of these rows stay unused: of rows that are gone, or that were put
-  /// back. The cursor counts them.
+  /// How many numbers, after those of the rows above, stay unused because their rows are gone or
+  /// were put back. The cursor's `sequence` counts them.
   std::uint64_t unused = 0;
   std::optional<InFlight> in_flight{};
 
@@ -171,7 +174,7 @@ struct DueRow {
   std::string id;
   bool begun = false;                           ///< a receiver may have seen it
   bool redriven = false;                        ///< it was parked
-  std::optional<bool> late{};                   ///< absent: if it is behind the cursor by then
+  std::optional<bool> late{};                   ///< absent: decided when it is read again
   std::optional<std::int64_t> created_at_us{};  ///< absent: not known
   unsigned attempts = 0;                        ///< it was held: so many failed before
   bool holds_key = false;                       ///< rows of its key are put back with it
@@ -194,7 +197,7 @@ enum class LeftOut {
   refused         ///< nothing was changed: the lane is another's
 };
 
-/// Why the rows of the last poll go out: what a start and a settlement must know of them.
+/// What a start and a settlement must know of the rows of the last poll.
 struct Batch {
   struct Row {
     Position position;
@@ -229,7 +232,8 @@ struct SettleAnswer {
 /// Where one lane's cursor is kept, and the rows set aside. Knows nothing of how rows are read.
 ///
 /// A lane is protected by what its row says: holder, epoch, lease, and whether a call is announced.
-/// Each write compares the epoch and the position, and is one commit.
+/// Each write compares the epoch and is one commit. A start and a settlement also compare the
+/// position.
 ///
 /// Threads: used by one thread, that of the lane's reader.
 /// Errors: SessionLost or SourceBroken. After SessionLost nothing is known about the call in
@@ -249,8 +253,8 @@ class Store {
   /// The cursor, without a lease.
   virtual Cursor read_cursor() = 0;
 
-  /// Counts an attempt at the row after the cursor and announces its call; until that is settled
-  /// the lease covers it. After `ours` every row of the batch survives a crash of the server
+  /// Counts an attempt at the row after the cursor, announces its call, and takes the longer lease
+  /// that covers a call. After `ours` every row of the batch survives a crash of the server
   /// (promise P7). Rows of a planned batch are set aside with it.
   virtual Grant start(std::uint64_t epoch, const Start& start, const Batch& batch) = 0;
   /// Commits what became of a call: moves to the last row that is not late (late rows count, but
@@ -267,7 +271,8 @@ class Store {
   virtual ParkedKeys parked_keys() = 0;
   /// Makes held rows due whose time has come, with the rows of their keys.
   virtual DueRows due_rows(std::uint64_t epoch, unsigned rows_max) = 0;
-  /// The row is gone, or cannot be read (`unreadable` says why).
+  /// Parks again a due row that cannot go out if it was parked before, else forgets it.
+  /// `unreadable`: why it cannot be read. Absent: it is gone, or has a new place.
   virtual LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
                             const std::optional<std::string>& unreadable) = 0;
 

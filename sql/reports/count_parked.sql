@@ -1,7 +1,19 @@
-SELECT count(*) AS rows, count(*) FILTER (WHERE head) AS heads,
-       count(*) FILTER (WHERE redrive_at IS NOT NULL) AS redriven,
-       to_char(min(parked_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since,
-       (extract(epoch FROM min(parked_at)) * 1000000)::bigint AS since_us,
+-- Rows of process $1 that wait for a person, and those of keys that are held and go out again by themselves.
+WITH held AS (
+    SELECT a.key_hash, a.key FROM seriatim.aside AS a
+    WHERE a.process_name = $1 AND a.head AND a.holds_key AND a.retry_at IS NOT NULL
+), aside AS (
+    SELECT p.*, p.retry_at IS NOT NULL OR (p.holds_key AND EXISTS (
+               SELECT FROM held AS h WHERE h.key_hash = p.key_hash AND h.key IS NOT DISTINCT FROM p.key)) AS held
+    FROM seriatim.parked AS p
+    WHERE p.process_name = $1
+)
+SELECT count(*) FILTER (WHERE NOT held) AS rows, count(*) FILTER (WHERE NOT held AND head) AS heads,
+       count(*) FILTER (WHERE NOT held AND redrive_at IS NOT NULL) AS redriven,
+       to_char(min(parked_at) FILTER (WHERE NOT held) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since,
+       (extract(epoch FROM min(parked_at) FILTER (WHERE NOT held)) * 1000000)::bigint AS since_us,
+       count(*) FILTER (WHERE held) AS held_rows, count(*) FILTER (WHERE held AND head) AS held_keys,
+       to_char(min(parked_at) FILTER (WHERE held) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS held_since,
+       (extract(epoch FROM min(parked_at) FILTER (WHERE held)) * 1000000)::bigint AS held_since_us,
        EXISTS (SELECT FROM seriatim.aside AS a WHERE a.process_name = $1 AND a.state = 'due') AS due
-FROM seriatim.parked
-WHERE process_name = $1
+FROM aside

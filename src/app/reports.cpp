@@ -211,6 +211,7 @@ std::vector<std::string> notes_of(const LaneReport& report) {
         "which instances run it is unknown: this role may not read seriatim.instance");
   }
   if (report.parked.rows > 0) notes.push_back(parked_note(lane.process, report.parked));
+  if (report.parked.held_keys > 0) notes.push_back(held_note(lane.process, report.parked));
   return notes;
 }
 
@@ -233,19 +234,31 @@ std::string parked_note(const std::string& process, const postgres::ParkedCount&
   return text + ", the first at " + count.since + ": seriatim parked list " + shell_word(process);
 }
 
+std::string held_note(const std::string& process, const postgres::ParkedCount& count) {
+  return std::to_string(count.held_keys) + (count.held_keys == 1 ? " key is" : " keys are") +
+         " held, with " + std::to_string(count.held_rows) +
+         (count.held_rows == 1 ? " row" : " rows") + ", the first since " + count.held_since +
+         "; tried again by itself: seriatim parked list " + shell_word(process);
+}
+
 std::string parked_text(const std::string& process, const std::vector<postgres::ParkedRow>& rows,
                         const postgres::ParkedCount& count, bool terminal) {
   if (rows.empty())
-    return count.rows == 0 ? "nothing is parked\n" : "no row of that key is parked\n";
+    return count.rows + count.held_rows == 0 ? "nothing is parked\n"
+                                             : "no row of that key is parked\n";
   Table table({"ID", "KEY", "PARKED AT", "ATTEMPTS", "STATE", "WHY"});
   for (const auto& row : rows) {
-    const auto* state = row.redriven ? "goes out again" : row.head ? "failed" : "queues";
+    const auto state = row.redriven           ? "goes out again"
+                       : !row.head            ? "queues"
+                       : row.retry_at.empty() ? "failed"
+                                              : "held until " + row.retry_at;
     table.row({printable(row.position.id, id_bytes_max),
                row.key ? printable(*row.key, id_bytes_max) : "", row.parked_at,
                std::to_string(row.attempts), state, printable(row.detail)});
   }
   auto text = table.text(terminal);
-  if (rows.size() < count.rows) text += "… " + parked_note(process, count) + " --rows N\n";
+  if (rows.size() < count.rows + count.held_rows)
+    text += "… " + parked_note(process, count) + " --rows N\n";
   return text;
 }
 

@@ -102,6 +102,7 @@ struct Preview {
                                       const postgres::ParkedCount& count,
                                       const std::optional<std::string>& next = std::nullopt);
 /// "2 keys or rows are parked since …, 17 rows in all; seriatim parked list PROCESS"
+[[nodiscard]] std::string held_note(const std::string& process, const postgres::ParkedCount& count);
 [[nodiscard]] std::string parked_note(const std::string& process,
                                       const postgres::ParkedCount& count);
 

@@ -92,7 +92,10 @@ object to_json(const postgres::ParkedCount& count) {
   return {{"rows", count.rows},
           {"heads", count.heads},
           {"redriven", count.redriven},
-          {"since", count.since.empty() ? value(nullptr) : value(count.since)}};
+          {"since", count.since.empty() ? value(nullptr) : value(count.since)},
+          {"held_keys", count.held_keys},
+          {"held_rows", count.held_rows},
+          {"held_since", count.held_since.empty() ? value(nullptr) : value(count.held_since)}};
 }
 
 template <class Number>
@@ -311,15 +314,17 @@ std::string parked_json(const std::string& process, const std::vector<postgres::
                         const std::optional<std::string>& next) {
   array list;
   for (const auto& row : rows) {
-    list.push_back(object{{"id", valid_utf8(row.position.id)},
-                          {"key", text_or_null(row.key)},
-                          {"created_at", rfc3339(row.position.created_at_us)},
-                          {"holds_key", row.holds_key},
-                          {"head", row.head},
-                          {"attempts", row.attempts},
-                          {"detail", valid_utf8(row.detail)},
-                          {"parked_at", row.parked_at},
-                          {"redriven", row.redriven}});
+    list.push_back(
+        object{{"id", valid_utf8(row.position.id)},
+               {"key", text_or_null(row.key)},
+               {"created_at", rfc3339(row.position.created_at_us)},
+               {"holds_key", row.holds_key},
+               {"head", row.head},
+               {"attempts", row.attempts},
+               {"detail", valid_utf8(row.detail)},
+               {"parked_at", row.parked_at},
+               {"redriven", row.redriven},
+               {"retry_at", row.retry_at.empty() ? value(nullptr) : value(row.retry_at)}});
   }
   return line({{"process", process},
                {"parked", to_json(count)},

@@ -153,7 +153,10 @@ RowStory parked_story(const RowReport& row) {
   const auto& parked = *row.parked;
   const auto process = shell_word(row.process);
   const auto id = shell_word(row.id);
-  RowStory story{id_of(row) + " is parked since " + parked.parked_at, {}, {}};
+  const auto& retry_at = parked.head ? parked.retry_at : parked.first_retry_at;
+  const bool held = !retry_at.empty();
+  RowStory story{
+      id_of(row) + (held ? " is held since " : " is parked since ") + parked.parked_at, {}, {}};
   if (parked.head) {
     story.answer +=
         ", after " + count(parked.attempts, "attempt") + ": " + printable(parked.detail);
@@ -166,6 +169,7 @@ RowStory parked_story(const RowReport& row) {
     if (row.lane) story.next_steps = ways_out(*row.lane);
     return story;
   }
+  if (held) story.answer += "; tried again by itself, at " + retry_at;
   const auto* others = parked.holds_key ? ", with all of its key" : "";
   story.next_steps = {
       std::string("hand it over again") + others + ": seriatim parked redrive " + process + ' ' +

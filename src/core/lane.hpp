@@ -37,7 +37,8 @@ class Lane {
   static constexpr std::chrono::milliseconds call_begin_max{3'000};
   /// What a call may take beyond its deadline before another relay takes the lane.
   static constexpr std::chrono::milliseconds lock_slack{5'000};
-  /// The lease of a holder with an announced call: it covers the call to its end.
+  /// The lease of a holder with an announced call. It covers the call until `lock_slack` after the
+  /// call's deadline.
   [[nodiscard]] static std::chrono::milliseconds call_lease(const ProcessConfig& config) {
     return std::max(config.lease, call_begin_max + config.handler_deadline + lock_slack);
   }
@@ -50,9 +51,9 @@ class Lane {
   static constexpr std::chrono::milliseconds operator_interval{1'000};
   static constexpr std::chrono::milliseconds refused_pause{
       5};  ///< before claiming again after a refusal
-  /// So many rows fail one after another, and no other is delivered meanwhile, before `hold_key`
-  /// takes the receiver for broken. Then the lane waits at each further row once before it holds
-  /// its key. So a receiver that is down does not put the whole table aside.
+  /// How many rows may fail one after another, with none delivered in between. After that
+  /// `hold_key` takes the receiver for broken: the lane waits at each further row once before it
+  /// holds its key. So a receiver that is down does not put the whole table aside.
   static constexpr unsigned held_at_once = 5;
 
  private:

@@ -32,8 +32,9 @@ struct WindowCommit {
 /// done goes out again, and the others go out under the same numbers, also if rows between them
 /// were deleted. The number of a row that was deleted stays unused.
 ///
-/// A failure at a row holds up the rows after it. Those before it go on until it is the first, and
-/// nothing else is in flight: it then fails as in a lane with one call.
+/// A failure at a row holds up the rows after it. The rows before it go on. What becomes of it is
+/// decided, as in a lane with one call, once it is the first row that is not done and no call is in
+/// flight.
 ///
 /// Pure: no clock, thread or chance. tests/simulation/window_test.cpp judges it.
 class Window {
@@ -51,12 +52,13 @@ class Window {
     unsigned attempts = 0;
   };
 
-  /// `one_by_one`: a process ended while it handled one of the rows ahead, so these go out alone,
-  /// each with its commit. `probes`: the first row failed, so it goes out alone.
+  /// `one_by_one`: a process ended while rows ahead were in flight. Those that a receiver may have
+  /// seen go out one at a time, each with its own commit. `probes`: the first row failed, so it
+  /// goes out alone.
   Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes = false);
 
   // --- reading
-  /// So many rows are of use now.
+  /// How many more rows to read now.
   [[nodiscard]] std::size_t wanted() const;
   /// The row after which to read.
   [[nodiscard]] const std::optional<Position>& read_to() const { return read_to_; }

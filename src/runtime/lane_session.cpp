@@ -92,7 +92,8 @@ std::size_t LaneSession::rows_ahead(const Position& after) {
 // --- one call, one commit -----------------------------------------------------------------------
 
 Grant LaneSession::start(std::uint64_t epoch, std::size_t rows, bool again) {
-  // A due row that asks for the next number must know how many a receiver may have seen.
+  // If rows are aside, the count must survive a crash: a due row may take the next number only if
+  // no receiver can have seen it.
   const bool may_be_lost = !aside_.any() && !batch_.planned;
   aside_.begin(batch_);
   const auto grant = store().start(epoch, {position_, rows, again, may_be_lost}, batch_);

@@ -10,8 +10,9 @@ namespace seriatim::runtime {
 
 /// One lane's reader and store together. It decides what goes out next, for every kind of source.
 ///
-/// Rows set aside that are due go out first. After each batch of them comes a batch of new rows, so
-/// that many due rows do not hold new rows up. Rows of a parked key go into the queue.
+/// Due rows that were begun go out first. Other due rows also go out before new rows; after a batch
+/// of due rows they wait for one batch of new rows, so that many due rows do not hold new rows up.
+/// Rows of a parked key go into the queue.
 ///
 /// Threads: used by one thread.
 /// Errors: every function throws SessionLost (drop this object and open another) or SourceBroken
@@ -28,7 +29,8 @@ class LaneSession {
   /// Rows after `after`, at most `rows_max`, and what holds the rest back; or due rows.
   /// `may_redrive`: no attempt at the row after the cursor is open, so a due row may take the next
   /// number.
-  /// `all_done`: no row that was read before is in flight; else no due row comes.
+  /// `all_done`: no row that was read before is in flight. If false, a poll that finds no new row
+  /// does not look for due rows again.
   PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true,
                   bool all_done = true);
   /// A hint: `poll` will be asked for these after the call in flight.

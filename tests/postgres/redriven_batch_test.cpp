@@ -55,7 +55,8 @@ TEST_SUITE("redriven batches") {
     CHECK(batches == std::vector<Ids>{{"1", "2"}, {"7", "8"}, {"3", "4"}, {"9"}, {"5", "6"}});
   }
 
-  TEST_CASE("a row of a batch that was begun is discarded: no number that was seen goes to another row") {
+  TEST_CASE(
+      "a row of a batch that was begun is discarded: no number that was seen goes to another row") {
     Shop shop;
     shop.book({"a", "a", "a"});
     shop.refused = {"1"};

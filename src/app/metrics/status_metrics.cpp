@@ -187,6 +187,29 @@ void add_parked(const Reports& processes, Families& families) {
         return us ? Value(1e-6 * static_cast<double>(*us)) : std::nullopt;
       },
       families);
+  families.gauge_family("held_keys", "keys that are held and tried again; max over relays");
+  by_process(
+      processes,
+      [](const auto& lanes) -> Value {
+        return static_cast<double>(lanes.front()->parked.held_keys);
+      },
+      families);
+  families.gauge_family("held_records", "rows of held keys; max over relays");
+  by_process(
+      processes,
+      [](const auto& lanes) -> Value {
+        return static_cast<double>(lanes.front()->parked.held_rows);
+      },
+      families);
+  families.gauge_family("held_oldest_timestamp_seconds",
+                        "since when the oldest is held, Unix time");
+  by_process(
+      processes,
+      [](const auto& lanes) -> Value {
+        const auto us = lanes.front()->parked.held_since_us;
+        return us ? Value(1e-6 * static_cast<double>(*us)) : std::nullopt;
+      },
+      families);
 }
 
 }  // namespace

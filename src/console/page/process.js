@@ -70,7 +70,8 @@ function parked({ name, query }) {
       const group = row.holds_key && row.key !== null ? `key ${row.key}` : "rows by themselves";
       groups.set(group, [...(groups.get(group) || []), row]);
     }
-    return [h("div.heading", { key: "all" }, h("p", `${rows(list.parked.rows)} parked, ${count(list.parked.heads)} failed${list.parked.redriven ? `, ${count(list.parked.redriven)} going out again` : ""}, the first at `, time(list.parked.since)),
+    return [h("div.heading", { key: "all" }, h("p", list.parked.rows > 0 && [`${rows(list.parked.rows)} parked, ${count(list.parked.heads)} failed${list.parked.redriven ? `, ${count(list.parked.redriven)} going out again` : ""}, the first at `, time(list.parked.since), ". "],
+      list.parked.held_keys > 0 && [`${count(list.parked.held_keys)} held with ${rows(list.parked.held_rows)}, tried again by themselves, the first since `, time(list.parked.held_since)]),
       mayAct() && key === null && h("div.buttons", ["redrive", "discard"].map((act) => actButton({ process: name, act, all: true }, { label: act === "redrive" ? "Redrive all" : "Discard all" })))),
     [...groups].map(([group, list]) => parkedGroup(name, group, list)),
     list.next && h("p.more", link(`${processPath(name, "parked")}${key === null ? "" : `&key=${encodeURIComponent(key)}`}&after=${encodeURIComponent(list.next)}`, "Later rows"))];
@@ -84,7 +85,7 @@ function parkedGroup(name, group, list) {
     key !== null && mayAct() && h("div.buttons", ["redrive", "discard"].map((act) => actButton({ process: name, act, key }, { ...context, label: act === "redrive" ? "Redrive key" : "Discard key" })))),
   key !== null && !mayAct() && copyable(commandOf({ process: name, act: "redrive", key })),
   table(`Parked rows, ${group}`, ["Row", "State", "Answer", ">Attempts", "Parked", ...(mayAct() ? ["Acts"] : [])], list.map((row) => tr(row.id, mono(link(rowPath(name, row.id), row.id)),
-    td(row.redriven ? "goes out again" : row.head ? "failed" : "queues"), wide(row.detail || (row.head ? "" : dim("behind an older row of its key"))), num(count(row.attempts)), td(time(row.parked_at)),
+    td(row.redriven ? "goes out again" : row.head ? row.retry_at ? ["held until ", time(row.retry_at)] : "failed" : "queues"), wide(row.detail || (row.head ? "" : dim("behind an older row of its key"))), num(count(row.attempts)), td(time(row.parked_at)),
     mayAct() && h("td.row-acts", !row.redriven && ["redrive", "discard"].map((act) => actButton({ process: name, act, row: row.id }, { headline: { row: row.id, answer: row.detail || "queues behind an older row of its key" } }, { class: "small" })))))));
 }
 

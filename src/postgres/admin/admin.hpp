@@ -29,6 +29,11 @@ struct ParkedCount {
   std::string since;                       ///< the oldest, ISO 8601 UTC
   std::optional<std::int64_t> since_us{};  ///< … in microseconds since 1970
   bool due = false;  ///< rows go out before those after the cursor: redriven, late or begun ones
+  // None of these is counted above: of keys that are held, and tried again by themselves.
+  std::uint64_t held_rows = 0;
+  std::uint64_t held_keys = 0;
+  std::string held_since;  ///< the oldest, ISO 8601 UTC
+  std::optional<std::int64_t> held_since_us{};
 };
 
 /// What the latest `seriatim audit` of a process found.
@@ -152,8 +157,10 @@ struct ParkedRow {
   std::string detail;                   ///< what its receiver said last
   std::string parked_at;                ///< ISO 8601 UTC
   bool redriven = false;                ///< goes out again as soon as its lane can
+  std::string retry_at;                 ///< held: tried again then, ISO 8601 UTC; else empty
   std::optional<std::string> first_id;  ///< `find_parked`: the first of its key
   std::string first_detail;
+  std::string first_retry_at;
 };
 
 /// Which parked rows: one (for a redrive with the rows of the key it holds), those of a key, or

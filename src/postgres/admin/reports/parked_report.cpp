@@ -24,6 +24,7 @@ ParkedRow row_from(const pqxx::row& row) {
   parked.detail = row["detail"].as<std::string>("");
   parked.parked_at = row["parked_at"].as<std::string>();
   parked.redriven = row["redriven"].as<bool>();
+  parked.retry_at = row["retry_at"].as<std::string>("");
   return parked;
 }
 
@@ -55,19 +56,27 @@ std::optional<ParkedRow> find_parked(Connection& connection, const std::string& 
   auto parked = row_from(found[0]);
   parked.position.id = id;
   parked.first_id = text_of(found[0]["first_id"]);
+  parked.first_retry_at = found[0]["first_retry_at"].as<std::string>("");
   parked.first_detail = found[0]["first_detail"].as<std::string>("");
   return parked;
 }
 
 ParkedCount count_parked(Connection& connection, const std::string& process) {
   const auto row = connection.run(sql::reports::count_parked, {process})[0];
-  return {
-      row["rows"].as<std::uint64_t>(),
-      row["heads"].as<std::uint64_t>(),
-      row["redriven"].as<std::uint64_t>(),
-      row["since"].as<std::string>(""),
-      row["since_us"].is_null() ? std::nullopt : std::optional(row["since_us"].as<std::int64_t>()),
-      row["due"].as<bool>()};
+  const auto micros = [&](const char* column) {
+    const auto field = row[column];
+    return field.is_null() ? std::nullopt : std::optional(field.as<std::int64_t>());
+  };
+  return {.rows = row["rows"].as<std::uint64_t>(),
+          .heads = row["heads"].as<std::uint64_t>(),
+          .redriven = row["redriven"].as<std::uint64_t>(),
+          .since = row["since"].as<std::string>(""),
+          .since_us = micros("since_us"),
+          .due = row["due"].as<bool>(),
+          .held_rows = row["held_rows"].as<std::uint64_t>(),
+          .held_keys = row["held_keys"].as<std::uint64_t>(),
+          .held_since = row["held_since"].as<std::string>(""),
+          .held_since_us = micros("held_since_us")};
 }
 
 }  // namespace seriatim::postgres
