@@ -73,6 +73,7 @@ void add_delivery_headers(const Record& record, HeaderLines& headers) {
   if (record.set_aside > 0) headers.add_number("Seriatim-Set-Aside", record.set_aside);
   headers.add_number("Seriatim-Epoch", record.epoch);
   headers.add_number("Seriatim-Attempt", record.attempt);
+  if (record.order_by_key) headers.add("Seriatim-Order", "key");
   if (record.late) headers.add("Seriatim-Late", "true");
   if (record.previous_id) headers.add("Seriatim-Previous-Id", header_encode(*record.previous_id));
 }

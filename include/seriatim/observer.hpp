@@ -79,6 +79,9 @@ class Observer {
   /// A failed row was set aside (`on_poison`), and why.
   virtual void parked(const LaneStatus&, const std::string& /*row_id*/,
                       const std::string& /*detail*/) {}
+  /// A row failed for now, and its key is held (`on_retry`); the row is tried again after this.
+  virtual void held(const LaneStatus&, const std::string& /*row_id*/, const std::string& /*detail*/,
+                    std::chrono::milliseconds /*retry_in*/) {}
   /// A call took this long and ended so.
   virtual void called(const LaneStatus&, Outcome::Kind, std::chrono::nanoseconds) {}
   /// The audit of a process has lost its connection, or cannot do its work, and tries again; said

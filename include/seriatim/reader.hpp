@@ -43,7 +43,7 @@ struct PollResult {
   bool redriven = false;         ///< … they are parked rows, which stay parked if they fail again
   bool of_one_key = false;       ///< … and are put back together if the first of them fails
   unsigned attempts_before = 0;  ///< … the first was held: so many attempts failed before
-  /// Until the next held key is due; absent: none is held.
+  /// Until rows that are aside may go out by themselves; absent: there is none.
   std::optional<std::chrono::milliseconds> held_for{};
   bool announced = false;   ///< the last settlement announced its first call (`Next::read_ahead`)
   bool prefetched = false;  ///< it was read before the poll that brings it

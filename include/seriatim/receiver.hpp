@@ -55,7 +55,23 @@ struct Judgement {
   std::string reason;  ///< for a person; empty where accepted
 };
 
-/// Judges what comes in and remembers what was taken, for each (process, lane).
+/// What to keep of each key if the sender keeps order by key (`Seriatim-Order: key`): of the last
+/// record taken. As it is at first, nothing was taken.
+struct ReceivedKey {
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::string id;
+
+  friend bool operator==(const ReceivedKey&, const ReceivedKey&) = default;
+};
+
+/// `kept` is of the record's key. Never `gap`: a key has not all numbers.
+[[nodiscard]] Judgement judge_by_key(const Delivery& delivery, const ReceivedKey& kept);
+/// What to keep once the effect is there.
+[[nodiscard]] ReceivedKey taken_of_key(const Delivery& delivery);
+
+/// Judges what comes in and remembers what was taken, for each (process, lane). For order over a
+/// whole lane: without `Seriatim-Order: key`.
 ///
 /// Threads: one at a time. The calls of one lane never overlap, but for the last call of a holder
 /// that was frozen and replaced: hold a lock, or the lane's row, from `judge` to `taken`.

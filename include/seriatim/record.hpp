@@ -27,7 +27,8 @@ struct Record {
 
   std::string process;
   unsigned lane = 0;
-  std::uint64_t sequence = 0;              ///< 1, 2, 3 … per lane, no holes
+  std::uint64_t sequence = 0;              ///< 1, 2, 3 … per lane, no holes; see `order_by_key`
+  bool order_by_key = false;               ///< numbers grow within a key only (`in_flight` above 1)
   std::uint64_t epoch = 0;                 ///< fencing token: grows with every change of holder
   unsigned attempt = 1;                    ///< 1 at the first call for this row
   std::uint64_t set_aside = 0;             ///< how many lower numbers went to rows set aside: a

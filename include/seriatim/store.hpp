@@ -225,8 +225,9 @@ struct Start {
 struct SettleAnswer {
   Grant grant = Grant::lost;
   std::vector<std::optional<std::string>> ended_keys{};  ///< of which no row is parked any more
-  bool holds_key = false;              ///< the row that was parked holds back later rows of its key
-  std::optional<Position> position{};  ///< the cursor's
+  bool holds_key = false;  ///< the row that was parked holds back later rows of its key
+  std::optional<std::string> parked_key{};  ///< … which is the one it had when it was parked first
+  std::optional<Position> position{};       ///< the cursor's
 };
 
 /// Where one lane's cursor is kept, and the rows set aside. Knows nothing of how rows are read.

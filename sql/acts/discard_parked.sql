@@ -10,19 +10,25 @@ WITH gone AS (
            OR p.row_id = $4
            OR ($5::text IS NOT NULL AND p.key_hash = hashtextextended($5, 0) AND p.key = $5))
     RETURNING p.row_id, p.key, p.key_hash, p.holds_key, p.attempts, p.detail, p.begun, p.retry_at
-), put_back AS (
+), follows AS (  -- of each key that was held the first row left
+    SELECT n.row_id
+    FROM (SELECT DISTINCT key_hash, key FROM gone WHERE retry_at IS NOT NULL AND holds_key) AS k
+    CROSS JOIN LATERAL (
+        SELECT a.row_id
+        FROM seriatim.aside AS a
+        WHERE a.process_name = $1 AND a.holds_key AND a.key_hash = k.key_hash AND a.key IS NOT DISTINCT FROM k.key
+          AND a.row_id NOT IN (SELECT row_id FROM gone)
+        ORDER BY a.number
+        LIMIT 1
+    ) AS n
+), rest AS (
     UPDATE seriatim.aside AS a
-    SET begun = false
-    WHERE a.process_name = $1 AND a.begun AND a.parked_at IS NOT NULL
-      AND (a.key_hash % $3::bigint + $3::bigint) % $3::bigint = $2::integer
-      AND EXISTS (SELECT FROM gone WHERE gone.begun) AND a.row_id NOT IN (SELECT row_id FROM gone)
-), go_on AS (
-    UPDATE seriatim.aside AS a
-    SET retry_at = clock_timestamp()
-    FROM gone AS g
-    WHERE a.process_name = $1 AND a.state = 'queued' AND g.retry_at IS NOT NULL
-      AND a.holds_key AND g.holds_key AND a.key_hash = g.key_hash AND a.key IS NOT DISTINCT FROM g.key
-      AND a.row_id NOT IN (SELECT row_id FROM gone)
+    SET begun = a.begun AND (a.parked_at IS NULL OR NOT EXISTS (SELECT FROM gone WHERE gone.begun)),
+        retry_at = CASE WHEN a.row_id IN (SELECT row_id FROM follows) THEN clock_timestamp() ELSE a.retry_at END
+    WHERE a.process_name = $1 AND a.row_id NOT IN (SELECT row_id FROM gone)
+      AND (a.row_id IN (SELECT row_id FROM follows)
+           OR (a.begun AND a.state = 'due' AND a.parked_at IS NOT NULL
+               AND (a.key_hash % $3::bigint + $3::bigint) % $3::bigint = $2::integer))
 ), journalled AS (
     INSERT INTO seriatim.journal
         (process_name, lane, act, who, why, epoch, position_at, position_id, row_id, detail)

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION seriatim.keep_cursor() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     -- '' is what SET LOCAL leaves behind on a pooler's backend.
-    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 21) IS NOT TRUE THEN
+    IF (nullif(current_setting('seriatim.knows_schema', true), '')::integer >= 22) IS NOT TRUE THEN
         RAISE EXCEPTION 'this seriatim is older than the database, which has schema version 21 or newer: stop it, and start the newer one (process "%", lane %)',
             NEW.process_name, NEW.lane
             USING ERRCODE = 'check_violation',

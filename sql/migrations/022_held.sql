@@ -9,3 +9,11 @@ SELECT process_name, row_id, number, lane, position_at, key, key_hash, holds_key
        CASE WHEN state = 'due' THEN due_at END AS redrive_at, retry_at
 FROM seriatim.aside
 WHERE parked_at IS NOT NULL;
+
+-- An older program would not try held rows again, and hand a row that is poison over by itself.
+-- include functions/keep_cursor_ranges.sql
+DROP TRIGGER cursor_keep ON seriatim.cursor;
+CREATE TRIGGER cursor_keep BEFORE UPDATE ON seriatim.cursor
+    FOR EACH ROW WHEN (NEW.updated_at = OLD.updated_at
+                       OR current_setting('seriatim.knows_schema', true) IS DISTINCT FROM '22')
+    EXECUTE FUNCTION seriatim.keep_cursor();

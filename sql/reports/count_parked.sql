@@ -3,9 +3,9 @@ WITH held AS (
     SELECT a.key_hash, a.key FROM seriatim.aside AS a
     WHERE a.process_name = $1 AND a.head AND a.holds_key AND a.retry_at IS NOT NULL
 ), aside AS (
-    SELECT p.*, p.retry_at IS NOT NULL OR (p.holds_key AND EXISTS (
-               SELECT FROM held AS h WHERE h.key_hash = p.key_hash AND h.key IS NOT DISTINCT FROM p.key)) AS held
+    SELECT p.*, (p.head AND p.retry_at IS NOT NULL) OR h.key_hash IS NOT NULL AS held
     FROM seriatim.parked AS p
+    LEFT JOIN held AS h ON p.holds_key AND h.key_hash = p.key_hash AND h.key IS NOT DISTINCT FROM p.key
     WHERE p.process_name = $1
 )
 SELECT count(*) FILTER (WHERE NOT held) AS rows, count(*) FILTER (WHERE NOT held AND head) AS heads,

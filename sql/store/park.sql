@@ -14,7 +14,8 @@ WITH parked AS (
         position_at = EXCLUDED.position_at,
         key = CASE WHEN a.parked_at IS NULL THEN EXCLUDED.key ELSE a.key END,
         holds_key = CASE WHEN a.parked_at IS NULL THEN EXCLUDED.holds_key ELSE a.holds_key END,
-        attempts = a.attempts + EXCLUDED.attempts, detail = EXCLUDED.detail,
+        attempts = EXCLUDED.attempts + CASE WHEN a.retry_at IS NULL AND EXCLUDED.retry_at IS NOT NULL THEN 0 ELSE a.attempts END,
+        detail = EXCLUDED.detail,
         parked_at = coalesce(a.parked_at, EXCLUDED.parked_at), retry_at = EXCLUDED.retry_at
     RETURNING row_id, key_hash, key, holds_key
 ), queue AS (
@@ -37,4 +38,4 @@ WITH parked AS (
       AND ($11::bigint IS NULL OR NOT EXISTS (SELECT FROM seriatim.aside AS a
                                               WHERE a.process_name = $1 AND a.row_id = $5 AND a.retry_at IS NOT NULL))
 )
-SELECT holds_key::text FROM parked
+SELECT holds_key::text AS holds_key, key FROM parked

@@ -2,12 +2,17 @@
 -- itself if that one did. Answers the keys that one of them held and of which no row is left.
 WITH gone AS (
     DELETE FROM seriatim.aside WHERE process_name = $1 AND row_id = ANY ($2::text[]) RETURNING *
-), next AS (
-    SELECT DISTINCT ON (a.key_hash, a.key) a.row_id, a.key, g.retry_at
-    FROM seriatim.aside AS a JOIN gone AS g
-      ON a.process_name = g.process_name AND a.key_hash = g.key_hash AND a.key IS NOT DISTINCT FROM g.key
-    WHERE g.holds_key AND a.holds_key AND a.row_id <> ALL ($2::text[])
-    ORDER BY a.key_hash, a.key, a.number, g.retry_at
+), next AS (  -- a queue may be long, so only its beginning is read
+    SELECT n.row_id, k.key, k.retry_at
+    FROM (SELECT key_hash, key, min(retry_at) AS retry_at FROM gone WHERE holds_key GROUP BY key_hash, key) AS k
+    CROSS JOIN LATERAL (
+        SELECT a.row_id
+        FROM seriatim.aside AS a
+        WHERE a.process_name = $1 AND a.holds_key AND a.row_id <> ALL ($2::text[])
+          AND a.key_hash = k.key_hash AND a.key IS NOT DISTINCT FROM k.key
+        ORDER BY a.number
+        LIMIT 1
+    ) AS n
 ), first AS (
     UPDATE seriatim.aside AS a
     SET head = true, state = CASE a.state WHEN 'queued' THEN 'parked' ELSE a.state END,

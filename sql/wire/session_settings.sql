@@ -45,7 +45,7 @@ WITH way AS (
     SELECT wanted.name, wanted.value
     FROM wanted JOIN pg_show_all_settings() AS s ON lower(s.name) = lower(wanted.name)
     UNION ALL
-    SELECT 'seriatim.knows_schema', '21'  -- keep_cursor_ranges.sql refuses an older program
+    SELECT 'seriatim.knows_schema', '22'  -- keep_cursor_ranges.sql refuses an older program
 ), role_path AS (
     -- Nothing in the role's own schemas replaces an object of pg_catalog; expressions of the configuration
     -- find their functions there as ever. PostgreSQL puts pg_catalog first unless the path names it, and

@@ -241,6 +241,18 @@ void LaneLog::parked(const LaneStatus& lane, const std::string& row_id, const st
   writer_(line);
 }
 
+void LaneLog::held(const LaneStatus& lane, const std::string& row_id, const std::string& detail,
+                   std::chrono::milliseconds retry_in) {
+  auto line = describe(lane);
+  line.message += ": row " + printable(row_id, 64) +
+                  " failed, its key is held, and it is tried again in " + human_duration(retry_in) +
+                  ": " + printable(detail);
+  line.fields.emplace_back("row", printable(row_id, 64));
+  line.fields.emplace_back("detail", printable(detail));
+  line.fields.emplace_back("retry_in_ms", static_cast<std::int64_t>(retry_in.count()));
+  writer_(line);
+}
+
 void LaneLog::audit_failed(const std::string& process, const std::string& why) {
   const auto what = printable(why);
   writer_({LogLevel::warn,

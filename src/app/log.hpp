@@ -74,6 +74,8 @@ class LaneLog final : public Observer {
 
   void lane_changed(const LaneStatus& lane) override;
   void delivered(const LaneStatus& lane, std::size_t rows) override;
+  void held(const LaneStatus& lane, const std::string& row_id, const std::string& detail,
+            std::chrono::milliseconds retry_in) override;
   void parked(const LaneStatus& lane, const std::string& row_id,
               const std::string& detail) override;
   void audit_failed(const std::string& process, const std::string& why) override;

@@ -257,8 +257,10 @@ std::string parked_text(const std::string& process, const std::vector<postgres::
                std::to_string(row.attempts), state, printable(row.detail)});
   }
   auto text = table.text(terminal);
-  if (rows.size() < count.rows + count.held_rows)
-    text += "… " + parked_note(process, count) + " --rows N\n";
+  if (rows.size() < count.rows + count.held_rows) {
+    const auto note = count.rows > 0 ? parked_note(process, count) : held_note(process, count);
+    text += "… " + note + " --rows N\n";
+  }
   return text;
 }
 

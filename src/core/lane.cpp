@@ -13,6 +13,12 @@ namespace seriatim::core {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+constexpr unsigned longest_backoff = 32;  ///< after so many failures it has reached its maximum
+
+}  // namespace
+
 Lane::Lane(const ProcessConfig& config, unsigned lane, Options options)
     : config_(config), lane_(lane), options_(options) {}
 
@@ -157,8 +163,6 @@ Action Lane::handle(Polled& event, const Moment& moment) {
   held_until_.reset();
   if (event.round.held_for) held_until_ = moment.now + *event.round.held_for;
   if (window_ && !event.round.due) return add_rows(std::move(event.round), moment);
-  due_ = window_.has_value();
-  rows_read_ = 0;
   drop_window();
   if (going(moment)) return depart(moment);
   round_ = std::move(event.round);
@@ -361,8 +365,7 @@ Fate Lane::fate_of(const Record& record, const Outcome& outcome, unsigned attemp
   if (outcome.kind == Outcome::Kind::unknown && halts) {
     return Halt{HaltReason::unknown_outcome, {record.id(), outcome.reason}};
   }
-  const bool was_held = round_.redriven && !round_.records.empty() && &record == &round_.records[0];
-  const auto all = attempts + (was_held ? round_.attempts_before : 0);
+  const auto all = attempts + (was_held(record) ? round_.attempts_before : 0);
   if (!endless && all >= config_.max_attempts) {
     return poison(record, attempts,
                   "given up after " + std::to_string(all) + " attempts: " + outcome.reason);
@@ -372,6 +375,10 @@ Fate Lane::fate_of(const Record& record, const Outcome& outcome, unsigned attemp
     return hold_or_wait(record, outcome, attempts, delay, moment);
   }
   return Retry{{record.id(), outcome.reason}, delay};
+}
+
+bool Lane::was_held(const Record& record) const {
+  return round_.attempts_before > 0 && !round_.records.empty() && &record == &round_.records[0];
 }
 
 /// Its key alone waits. The lane does if the receiver seems to be broken for all, or if too many
@@ -388,11 +395,13 @@ Fate Lane::hold_or_wait(const Record& record, const Outcome& outcome, unsigned a
                                    " rows failed one after another, so no further key is held"},
                  wait};
   }
-  if (!round_.redriven && cursor_.held_keys >= config_.max_held_keys) {
-    return Retry{{record.id(), outcome.reason +
-                                   "; its key is not held: " + std::to_string(cursor_.held_keys) +
-                                   " are already (max_held_keys)"},
-                 delay};
+  // Rows that are due need the next number, so the lane must not wait here without end.
+  if (newly && cursor_.held_keys >= config_.max_held_keys) {
+    const auto wait = backoff(config_.backoff, longest_backoff, moment.random, outcome.retry_after);
+    return Retry{
+        {record.id(), outcome.reason + "; its key is not held yet: " +
+                          std::to_string(cursor_.held_keys) + " are already (max_held_keys)"},
+        wait};
   }
   return Park{record.position, record.key, record.late, true, attempts, outcome.reason, delay};
 }
@@ -402,7 +411,7 @@ Fate Lane::poison(const Record& record, unsigned attempts, const std::string& de
   if (config_.on_poison == OnPoison::halt) {
     return Halt{HaltReason::poison, {record.id(), detail}};
   }
-  const bool one_more = !round_.redriven;
+  const bool one_more = !round_.redriven || was_held(record);
   if (one_more && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
     return Halt{HaltReason::poison,
                 {record.id(), detail + "; not parked: " + std::to_string(cursor_.parked) +

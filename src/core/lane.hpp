@@ -91,6 +91,7 @@ class Lane {
   void move_over_settled();
   [[nodiscard]] std::uint64_t numbers_given_up(const Settlement&) const;
   [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&);
+  [[nodiscard]] bool was_held(const Record&) const;
   Fate hold_or_wait(const Record&, const Outcome&, unsigned attempts, std::chrono::milliseconds,
                     const Moment&);
   [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
@@ -177,11 +178,9 @@ class Lane {
   bool asked_back_ = false;        ///< … by the action under way
   bool again_ = false;             ///< a call was not begun in time: announce it once more
   bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
-  bool due_ = false;               ///< rows set aside went out, and others may be due
   std::size_t rows_asked_ = 0;
-  std::size_t rows_read_ = 0;  ///< since then
-  Time read_at_;               ///< the next poll, if nothing else asks for it
-  Time answered_since_;        ///< of answers that are not committed, the first
+  Time read_at_;         ///< the next poll, if nothing else asks for it
+  Time answered_since_;  ///< of answers that are not committed, the first
 
   Time wake_at_;
 };

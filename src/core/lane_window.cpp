@@ -22,7 +22,8 @@ bool Lane::several() const {
 Action Lane::fill_window() {
   if (!window_) {
     const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows};
-    window_.emplace(limits, cursor_, cursor_.crashes > 0, cursor_.state == Cursor::State::retrying);
+    const bool probes = cursor_.state == Cursor::State::retrying || failed_in_turn_ > 0;
+    window_.emplace(limits, cursor_, cursor_.crashes > 0, probes);
     round_.unreadable.reset();
     uncalled_.reset();
     again_ = revokes_ = false;
@@ -41,7 +42,6 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   round_.blockers = std::move(round.blockers);
   round_.unreadable = std::move(round.unreadable);
   read_more_ = rows >= rows_asked_;
-  rows_read_ += rows;
   if (rows == 0) {
     if (!round_.fenced && !round_.unreadable && !cursor_.barrier) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
@@ -79,16 +79,15 @@ Action Lane::advance(const Moment& moment) {
     return call_rows(std::move(rows), moment);
   }
   if (window.failed() || commit_is_due(moment)) return commit(moment);
-  const bool due_rows_wait = due_ && rows_read_ >= config_.batch_rows;
-  const bool held_is_due = held_until_ && moment.now >= *held_until_;
-  const bool lets_due_rows_out = (due_rows_wait || held_is_due) && window.has_rows();
+  const bool rows_are_due = held_until_ && moment.now >= *held_until_;
+  const bool lets_due_rows_out = rows_are_due && window.has_rows();
   const bool reads = window.wanted() > 0 && !round_.unreadable && !lets_due_rows_out;
   if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) return fill_window();
   if (!window.has_rows() && round_.unreadable) return nothing_to_do(moment);
   auto until = claimed_at_ + config_.lease / 3;
   if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
   if (reads) until = std::min(until, read_at_);
-  if (held_until_ && !held_is_due) until = std::min(until, *held_until_);
+  if (held_until_ && !rows_are_due) until = std::min(until, *held_until_);
   return collect(until, false);
 }
 
@@ -104,6 +103,7 @@ Action Lane::call_rows(Rows rows, const Moment& moment) {
     row->lane = lane_;
     row->epoch = cursor_.epoch;
     row->set_aside = cursor_.set_aside;
+    row->order_by_key = config_.in_flight > 1;
     calls.rows.push_back(std::move(row));
   }
   calls_out_ += calls.rows.size();

@@ -12,9 +12,14 @@ std::string number(std::uint64_t n) {
   return std::to_string(n);
 }
 
-Judgement stale(const Delivery& delivery, const ReceivedLane& lane) {
+Judgement stale(const Delivery& delivery, std::uint64_t epoch) {
   return {Verdict::stale, "epoch " + number(delivery.epoch) + " was replaced by epoch " +
-                              number(lane.epoch) + ": this sender no longer holds the lane"};
+                              number(epoch) + ": this sender no longer holds the lane"};
+}
+
+Judgement conflict(const Delivery& delivery, const std::string& taken) {
+  return {Verdict::conflict, "record " + number(delivery.sequence) + " was row " + taken +
+                                 " when it was taken and is row " + delivery.id + " now"};
 }
 
 Judgement gap(const Delivery& delivery, const ReceivedLane& lane) {
@@ -34,9 +39,7 @@ Judgement seen_before(const Delivery& delivery, const ReceivedLane& lane) {
   const auto back = lane.sequence - delivery.sequence;
   const bool known = std::find(ids.begin(), ids.end(), delivery.id) != ids.end();
   if (known || back >= ids.size()) return {Verdict::repeat, "taken before"};
-  return {Verdict::conflict, "record " + number(delivery.sequence) + " was row " +
-                                 ids[ids.size() - 1 - back] + " when it was taken and is row " +
-                                 delivery.id + " now"};
+  return conflict(delivery, ids[ids.size() - 1 - back]);
 }
 
 /// The last number that may come next: those between were set aside by the sender.
@@ -68,7 +71,7 @@ const char* to_string(Verdict verdict) {
 
 Judgement Receiver::judge(const Delivery& delivery) {
   auto& lane = lanes_[{delivery.process, delivery.lane}];
-  if (delivery.epoch < lane.epoch) return stale(delivery, lane);
+  if (delivery.epoch < lane.epoch) return stale(delivery, lane.epoch);
   lane.epoch = delivery.epoch;
   if (delivery.sequence <= lane.sequence) return seen_before(delivery, lane);
   if (delivery.sequence > next_at_most(delivery, lane)) return gap(delivery, lane);
@@ -111,6 +114,21 @@ void Receiver::restore(const std::string& process, unsigned lane, ReceivedLane k
 
 const ReceivedLane& Receiver::lane(const std::string& process, unsigned lane) {
   return lanes_[{process, lane}];
+}
+
+// --- order by key -------------------------------------------------------------------------------
+
+Judgement judge_by_key(const Delivery& delivery, const ReceivedKey& kept) {
+  if (delivery.epoch < kept.epoch) return stale(delivery, kept.epoch);
+  // A row whose answer was lost may come again under a later number, as the next of its key.
+  const bool again = delivery.id == kept.id;
+  if (again || delivery.sequence < kept.sequence) return {Verdict::repeat, "taken before"};
+  if (delivery.sequence == kept.sequence) return conflict(delivery, kept.id);
+  return {};
+}
+
+ReceivedKey taken_of_key(const Delivery& delivery) {
+  return {delivery.epoch, delivery.sequence, delivery.id};
 }
 
 // "7 42 s3 2:ab 1:c ": epoch, sequence, numbers set aside (where there are), and each id behind its

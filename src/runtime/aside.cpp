@@ -28,6 +28,7 @@ std::vector<DueRow> Aside::of_one_kind(std::uint64_t epoch, unsigned rows_max, B
     if (!fits) break;
     batch.push_back(std::move(row));
   }
+  if (batch.empty() && !due.rows.empty()) held_for_ = std::chrono::milliseconds{0};
   return batch;
 }
 
@@ -96,7 +97,7 @@ void Aside::settled(const Settlement& settlement, const SettleAnswer& answer) {
   const auto* park = std::get_if<Park>(&settlement.fate);
   if (park == nullptr) return;
   any_ = true;
-  if (answer.holds_key) keys_.insert(park->key);
+  if (answer.holds_key) keys_.insert(answer.parked_key);
 }
 
 }  // namespace seriatim::runtime

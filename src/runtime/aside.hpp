@@ -24,7 +24,8 @@ class Aside {
   [[nodiscard]] bool any() const { return any_; }
   /// Rows of these keys queue.
   [[nodiscard]] const ParkedKeys& keys() const { return keys_; }
-  /// Until the next held key is due, as of the last `due`; absent: none is held.
+  /// Until rows may go out, as of the last `due`: of the next held key, or 0 if rows are due that
+  /// could not begin. Absent: there is none.
   [[nodiscard]] std::optional<std::chrono::milliseconds> held_for() const { return held_for_; }
 
   /// Which rows may begin now. Those that have begun always go on.

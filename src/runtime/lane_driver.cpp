@@ -352,12 +352,17 @@ core::Event LaneDriver::carry_out(const core::Settle& action) {
   const auto rows = settlement.done.size();
   if (ours && rows > 0) notify([&](Observer& o) { o.delivered(lane_.status(), rows); });
   const auto* park = std::get_if<Park>(&settlement.fate);
+  const bool parked = park != nullptr && !park->retry_in;
   if (ours) {
-    counters_.settled(settlement.done, settlement.queued.size(), park != nullptr, sent,
+    counters_.settled(settlement.done, settlement.queued.size(), parked, sent,
                       parts_.outside->now());
   }
-  if (ours && park)
-    notify([&](Observer& o) { o.parked(lane_.status(), park->row.id, park->detail); });
+  if (ours && park) {
+    notify([&](Observer& o) {
+      if (parked) return o.parked(lane_.status(), park->row.id, park->detail);
+      o.held(lane_.status(), park->row.id, park->detail, *park->retry_in);
+    });
+  }
   return core::Settled{grant};
 }
 

@@ -94,7 +94,10 @@ class MemoryCursors::LaneStore final : public Store {
     }
     if (batch.planned) settled.ended_keys = take(settlement.done);
     for (const auto& row : settlement.queued) queue(row);
-    if (const auto* failed = std::get_if<Park>(&settlement.fate)) settled.holds_key = park(*failed);
+    if (const auto* failed = std::get_if<Park>(&settlement.fate)) {
+      settled.holds_key = park(*failed);
+      settled.parked_key = failed->key;
+    }
     settled.position = lane.cursor.position;
     return settled;
   }

@@ -162,4 +162,24 @@ TEST_SUITE("receiver") {
       CHECK_FALSE(lane_from(broken).has_value());
     }
   }
+
+  TEST_CASE("order by key: a higher number is new, and a row is taken once under any number") {
+    ReceivedKey kept;
+    const auto comes = [&](std::uint64_t epoch, std::uint64_t sequence, const std::string& id) {
+      const Delivery delivery{"p", 0, epoch, sequence, id};
+      const auto verdict = judge_by_key(delivery, kept).verdict;
+      if (verdict == Verdict::accept) kept = taken_of_key(delivery);
+      return verdict;
+    };
+    CHECK(comes(1, 3, "a") == Verdict::accept);
+    CHECK(comes(1, 3, "a") == Verdict::repeat);
+    CHECK(comes(1, 9, "b") == Verdict::accept);  // numbers between are of other keys
+    CHECK(comes(1, 3, "a") == Verdict::repeat);
+    CHECK(comes(2, 9, "b") == Verdict::repeat);
+    CHECK(comes(2, 14, "b") == Verdict::repeat);  // held meanwhile: another number
+    CHECK(comes(2, 9, "c") == Verdict::conflict);
+    CHECK(comes(2, 15, "c") == Verdict::accept);
+    CHECK(comes(1, 16, "d") == Verdict::stale);
+    CHECK(kept == ReceivedKey{2, 15, "c"});
+  }
 }

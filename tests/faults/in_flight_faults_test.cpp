@@ -53,6 +53,7 @@ struct Stage {
     std::size_t repeats = 0;
     for (const auto& request : receiver.requests()) {
       const auto idempotency = *request.header("Idempotency-Key");
+      CHECK(request.header("Seriatim-Order") == "key");
       const auto id = std::stol(idempotency.substr(idempotency.find(':') + 1));
       const auto [known, first] = number.emplace(id, *request.header("Seriatim-Sequence"));
       CHECK(known->second == *request.header("Seriatim-Sequence"));

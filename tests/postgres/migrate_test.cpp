@@ -130,7 +130,7 @@ TEST_CASE("an upgrade takes rows that were pruned out of the ledger") {
   SqlSession database(url);
   database.run(
       "CREATE ROLE pruner; GRANT SELECT, UPDATE ON seriatim.ledger TO pruner;"
-      "SET seriatim.knows_schema = '21';"
+      "SET seriatim.knows_schema = '22';"
       "INSERT INTO seriatim.cursor (process_name, lane, lanes, sequence, ledger_start) VALUES "
       "('p', 0, 2, 30, 5), ('p', 1, 2, 4, 0);"
       "INSERT INTO seriatim.ledger (process_name, lane, lanes, number, to_at, to_id, rows, ids, "

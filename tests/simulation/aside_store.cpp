@@ -68,7 +68,7 @@ void AsideStore::release_held(unsigned rows_max) {
     unsigned released = 0;
     for (auto& row : rows_) {
       const bool of_key = &row == &held || share_a_queue(row, held);
-      if (!of_key || released++ >= rows_max) continue;
+      if (!of_key || released++ >= (held.attempts > 0 ? 1 : rows_max)) continue;
       row.due = true;
       stage_.evidence.redrives.push_back(
           {stage_.now(), std::stoll(row.position.id), std::nullopt, true});
@@ -165,6 +165,7 @@ bool AsideStore::park(const Park& parking, std::uint64_t epoch) {
   if (!row->parked) row->holds_key = parking.holds_key;
   row->parked = row->head = row->late = true;
   row->failed_at = stage_.now();
+  if (!row->retry_at && parking.retry_in) row->attempts = 0;
   row->retry_at.reset();
   if (parking.retry_in) {
     row->retry_at = stage_.now() + std::chrono::microseconds(*parking.retry_in).count();
@@ -218,7 +219,9 @@ std::vector<AsideStore::Row> AsideStore::discard(const ParkedChoice& choice) {
     const bool was_held = std::any_of(gone.begin(), gone.end(), [&](const Row& other) {
       return other.retry_at && share_a_queue(other, row);
     });
-    if (was_held) row.retry_at = stage_.now();
+    const bool first = std::none_of(rows_.data(), &row,
+                                    [&](const Row& other) { return share_a_queue(other, row); });
+    if (was_held && first) row.retry_at = stage_.now();
   }
   promote_heads();
   return gone;

@@ -287,7 +287,10 @@ void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const 
   aside_.queue(settlement.queued, epoch);
   const auto attempts = settlement.done.empty() ? cursor_.attempts : 1;
   cursor_.position = move.to;
-  if (park) answer.holds_key = aside_.park(*park, epoch);
+  if (park) {
+    answer.holds_key = aside_.park(*park, epoch);
+    answer.parked_key = park->key;
+  }
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = settlement.failed() && !park ? attempts : 0;

@@ -79,7 +79,7 @@ struct SqlSession::Impl {
 SqlSession::SqlSession(const std::string& url, const std::string& application)
     : impl_(std::make_unique<Impl>(url)) {
   run("SET application_name = '" + application + "'");
-  run("SET seriatim.knows_schema = '21'");  // so that a test may change a cursor by hand
+  run("SET seriatim.knows_schema = '22'");  // so that a test may change a cursor by hand
 }
 
 SqlSession::~SqlSession() = default;

@@ -394,7 +394,10 @@ SettleAnswer CursorRepository::settle_in_transaction(Statement settle, const Set
   if (park) statements.push_back(park_statement(settlement.from, *park));
   const auto answers = connection_.commit_with(statements);
   SettleAnswer settled{.grant = grant_from(answers[1])};
-  if (park) settled.holds_key = answers.back().value(0, "holds_key") == "true";
+  if (park) {
+    settled.holds_key = answers.back().value(0, "holds_key") == "true";
+    settled.parked_key = answers.back().value(0, "key");
+  }
   for (std::size_t row = 0; takes && row < answers[2].size(); ++row) {
     settled.ended_keys.push_back(answers[2].value(row, "key"));
   }
