@@ -31,14 +31,10 @@ HttpHandler::HttpHandler(HttpHandlerConfig config)
 }
 
 Outcome HttpHandler::handle_record(const Record& record, const CallContext& context) {
-  try {
-    TemplateValues values(record);
-    const auto body = form_.body_of(record, values);
-    const auto message = message_of(record, body);
-    return sender_.judge(sender_.post(record, values, message, context), record, message);
-  } catch (const CannotRender& e) {
-    return Outcome::poison(e.what());
-  }
+  TemplateValues values(record);
+  const auto body = form_.body_of(record, values);
+  const auto message = message_of(record, body);
+  return sender_.judge(sender_.post(record, values, message, context), record, message);
 }
 
 std::optional<Rendering> HttpHandler::render(const Record& record) {

@@ -26,7 +26,7 @@ HttpHandlerConfig config_for(const HttpService& receiver, const std::string& pat
 }
 
 Outcome deliver(HttpHandler& handler, const Record& record, std::chrono::milliseconds time = 10s) {
-  return handler.handle_record(record, call_within(time));
+  return outcome_of(handler, record, call_within(time));
 }
 
 Outcome deliver(const HttpHandlerConfig& config, const Record& record,

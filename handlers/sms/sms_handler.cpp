@@ -79,18 +79,14 @@ std::optional<Rendering> SmsHandler::render(const Record& record) {
 }
 
 Outcome SmsHandler::handle_record(const Record& record, const CallContext& context) {
-  try {
-    TemplateValues values(record);
-    const auto text = text_of(values);
-    const auto message = text.message(headers_);
-    auto result = sender_.post(record, values, message, context);
-    if (auto* answer = std::get_if<HttpAnswer>(&result)) {
-      answer->body = provider_error_text(answer->body);
-    }
-    return sender_.judge(result, record, message);
-  } catch (const CannotRender& e) {
-    return Outcome::poison(e.what());
+  TemplateValues values(record);
+  const auto text = text_of(values);
+  const auto message = text.message(headers_);
+  auto result = sender_.post(record, values, message, context);
+  if (auto* answer = std::get_if<HttpAnswer>(&result)) {
+    answer->body = provider_error_text(answer->body);
   }
+  return sender_.judge(result, record, message);
 }
 
 void register_sms(HandlerRegistry& registry) {

@@ -31,7 +31,7 @@ SmsHandlerConfig config_for(const HttpService& receiver) {
 
 Outcome deliver(const SmsHandlerConfig& config, const std::string& payload) {
   SmsHandler handler(config);
-  return handler.handle_record(make_record(payload), call_within(10s));
+  return outcome_of(handler, make_record(payload), call_within(10s));
 }
 
 const std::string booking = R"({"phone":"+4512345678","starts_at":"20:00 & later – æ"})";
@@ -118,7 +118,7 @@ TEST_CASE(
   config.target.client.keep_alive = false;
   SmsHandler handler(config);
   for (const bool last : {false, false, true}) {
-    const auto outcome = handler.handle_record(make_record(booking), call_within(10s));
+    const auto outcome = outcome_of(handler, make_record(booking), call_within(10s));
     CHECK(outcome.kind == Kind::unknown);
     CHECK(outcome.must_halt == last);
     CHECK(outcome.reason.ends_with("it begins: sent \"[redacted]\" to [redacted]"));

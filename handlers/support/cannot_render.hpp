@@ -1,14 +1,9 @@
 #pragma once
 
-#include "seriatim/error.hpp"
+#include "seriatim/rendering.hpp"
 
 namespace seriatim::handlers {
 
-/// This record cannot be put into the form the receiver wants, now or later. `what()` names the
-/// part and never quotes the record. Now: answer `poison`.
-class CannotRender : public Error {
- public:
-  using Error::Error;
-};
+using seriatim::CannotRender;
 
 }  // namespace seriatim::handlers

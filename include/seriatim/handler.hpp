@@ -45,10 +45,10 @@ struct CallContext {
 /// Threads: one instance per lane, called on that lane's thread only, never two calls at once. With
 /// `in_flight` above 1, see HandlerFactory.
 /// Order: records arrive in lane order; a batch is answered as a confirmed prefix.
-/// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`. An answer
-/// that does not fit its call (see BatchOutcome) halts the lane with UNKNOWN_OUTCOME: no row of the
-/// call counts as delivered, and nothing written in `CallContext::transaction` is kept. Other lanes
-/// go on.
+/// Errors: an expected failure is an Outcome. Anything thrown counts as `retry_later`, and no row
+/// of the call as done; only a RecordHandler may throw CannotRender. An answer that does not fit
+/// its call (see BatchOutcome) halts the lane with UNKNOWN_OUTCOME: no row of the call counts as
+/// delivered, and nothing written in `CallContext::transaction` is kept. Other lanes go on.
 class Handler {
  public:
   Handler() = default;
@@ -60,8 +60,8 @@ class Handler {
   virtual BatchOutcome handle(std::span<const Record> batch, const CallContext& context) = 0;
 
   /// What `handle` would send for the record if it came alone, with secrets masked. Connects to
-  /// nobody and writes nothing. Empty: this handler cannot show it. Throws what() if the record
-  /// cannot be sent as it is, so that `handle` would answer `poison`.
+  /// nobody and writes nothing. Empty: this handler cannot show it. Throws CannotRender if the
+  /// record cannot be sent as it is, so that `handle` would answer `poison`.
   [[nodiscard]] virtual std::optional<Rendering> render(const Record& /*record*/) {
     return std::nullopt;
   }
@@ -70,15 +70,25 @@ class Handler {
 /// The usual form: one record, one outcome.
 class RecordHandler : public Handler {
  public:
+  /// CannotRender counts as `poison`: throw it before anything is sent.
   virtual Outcome handle_record(const Record& record, const CallContext& context) = 0;
 
   BatchOutcome handle(std::span<const Record> batch, const CallContext& context) final {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (i > 0 && context.should_yield()) return {i, std::nullopt};
-      auto outcome = handle_record(batch[i], context);
+      auto outcome = outcome_of(batch[i], context);
       if (!outcome.is_done()) return {i, std::move(outcome)};
     }
     return {batch.size(), std::nullopt};
+  }
+
+ private:
+  Outcome outcome_of(const Record& record, const CallContext& context) {
+    try {
+      return handle_record(record, context);
+    } catch (const CannotRender& e) {
+      return Outcome::poison(e.what());
+    }
   }
 };
 

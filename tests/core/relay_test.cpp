@@ -121,6 +121,26 @@ TEST_SUITE("relay") {
     CHECK(journal.records()[3].sequence == 1);
   }
 
+  TEST_CASE("a record that cannot be rendered is poison, and the rows before it are done") {
+    auto source = std::make_shared<MemorySource>();
+    for (const auto* payload : {"a", "bad", "c"}) source->append(row(payload));
+    auto config = quick();
+    config.commit_every = 3;
+    DeliveryLog journal;
+    Relay relay({.drain = true});
+    relay.add(config, source, handler_from([&](const Record& record) {
+                if (record.payload == "bad") throw CannotRender("no number to send to");
+                journal.add(record);
+                return Outcome::done();
+              }));
+    const auto left = relay.run({});
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].reason == HaltReason::poison);
+    CHECK(left[0].row_id == "2");
+    CHECK(left[0].detail == "no number to send to");
+    CHECK(payloads(journal) == "a");
+  }
+
   TEST_CASE(
       "an answer that does not fit its call halts that lane alone, and no row counts as done") {
     struct Broken {

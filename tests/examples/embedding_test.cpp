@@ -88,8 +88,7 @@ const Installed& installed() {
   return one;
 }
 
-/// Three charges, delivered by the example of a kind.
-void deliver(const std::string& kind, const std::string& target, TestDatabase& database) {
+void write_three_charges(TestDatabase& database) {
   database.run(
       "CREATE TABLE charges (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload json,"
       " created_at timestamptz NOT NULL DEFAULT clock_timestamp());"
@@ -97,6 +96,11 @@ void deliver(const std::string& kind, const std::string& target, TestDatabase& d
   for (const auto& payload : payloads) {
     database.run("INSERT INTO charges (payload) VALUES ('" + payload + "')");
   }
+}
+
+/// Three charges, delivered by the example of a kind.
+void deliver(const std::string& kind, const std::string& target, TestDatabase& database) {
+  write_three_charges(database);
   const auto ended =
       built({installed().program(kind)}, {{"DATABASE_URL", database.url()}, {"TARGET", target}});
   CHECK_MESSAGE(ended.code == 0, ended.err);
@@ -104,6 +108,11 @@ void deliver(const std::string& kind, const std::string& target, TestDatabase& d
 void deliver(const std::string& kind, const std::string& target) {
   TestDatabase database;
   deliver(kind, target, database);
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 Texts lines_of(const fs::path& file) {
@@ -158,6 +167,51 @@ TEST_SUITE("embedding") {
                              {{"DATABASE_URL", database.url()}, {"TARGET", service.url()}});
     CHECK(ended.code == 1);
     CHECK(ended.err.find("halted at row 7: HTTP 422") != std::string::npos);
+  }
+
+  TEST_CASE("a service delivers, reports its lanes, and SIGTERM ends it") {
+    seriatim::lab::HttpService service;
+    TestDatabase database;
+    write_three_charges(database);
+    Process::Options options;
+    options.environment = {{"DATABASE_URL", database.url()}, {"TARGET", service.url()}};
+    Process program({installed().program("service")}, options);
+    CHECK(service.wait_for_requests(3, std::chrono::seconds{60}));
+    program.wait_for_errors("charges: idle");
+    const auto ended = program.stop();
+    CHECK_MESSAGE(ended.code == 0, ended.err);
+    CHECK(ended.err.find("charges: stopped") != std::string::npos);
+  }
+
+  TEST_CASE("a service whose settings are wrong says each problem and ends") {
+    TestDatabase database;
+    const auto ended = built({installed().program("service")},
+                             {{"DATABASE_URL", database.url()}, {"TARGET", "ftp://x"}});
+    CHECK(ended.code == 2);
+    CHECK_MESSAGE(ended.err.find("url: ") != std::string::npos, ended.err);
+  }
+
+  TEST_CASE("a kind of the program's own: three rows, three lines of a file") {
+    const auto file = installed().folder() / "own_kind.txt";
+    TestDatabase database;
+    deliver("own_kind", file.string(), database);
+    const auto lines = lines_of(file);
+    CHECK(each_holds_its_payload(lines));
+    CHECK(lines.front() == "charges:1 " + payloads.front());
+    database.run("INSERT INTO charges (payload) VALUES (NULL)");
+    const auto ended = built({installed().program("own_kind")},
+                             {{"DATABASE_URL", database.url()}, {"TARGET", file.string()}});
+    CHECK(ended.code == 1);
+    CHECK_MESSAGE(ended.err == "halted at row 4: the payload is NULL\n", ended.err);
+  }
+
+  TEST_CASE("docs/embedding.md shows the service and the own kind word for word") {
+    const fs::path root = SERIATIM_SOURCE_DIR;
+    const auto page = text_of(root / "docs/embedding.md");
+    for (const auto* program : {"service.cpp", "own_kind.cpp"}) {
+      CAPTURE(program);
+      CHECK(page.find("```cpp\n" + text_of(root / "examples" / program) + "```\n") != page.npos);
+    }
   }
 
   TEST_CASE("sms: three rows, three messages") {

@@ -1,7 +1,8 @@
-// A kind of handler is one folder: CMake finds it, or says why it is left out.
+// A kind of handler is one folder: CMake finds it, or says why it is left out. Lists name it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -32,12 +33,15 @@ struct Copy {
     }
     fs::copy(root / "handlers", handlers, fs::copy_options::recursive);
   }
-  Ended configure(const std::map<std::string, std::string>& environment = {}) const {
+  /// Without the program and the tests, or as the preset `dev` does it.
+  Ended configure(bool whole, const std::map<std::string, std::string>& environment = {}) const {
     Process::Options options;
     options.environment = environment;
-    return run({SERIATIM_CMAKE, "-S", folder.path().string(), "-B", build.string(), "-G", "Ninja",
-                "-DSERIATIM_BUILD_TESTS=OFF", "-DSERIATIM_BUILD_APP=OFF"},
-               options);
+    const std::string on = whole ? "ON" : "OFF";
+    return Process({SERIATIM_CMAKE, "-S", folder.path().string(), "-B", build.string(), "-G",
+                    "Ninja", "-DSERIATIM_BUILD_TESTS=" + on, "-DSERIATIM_BUILD_APP=" + on},
+                   options)
+        .wait(std::chrono::minutes{5});
   }
   [[nodiscard]] std::string registry() const {
     return text_of(build / "generated" / "all_handlers.cpp");
@@ -52,13 +56,15 @@ struct Copy {
 
 TEST_CASE("the example, copied to handlers/, is a kind of its own; no other file is touched") {
   const Copy copy;
-  fs::copy(courier, copy.handlers / "courier");
-  const auto ended = copy.configure();
+  fs::copy(courier, copy.handlers / "courier", fs::copy_options::overwrite_existing);
+  const auto ended = copy.configure(true);
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(copy.registry().find("register_courier(registry);") != std::string::npos);
   CHECK(copy.registry().find("register_log(registry);") != std::string::npos);
-  CHECK(text_of(copy.build / "build.ninja").find("handlers/courier/") != std::string::npos);
+  const auto rules = text_of(copy.build / "build.ninja");
+  CHECK(rules.find("build handlers/courier/handler_courier_test:") != std::string::npos);
+  CHECK(rules.find("tests/examples/courier/") == std::string::npos);
 }
 
 TEST_CASE("handlers/README.md shows the example word for word; it has 300 lines with its test") {
@@ -77,6 +83,28 @@ TEST_CASE("handlers/README.md shows the example word for word; it has 300 lines 
   CHECK(lines <= 300);
 }
 
+TEST_CASE("handlers/README.md shows a registration word for word") {
+  const auto source = text_of(root / "handlers/log/log_handler.cpp");
+  const auto begin = source.find("void register_log(");
+  const auto end = source.find("\n}\n", begin);
+  REQUIRE(end != std::string::npos);
+  const auto shown = "```cpp\n" + source.substr(begin, end + 3 - begin) + "```\n";
+  CHECK(text_of(root / "handlers/README.md").find(shown) != std::string::npos);
+}
+
+TEST_CASE("the lists of kinds name every folder of handlers/") {
+  for (const auto& folder : fs::directory_iterator(root / "handlers")) {
+    const auto kind = folder.path().filename().string();
+    if (!folder.is_directory() || kind == "support") continue;
+    CAPTURE(kind);
+    const auto page = kind + "/README.md)";
+    for (const std::string list : {"README.md", "handlers/README.md", "docs/configuration.md"}) {
+      CAPTURE(list);
+      CHECK(text_of(root / list).find(page) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a kind whose library is missing is left out, and the package is named") {
   const Copy copy;
   // pkg-config as it is where libhiredis-dev was not installed.
@@ -84,7 +112,7 @@ TEST_CASE("a kind whose library is missing is left out, and the package is named
   std::ofstream(pkg_config) << "#!/bin/sh\ncase \"$*\" in *hiredis*) exit 1 ;; esac\n"
                                "exec /usr/bin/pkg-config \"$@\"\n";
   fs::permissions(pkg_config, fs::perms::owner_all);
-  const auto ended = copy.configure({{"PKG_CONFIG", pkg_config.string()}});
+  const auto ended = copy.configure(false, {{"PKG_CONFIG", pkg_config.string()}});
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(ended.out.find("Handler redis: left out, libhiredis-dev was not found") !=

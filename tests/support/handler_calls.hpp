@@ -28,4 +28,9 @@ inline CallContext call_within(std::chrono::milliseconds time) {
   return {deadline, deadline, {}};
 }
 
+/// What the lane makes of a call with this record alone.
+inline Outcome outcome_of(Handler& handler, const Record& record, const CallContext& context) {
+  return handler.handle({&record, 1}, context).next.value_or(Outcome::done());
+}
+
 }  // namespace seriatim::testing
