@@ -21,7 +21,7 @@ class Look(ConsoleTest):
         writer = self.enterContext(Psql(self.stand.server))
         pid = writer.ask("SET application_name = 'checkout'; BEGIN; INSERT INTO fenced (customer) VALUES ('c1'); SELECT pg_backend_pid();")
         self.stand.insert("fenced")
-        window.wait_text(f"pid {pid}", "article.card", 6)
+        window.wait_text(f"pid {pid}", "article.card", 30)
         for part in ("checkout", "idle in transaction", f"SELECT pg_terminate_backend({pid})"):
             window.wait_text(part, "article.card")
         writer.ask("COMMIT; SELECT 1;")

@@ -56,7 +56,8 @@ struct Copy {
 
 TEST_CASE("the example, copied to handlers/, is a kind of its own; no other file is touched") {
   const Copy copy;
-  fs::copy(courier, copy.handlers / "courier", fs::copy_options::overwrite_existing);
+  fs::copy(courier, copy.handlers / "courier",
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   const auto ended = copy.configure(true);
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
