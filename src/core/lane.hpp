@@ -53,7 +53,7 @@ class Lane {
       5};  ///< before claiming again after a refusal
   /// How many rows may fail one after another, with none delivered in between. After that
   /// `hold_key` takes the receiver for broken: the lane waits at each further row once before it
-  /// holds its key. So a receiver that is down does not put the whole table aside.
+  /// holds its key. So a receiver that is down does not put every key aside.
   static constexpr unsigned held_at_once = 5;
 
  private:

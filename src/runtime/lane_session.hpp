@@ -33,7 +33,7 @@ class LaneSession {
   /// does not look for due rows again.
   PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true,
                   bool all_done = true);
-  /// A hint: `poll` will be asked for these after the call in flight.
+  /// A hint, given before a call: after it, `poll` will ask for the rows after `after`.
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
   }
