@@ -44,7 +44,7 @@ struct ProcessConfig {
   unsigned max_parked =
       1'000;  ///< failed rows set aside at a time; then poison halts; 0 = no limit
   OnRetry on_retry = OnRetry::wait;
-  unsigned max_held_keys = 1'000;  ///< at a time; then the lane waits
+  unsigned max_held_keys = 1'000;  ///< beyond it the lane waits once before it holds a further key
   OnUnknown on_unknown = OnUnknown::retry;
   unsigned max_attempts = 0;  ///< a row failing this often is poison; 0 = never
   unsigned max_crashes = 3;   ///< a row killing the process this often halts it (CRASHES)

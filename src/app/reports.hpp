@@ -101,10 +101,11 @@ struct Preview {
                                       const std::vector<postgres::ParkedRow>& rows,
                                       const postgres::ParkedCount& count,
                                       const std::optional<std::string>& next = std::nullopt);
-/// "2 keys or rows are parked since …, 17 rows in all; seriatim parked list PROCESS"
-[[nodiscard]] std::string held_note(const std::string& process, const postgres::ParkedCount& count);
+/// "17 rows are parked, behind 2 that failed, the first at …: seriatim parked list PROCESS"
 [[nodiscard]] std::string parked_note(const std::string& process,
                                       const postgres::ParkedCount& count);
+/// "2 keys are held, with 17 rows, the first since …; tried again by itself: …"
+[[nodiscard]] std::string held_note(const std::string& process, const postgres::ParkedCount& count);
 
 /// What a rewind did, or, with `done` false, would do.
 [[nodiscard]] std::string rewind_text(const std::string& process,

@@ -7,7 +7,6 @@
 
 namespace seriatim::core {
 
-/// Over the records that are done, and the rows that queue up to the next one.
 /// Rows of a key that are put back go out under later numbers, so that none is used twice.
 std::uint64_t Lane::numbers_given_up(const Settlement& settlement) const {
   if (mutant(Mutant::numbers_used_again)) return 0;
@@ -16,6 +15,7 @@ std::uint64_t Lane::numbers_given_up(const Settlement& settlement) const {
   return park != nullptr && round_.of_one_key ? std::max(seen_to_, number) - number : 0;
 }
 
+/// Over the records that are done, and the rows that queue up to the next one.
 Action Lane::settle(std::size_t done, std::size_t rows_ahead, const Moment& moment) {
   calling_ = done;
   const auto end = next_ + done;

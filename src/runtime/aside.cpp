@@ -4,6 +4,18 @@
 
 namespace seriatim::runtime {
 
+namespace {
+
+/// Begun or not, parked before or not; and, of rows that hold their key, only those of one key.
+/// These are put back together if the first of them fails, so that no number that one of them was
+/// sent with is used again.
+bool go_together(const DueRow& a, const DueRow& b) {
+  return a.begun == b.begun && a.redriven == b.redriven && a.holds_key == b.holds_key &&
+         (!a.holds_key || a.key == b.key);
+}
+
+}  // namespace
+
 void Aside::load(bool any) {
   any_ = any;
   begun_.clear();
@@ -11,8 +23,6 @@ void Aside::load(bool any) {
   held_for_.reset();
 }
 
-/// Rows of one kind: begun or not, parked before or not; and those that are put back together if
-/// the first of them fails, so that no number that one of them was sent with is used again.
 std::vector<DueRow> Aside::of_one_kind(std::uint64_t epoch, unsigned rows_max, Begin begin) {
   auto due = store_.due_rows(epoch, rows_max);
   held_for_ = due.held_for;
@@ -20,11 +30,7 @@ std::vector<DueRow> Aside::of_one_kind(std::uint64_t epoch, unsigned rows_max, B
   const bool may_begin = begin == Begin::idle || (begin == Begin::caught_up && !due.number_in_use);
   std::vector<DueRow> batch;
   for (auto& row : due.rows) {
-    const bool fits = batch.empty() ? row.begun || may_begin
-                                    : row.begun == batch.front().begun &&
-                                          row.redriven == batch.front().redriven &&
-                                          row.holds_key == batch.front().holds_key &&
-                                          (!row.holds_key || row.key == batch.front().key);
+    const bool fits = batch.empty() ? row.begun || may_begin : go_together(row, batch.front());
     if (!fits) break;
     batch.push_back(std::move(row));
   }

@@ -296,6 +296,10 @@ TEST_CASE("each problem is reported with file, line and key, and what to do") {
        "s.toml:3: process.lanes: more than one lane needs source.key, which assigns rows to lanes"},
       {process_with("on_poison = \"skip\""),
        "s.toml:3: process.on_poison: must be one of \"halt\", \"park_key\", \"dead_letter\""},
+      {process_with("on_retry = \"hold_key\""),
+       "s.toml:3: process.on_retry: \"hold_key\" needs on_poison = \"park_key\": a row that turns "
+       "out "
+       "to be poison while its key is held must not halt the lane for the other keys"},
       {process_with("batch_rows = 10\ncommit_every = 11"),
        "s.toml:4: process.commit_every: must not exceed batch_rows (10)"},
       {process_with("poll_interval_min = \"1s\""),

@@ -194,6 +194,11 @@ class Watch {
   std::map<std::string, std::unique_ptr<RelayProgram>> relays_;
 };
 
+const std::vector<std::pair<std::string, std::string>> troubles_of_rows{
+    {"LaneHalted", "halts"},    {"LagHigh", "retries"},     {"Retrying", "retries"},
+    {"FenceBlocked", "fenced"}, {"Stuck", "fenced"},        {"Parked", "parks"},
+    {"ParkedOld", "parks"},     {"AuditBroken", "audited"}, {"AuditLate", "flaps"}};
+
 /// One row each that goes wrong; of `fenced` one row behind a transaction that stays open.
 void cause_trouble_of_rows(Watch& watch, SqlSession& writer) {
   for (const auto& [process, status] :
@@ -281,25 +286,9 @@ TEST_SUITE("rules") {
 
     watch.write_files(false);
     cause_trouble_of_rows(watch, writer);
-    watch.fires("LaneHalted", "halts");
-    watch.fires("LagHigh", "retries");
-    watch.fires("Retrying", "retries");
-    watch.fires("FenceBlocked", "fenced");
-    watch.fires("Stuck", "fenced");
-    watch.fires("Parked", "parks");
-    watch.fires("ParkedOld", "parks");
-    watch.fires("AuditBroken", "audited");
-    watch.fires("AuditLate", "flaps");
+    for (const auto& [alert, process] : troubles_of_rows) watch.fires(alert, process);
     end_trouble_of_rows(watch, writer);
-    watch.is_over("LaneHalted", "halts");
-    watch.is_over("LagHigh", "retries");
-    watch.is_over("Retrying", "retries");
-    watch.is_over("FenceBlocked", "fenced");
-    watch.is_over("Stuck", "fenced");
-    watch.is_over("Parked", "parks");
-    watch.is_over("ParkedOld", "parks");
-    watch.is_over("AuditBroken", "audited");
-    watch.is_over("AuditLate", "flaps");
+    for (const auto& [alert, process] : troubles_of_rows) watch.is_over(alert, process);
 
     flap(watch, prometheus);
     watch.fires("Flapping", "flaps");

@@ -195,6 +195,20 @@ TEST_SUITE("held keys") {
     shop.wait("the next one goes out", [&] { return shop.done_of("bad") == Ids{"2"}; });
   }
 
+  TEST_CASE("a held row that is deleted is parked, and the journal says so") {
+    OpenShop shop;
+    shop.answer("bad", Outcome::retry_later("HTTP 503", 1h));
+    shop.book({"bad", "bad"});
+    shop.open();
+    shop.wait("it is held", [&] { return shop.aside("row_id, state") == "1 parked, 2 queued"; });
+    shop.database.run("DELETE FROM bookings WHERE id = 1");
+    shop.database.run("UPDATE seriatim.aside SET retry_at = clock_timestamp() WHERE row_id = '1'");
+    shop.wait("it waits for a person",
+              [&] { return shop.aside("row_id, state, retry_at") == "1 parked, 2 queued"; });
+    CHECK(shop.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'park' AND row_id"
+                              " = '1' AND why LIKE '%no longer in the table%'") == "1");
+  }
+
   TEST_CASE("a person need not wait for the time of a held row") {
     OpenShop shop;
     shop.answer("bad", Outcome::retry_later("HTTP 503", 1h));
