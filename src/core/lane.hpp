@@ -42,7 +42,7 @@ class Lane {
   [[nodiscard]] static std::chrono::milliseconds call_lease(const ProcessConfig& config) {
     return std::max(config.lease, call_begin_max + config.handler_deadline + lock_slack);
   }
-  /// Idle polling where hints come: only a lost hint waits this long.
+  /// The longest pause of an idle lane where hints come, unless `poll_interval_max` is longer.
   static constexpr std::chrono::milliseconds hinted_interval{2'500};
   /// A transaction that held rows up may end without a hint, for example if it is rolled back. So
   /// the lane polls again after 1 / fenced_share of the time for which it has waited already.
@@ -150,13 +150,13 @@ class Lane {
   std::size_t calling_ = 0;      ///< records in the call or settlement in flight
   /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
-  std::uint64_t seen_to_ = 0;       ///< no receiver has seen a greater number
-  std::uint64_t unused_ = 0;        ///< numbers given up by the settlement in flight
-  std::optional<Fate> failure_;     ///< fate of the record behind `calling_`, until it is settled
-  unsigned solo_rows_ = 0;          ///< rows still delivered one by one after an unclean end
-  unsigned failed_in_turn_ = 0;     ///< rows of different keys that failed since one was delivered
-  std::string failed_id_;           ///< … the last of them
-  std::optional<Time> held_until_;  ///< then the next held key is due
+  std::uint64_t seen_to_ = 0;    ///< no receiver has seen a greater number
+  std::uint64_t unused_ = 0;     ///< numbers given up by the settlement in flight
+  std::optional<Fate> failure_;  ///< of the record after the first `calling_`, until it is settled
+  unsigned solo_rows_ = 0;       ///< rows still delivered one by one after an unclean end
+  unsigned failed_in_turn_ = 0;  ///< rows of different keys that failed since one was delivered
+  std::string failed_id_;        ///< … the last of them
+  std::optional<Time> held_until_;  ///< then rows that are aside may go out
   unsigned session_failures_ = 0;
   std::chrono::milliseconds idle_interval_{0};
   Time claimed_at_;
@@ -173,7 +173,7 @@ class Lane {
   std::optional<Halt> broken_;     ///< the source cannot be read: to be written down
   bool turn_wanted_ = false;       ///< by a person, once no call is in flight
   bool stopped_ = false;           ///< the commit under way announces nothing
-  bool collected_ = false;         ///< the answers that came until now
+  bool collected_ = false;         ///< answers were taken since `advance` last asked
   bool revokes_ = false;           ///< a row failed: those that wait for their call come back
   bool asked_back_ = false;        ///< … by the action under way
   bool again_ = false;             ///< a call was not begun in time: announce it once more

@@ -38,7 +38,7 @@ class LaneSession {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
   }
   /// How many rows were prefetched for `after`; 0 if something else goes out first. The settlement
-  /// of the last batch may announce the call of these rows. Never waits.
+  /// that ends the current batch may announce their call. Never waits.
   std::size_t rows_ahead(const Position& after);
 
   /// Announces a call at the first rows of the last round; see Store::start.
