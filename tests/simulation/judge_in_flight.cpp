@@ -1,6 +1,7 @@
 // Several calls in flight: order and overlap by key, and how many calls there are at once.
 #include <map>
 
+#include "lab/judge/rules.hpp"
 #include "simulation/judge.hpp"
 
 namespace seriatim::simulation {
@@ -35,14 +36,12 @@ void Judge::check_kept() {
 }
 
 void Judge::check_calls_at_once() {
-  std::map<unsigned, std::multiset<Micros>> ends;
-  for (const auto& attempt : seen_.attempts) {
-    auto& of_relay = ends[attempt.relay];
-    of_relay.erase(of_relay.begin(), of_relay.upper_bound(attempt.begun));
-    of_relay.insert(attempt.ended);
-    if (of_relay.size() <= setup_.config.in_flight || setup_.faults) continue;
-    breach("P10", attempt.begun, name(attempt) + " is one call too many");
-  }
+  if (setup_.faults) return;
+  lab::judge_calls_at_once(
+      seen_.attempts, setup_.config.in_flight, [](const Attempt& attempt) { return attempt.relay; },
+      [&](const Attempt& attempt, std::size_t) {
+        breach("P10", attempt.begun, name(attempt) + " is one call too many");
+      });
 }
 
 }  // namespace seriatim::simulation

@@ -65,7 +65,14 @@ struct Evidence {
   /// By lane, the ids in the ledger and the open bucket; empty if there is no ledger.
   std::map<unsigned, std::vector<std::int64_t>> ledger;
   bool one_lane_a_key = false;  ///< lanes by key were asked for
-  /// How many rows of a lane may have been accepted twice: one call in flight for each fault.
+  /// Order is promised within each key, not over the lane.
+  bool by_key = false;
+  std::size_t in_flight = 1;     ///< so many calls of one holder may be under way at once
+  std::size_t commit_every = 1;  ///< … and so many answers may wait for their commit
+  /// A row that failed is set aside. It comes again under a later number, marked as late.
+  bool holds_keys = false;
+  std::size_t keys_held = 0;  ///< so often a key was held
+  /// How many rows of a lane may have been accepted twice, all faults together.
   std::size_t repeats_allowed = 0;
   /// Faults that can replace a holder which lives on. If there are none, no call may come late.
   bool zombies_allowed = false;

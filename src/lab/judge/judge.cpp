@@ -36,6 +36,13 @@ std::string at_sequence(const Call& call) {
 
 using Calls = std::vector<Call>;
 
+/// Rows that are promised to come in order: those of a lane, or those of a key.
+struct Thread {
+  std::optional<Call> open;  ///< called, not yet accepted
+  std::uint64_t sequence = 0;
+  std::size_t next_place = 0;
+};
+
 /// One lane's calls against the promises.
 class LaneJudge {
  public:
@@ -54,6 +61,7 @@ class LaneJudge {
         [this](const Call& other, const Call& call) {
           verdict_.overlapping.push_back(at_sequence(call) + " during " + at_sequence(other));
         });
+    if (evidence_.by_key) judge_at_once();
     for (const auto& call : calls_) {
       judge_overtaking(call);
       if (call.accepted) accept(call);
@@ -80,15 +88,19 @@ class LaneJudge {
         [this](const Call& call) { verdict_.stale_epochs.push_back(at_sequence(call)); });
   }
 
-  /// A holder that was replaced may have one call in flight, which comes late.
+  /// A holder that was replaced may have calls in flight, which come late.
   bool may_come_late(const Call& call) {
-    const bool may = late_epochs_.insert(call.epoch).second && evidence_.zombies_allowed;
+    const bool may =
+        ++late_calls_of_[call.epoch] <= evidence_.in_flight && evidence_.zombies_allowed;
     verdict_.late_calls += may;
+    if (may) late_.insert(&call);
     return may;
   }
 
-  /// A holder has one call in flight. It may give the call up and try the same row again.
+  /// A holder has one call in flight, or one of each key. It may give the call up and try the same
+  /// row again.
   bool may_overlap(const Call& other, const Call& call) const {
+    if (evidence_.by_key && key_of(other) != key_of(call)) return true;
     if (other.epoch != call.epoch && evidence_.zombies_allowed) return true;
     if (evidence_.strays_allowed && is_stray(call)) return true;
     const auto& tries = calls_of_.at(other.id);
@@ -104,54 +116,108 @@ class LaneJudge {
                        [&](const Call* before) { return before < &call && before->accepted; });
   }
 
+  /// A call whose row is called again may have been given up, so it is not counted.
+  void judge_at_once() {
+    Calls surely;
+    for (const auto& call : calls_) {
+      if (call.accepted && calls_of_.at(call.id).back() == &call) surely.push_back(call);
+    }
+    const auto most = judge_calls_at_once(
+        surely, evidence_.in_flight, [](const Call& call) { return call.epoch; },
+        [this](const Call& call, std::size_t at_once) {
+          verdict_.too_many_at_once.push_back(at_sequence(call) + " is one of " +
+                                              std::to_string(at_once));
+        });
+    verdict_.at_once = std::max(verdict_.at_once, most);
+  }
+
   void judge_overtaking(const Call& call) {
-    if (open_ && call.id != open_->id) {
+    auto& open = thread_of(call).open;
+    if (open && call.id != open->id) {
       const auto mine = ranks_.find(call.id);
-      const auto other = ranks_.find(open_->id);
+      const auto other = ranks_.find(open->id);
       if (mine != ranks_.end() && other != ranks_.end() &&
-          (mine->second.place > other->second.place || call.late)) {
-        verdict_.overtaken.push_back(std::to_string(open_->id) + " by " + at_sequence(call));
+          (mine->second.place > other->second.place || (call.late && !evidence_.by_key))) {
+        verdict_.overtaken.push_back(std::to_string(open->id) + " by " + at_sequence(call));
       }
     }
     if (call.accepted) {
-      if (open_ && open_->id == call.id) open_.reset();
+      if (open && open->id == call.id) open.reset();
     } else if (!first_.contains(call.id)) {
-      open_ = call;
+      open = call;
     }
   }
 
   void accept(const Call& call) {
     const auto [seen, is_first] = first_.try_emplace(call.id, call);
-    if (!is_first) {
-      repeated_ += 1;
-      verdict_.repeated += 1;
-      const bool same = seen->second.sequence == call.sequence && seen->second.body == call.body &&
-                        seen->second.previous_id == call.previous_id;
-      if (!same) verdict_.inconsistent.push_back(at_sequence(call));
-      return;
+    auto& thread = thread_of(call);
+    if (is_first) {
+      verdict_.delivered += 1;
+      judge_first(call, thread);
+      thread.sequence = call.sequence;
+      if (!call.late) at_ = call.id;
+    } else {
+      judge_repeat(seen->second, call);
+      if (evidence_.by_key) thread.sequence = std::max(thread.sequence, call.sequence);
     }
-    verdict_.delivered += 1;
-    judge_first(call);
-    sequence_ = call.sequence;
-    if (!call.late) at_ = call.id;
+    sequence_ = evidence_.by_key ? std::max(sequence_, call.sequence) : thread.sequence;
+    accepted_under_[call.id] = call.epoch;
   }
 
+  void judge_repeat(const Call& first, const Call& call) {
+    repeated_ += 1;
+    verdict_.repeated += 1;
+    const bool same =
+        evidence_.by_key ? first.sequence == call.sequence || was_held_between(first, call)
+                         : first.sequence == call.sequence && first.previous_id == call.previous_id;
+    if (!same || first.body != call.body) verdict_.inconsistent.push_back(at_sequence(call));
+    const bool of_another = accepted_under_[call.id] != call.epoch;
+    if (of_another && first.sequence == call.sequence && !late_.contains(&call)) {
+      repeated_by_[call.epoch] += 1;
+    }
+  }
+
+  /// The later of the two came out of the rows set aside: its answer had been lost.
+  bool was_held_between(const Call& first, const Call& call) const {
+    const auto& later = call.epoch < first.epoch ? first : call;
+    return evidence_.holds_keys && later.late &&
+           later.sequence == std::max(first.sequence, call.sequence);
+  }
+
+  /// All that faults explain; and with order by key, what one holder may not know of those before.
   void judge_bound() {
-    if (repeated_ <= evidence_.repeats_allowed) return;
-    verdict_.repeated_beyond_bound.push_back(of_lane() + std::to_string(repeated_) +
-                                             ", faults allow " +
-                                             std::to_string(evidence_.repeats_allowed));
+    const auto breach = [this](std::size_t repeated, const std::string& allowed) {
+      verdict_.repeated_beyond_bound.push_back(of_lane() + std::to_string(repeated) + allowed);
+    };
+    if (repeated_ > evidence_.repeats_allowed) {
+      breach(repeated_, ", faults allow " + std::to_string(evidence_.repeats_allowed));
+    }
+    if (!evidence_.by_key) return;
+    const auto allowed = evidence_.in_flight + evidence_.commit_every;
+    for (const auto& [epoch, repeated] : repeated_by_) {
+      verdict_.repeated_by_one = std::max(verdict_.repeated_by_one, repeated);
+      if (repeated <= allowed) continue;
+      breach(repeated, " by the holder of epoch " + std::to_string(epoch) + ", allowed are " +
+                           std::to_string(allowed));
+    }
+  }
+
+  /// With order by key it is at the last row of the lane, whichever was delivered last. Numbers
+  /// above the last that was taken may have been used up.
+  bool is_at_the_end(const FinalCursor& cursor) const {
+    if (!evidence_.by_key) return cursor.sequence == sequence_ && cursor.position_id == at_;
+    return cursor.sequence >= sequence_ && cursor.position_id == furthest_;
   }
 
   void judge_cursor() {
     const auto found = evidence_.cursors.find(lane_);
     const bool is_there = found != evidence_.cursors.end();
     const auto cursor = is_there ? found->second : FinalCursor{};
-    if (!is_there || cursor.sequence != sequence_ || cursor.position_id != at_) {
-      verdict_.cursor_wrong.push_back(of_lane() + "last delivered " + std::to_string(at_) +
-                                      " as sequence " + std::to_string(sequence_) +
-                                      ", the cursor names " + std::to_string(cursor.position_id) +
-                                      " as " + std::to_string(cursor.sequence));
+    if (!is_there || !is_at_the_end(cursor)) {
+      verdict_.cursor_wrong.push_back(
+          of_lane() + "last delivered " + std::to_string(evidence_.by_key ? furthest_ : at_) +
+          " as sequence " + std::to_string(sequence_) + ", the cursor names " +
+          std::to_string(cursor.position_id) + " as " + std::to_string(cursor.sequence));
     }
     if (cursor.state == "halted") {
       verdict_.cursor_wrong.push_back(of_lane() + "halted: " + cursor.detail);
@@ -175,10 +241,13 @@ class LaneJudge {
     }
   }
 
-  void judge_first(const Call& call) {
+  void judge_first(const Call& call, Thread& thread) {
     const bool chained = call.previous_id == (at_ == 0 ? -1 : at_);
-    if (call.sequence != sequence_ + 1 || !chained) {
-      verdict_.sequence_holes.push_back(at_sequence(call) + " after " + std::to_string(sequence_));
+    const bool in_line = evidence_.by_key ? call.sequence > thread.sequence
+                                          : call.sequence == thread.sequence + 1 && chained;
+    if (!in_line) {
+      verdict_.sequence_holes.push_back(at_sequence(call) + " after " +
+                                        std::to_string(thread.sequence));
     }
     const auto rank = ranks_.find(call.id);
     if (rank == ranks_.end()) {
@@ -186,14 +255,30 @@ class LaneJudge {
       return;
     }
     if (rank->second.body != call.body) verdict_.altered.push_back(at_sequence(call));
-    judge_place(call, rank->second.place);
+    judge_place(call, thread, rank->second.place);
   }
 
-  /// A late row goes out as soon as it is found, wherever that is; but its place must be passed.
-  void judge_place(const Call& call, std::size_t place) {
-    if ((place < next_place_) != call.late) verdict_.reordered.push_back(at_sequence(call));
-    if (!call.late) next_place_ = std::max(next_place_, place + 1);
+  /// A late row goes out as soon as it is found, wherever that is; but its place must be passed. A
+  /// row that was held is late, too, and has its place within its key.
+  void judge_place(const Call& call, Thread& thread, std::size_t place) {
+    const bool behind = place < thread.next_place;
+    const bool in_place =
+        evidence_.by_key ? !behind && (!call.late || evidence_.holds_keys) : behind == call.late;
+    if (!in_place) verdict_.reordered.push_back(at_sequence(call));
+    if (evidence_.by_key || !call.late) thread.next_place = std::max(thread.next_place, place + 1);
+    if (place < places_) return;
+    places_ = place + 1;
+    furthest_ = call.id;
   }
+
+  /// Rows without a key are of one key. A row that is not committed has an order of its own.
+  std::string key_of(const Call& call) const {
+    const auto rank = ranks_.find(call.id);
+    if (rank == ranks_.end()) return "row " + std::to_string(call.id);
+    return *rank->second.key ? "key " + **rank->second.key : "";
+  }
+
+  Thread& thread_of(const Call& call) { return threads_[evidence_.by_key ? key_of(call) : ""]; }
 
   std::string of_lane() const { return "lane " + std::to_string(lane_) + ": "; }
 
@@ -204,12 +289,16 @@ class LaneJudge {
   const Calls& calls_;
   std::unordered_map<std::int64_t, std::vector<const Call*>> calls_of_;
   std::vector<Claim> claims_;
-  std::set<std::uint64_t> late_epochs_;
+  std::map<std::uint64_t, std::size_t> late_calls_of_;  ///< by epoch
+  std::set<const Call*> late_;                          ///< those that are excused
   std::unordered_map<std::int64_t, Call> first_;
-  std::optional<Call> open_;  ///< called, not yet accepted
+  std::unordered_map<std::int64_t, std::uint64_t> accepted_under_;  ///< the last epoch
+  std::map<std::uint64_t, std::size_t> repeated_by_;                ///< by epoch
+  std::unordered_map<std::string, Thread> threads_;
   std::uint64_t sequence_ = 0;
-  std::int64_t at_ = 0;  ///< the last row that was not late: what the cursor names
-  std::size_t next_place_ = 0;
+  std::int64_t at_ = 0;        ///< the last row that was not late: what the cursor names
+  std::int64_t furthest_ = 0;  ///< the last row in the declared order
+  std::size_t places_ = 0;     ///< up to that one
   std::size_t repeated_ = 0;
 };
 
@@ -243,6 +332,17 @@ void judge_rest(const Evidence& evidence, Verdict& verdict) {
   }
 }
 
+/// What a run never came to, it did not try.
+void judge_trial(const Evidence& evidence, Verdict& verdict) {
+  verdict.keys_held = evidence.keys_held;
+  if (evidence.holds_keys && evidence.keys_held == 0) {
+    verdict.untried.emplace_back("no key was ever held");
+  }
+  if (evidence.in_flight > 1 && verdict.at_once <= 1) {
+    verdict.untried.emplace_back("never more than one call was in flight");
+  }
+}
+
 }  // namespace
 
 Verdict judge(const Evidence& evidence) {
@@ -258,6 +358,7 @@ Verdict judge(const Evidence& evidence) {
   }
   judge_lanes(evidence, ranks, verdict);
   judge_rest(evidence, verdict);
+  judge_trial(evidence, verdict);
   return verdict;
 }
 
@@ -271,12 +372,14 @@ std::vector<std::pair<std::string, const std::vector<std::string>*>> Verdict::ki
           {"overtaken", &overtaken},
           {"sequence_holes", &sequence_holes},
           {"overlapping", &overlapping},
+          {"too_many_at_once", &too_many_at_once},
           {"stale_epochs", &stale_epochs},
           {"unclaimed_epochs", &unclaimed_epochs},
           {"cursor_back", &cursor_back},
           {"cursor_stolen", &cursor_stolen},
           {"cursor_wrong", &cursor_wrong},
-          {"ledger_wrong", &ledger_wrong}};
+          {"ledger_wrong", &ledger_wrong},
+          {"untried", &untried}};
 }
 
 bool Verdict::clean() const {

@@ -11,9 +11,12 @@ namespace seriatim::lab {
 /// What was broken: ids (or words) a kind, in the order found.
 struct Verdict {
   std::size_t committed = 0;
-  std::size_t delivered = 0;   ///< distinct rows accepted
-  std::size_t repeated = 0;    ///< acceptances of a row after its first
-  std::size_t late_calls = 0;  ///< of a holder already replaced, at most one an epoch: its last
+  std::size_t delivered = 0;        ///< distinct rows accepted
+  std::size_t repeated = 0;         ///< acceptances of a row after its first
+  std::size_t late_calls = 0;       ///< of a holder already replaced: those it had in flight
+  std::size_t repeated_by_one = 0;  ///< the most that one holder repeated of those before it
+  std::size_t at_once = 0;          ///< the most calls of one holder that were surely under way
+  std::size_t keys_held = 0;
 
   std::vector<std::string> lost;          ///< committed, never accepted
   std::vector<std::string> phantoms;      ///< accepted, not committed now
@@ -24,7 +27,8 @@ struct Verdict {
   std::vector<std::string> repeated_beyond_bound;
   std::vector<std::string> overtaken;  ///< a later row attempted while this one had failed
   std::vector<std::string> sequence_holes;
-  std::vector<std::string> overlapping;       ///< calls of one holder at the same time
+  std::vector<std::string> overlapping;       ///< calls of one holder, or of one key, at once
+  std::vector<std::string> too_many_at_once;  ///< a call beyond in_flight
   std::vector<std::string> stale_epochs;      ///< late calls beyond the one in flight
   std::vector<std::string> unclaimed_epochs;  ///< calls under an epoch no journal row gave out
   std::vector<std::string> cursor_back;
@@ -32,6 +36,7 @@ struct Verdict {
   std::vector<std::string> cursor_wrong;   ///< at the end it does not name the last row delivered
 
   std::vector<std::string> ledger_wrong;  ///< in it and not delivered, or delivered and not in it
+  std::vector<std::string> untried;       ///< asked for, and it never came to it
 
   [[nodiscard]] bool clean() const;
   /// "lost 3: 17, 18, 21", a line for each kind that is not empty.

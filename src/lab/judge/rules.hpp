@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace seriatim::lab {
@@ -21,6 +23,24 @@ void judge_overlaps(const std::vector<Call>& calls, const Excused& excused, cons
     }
     under_way.push_back(&call);
   }
+}
+
+/// A holder has at most so many calls under way. `holder(call)` is what tells holders apart;
+/// `breach(call, at_once)`. Answers the most there were.
+template <class Call, class Holder, class Breach>
+std::size_t judge_calls_at_once(const std::vector<Call>& calls, std::size_t allowed,
+                                const Holder& holder, const Breach& breach) {
+  using Time = decltype(Call::ended);
+  std::map<decltype(holder(calls.front())), std::multiset<Time>> ends;
+  std::size_t most = 0;
+  for (const auto& call : calls) {
+    auto& under_way = ends[holder(call)];
+    under_way.erase(under_way.begin(), under_way.upper_bound(call.begun));
+    under_way.insert(call.ended);
+    most = std::max(most, under_way.size());
+    if (under_way.size() > allowed) breach(call, under_way.size());
+  }
+  return most;
 }
 
 /// No call is of an epoch older than the newest that was given out, or called under, before.
