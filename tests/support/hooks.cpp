@@ -45,13 +45,18 @@ class Ambush {
 };
 
 Mutant mutant_from_environment() {
-  constexpr std::array<std::pair<const char*, Mutant>, 6> known{
+  constexpr std::array<std::pair<const char*, Mutant>, 11> known{
       {{"", Mutant::none},
        {"no_fence", Mutant::no_fence},
        {"no_inheritance", Mutant::no_inheritance},
        {"no_late_inheritance", Mutant::no_late_inheritance},
        {"no_epoch", Mutant::no_epoch},
-       {"no_durability", Mutant::no_durability}}};
+       {"no_durability", Mutant::no_durability},
+       {"parked_key_goes_on", Mutant::parked_key_goes_on},
+       {"done_ahead_forgotten", Mutant::done_ahead_forgotten},
+       {"key_overlaps", Mutant::key_overlaps},
+       {"numbers_forgotten", Mutant::numbers_forgotten},
+       {"numbers_used_again", Mutant::numbers_used_again}}};
   const auto asked = variable("SERIATIM_MUTANT");
   for (const auto& [name, mutant] : known) {
     if (asked == name) return mutant;

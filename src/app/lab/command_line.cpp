@@ -15,6 +15,7 @@ namespace {
 constexpr const char* torture_examples =
     "  seriatim torture --database embedded --minutes 2 --all-faults\n"
     "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
+    "  seriatim torture --database embedded --all-faults --in-flight 32 --hold-key\n"
     "  seriatim torture --database \"$URL\" --restart-server \\\n"
     "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
     "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "
@@ -97,6 +98,11 @@ class Parser {
     number("--producers", verb->producers, 64, "Concurrent writers");
     number("--relays", verb->relays, 16, "Relay programs");
     number("--lanes", verb->lanes, 16, "Lanes of each process");
+    number("--in-flight", verb->in_flight, 256,
+           "Calls at once in a lane; then order by key is judged");
+    sub->add_flag("--hold-key", verb->hold_key,
+                  "Hold the keys of rows that fail for now; some keys are\n"
+                  "refused for a while, and order by key is judged");
     add_word(sub, "--order", verb->order, {"both", "created_at", "id"});
     add_fault_flags(sub, *verb);
     sub->add_flag("--keep", verb->keep, "Leave the schema and logs, also of a clean run");

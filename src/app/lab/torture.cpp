@@ -63,6 +63,8 @@ torture::Settings settings_from(const TortureVerb& verb) {
   settings.producers = verb.producers;
   settings.relays = verb.relays;
   settings.lanes = verb.lanes;
+  settings.in_flight = verb.in_flight;
+  settings.hold_key = verb.hold_key;
   if (verb.order == "created_at") settings.orders = {OrderBy::created_at};
   if (verb.order == "id") settings.orders = {OrderBy::id};
   settings.kill = verb.kill || verb.all_faults;

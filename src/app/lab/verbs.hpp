@@ -20,6 +20,8 @@ struct TortureVerb {
   unsigned producers = 8;
   unsigned relays = 3;
   unsigned lanes = 1;
+  unsigned in_flight = 1;
+  bool hold_key = false;
   std::string order = "both";  ///< "created_at", "id"
   bool kill = false;
   bool freeze = false;

@@ -167,14 +167,14 @@ class LaneJudge {
   void judge_repeat(const Call& first, const Call& call) {
     repeated_ += 1;
     verdict_.repeated += 1;
-    const bool same =
-        evidence_.by_key ? first.sequence == call.sequence || was_held_between(first, call)
-                         : first.sequence == call.sequence && first.previous_id == call.previous_id;
-    if (!same || first.body != call.body) verdict_.inconsistent.push_back(at_sequence(call));
-    const bool of_another = accepted_under_[call.id] != call.epoch;
-    if (of_another && first.sequence == call.sequence && !late_.contains(&call)) {
-      repeated_by_[call.epoch] += 1;
+    const bool same = first.sequence == call.sequence &&
+                      (evidence_.by_key || first.previous_id == call.previous_id);
+    const bool held = !same && was_held_between(first, call);
+    if (!(same || held) || first.body != call.body) {
+      verdict_.inconsistent.push_back(at_sequence(call));
     }
+    const bool of_another = accepted_under_[call.id] != call.epoch;
+    if (of_another && !held && !late_.contains(&call)) repeated_by_[call.epoch] += 1;
   }
 
   /// The later of the two came out of the rows set aside: its answer had been lost.

@@ -78,6 +78,14 @@ void add_ledger(Session& session, const Stage& stage, Evidence& evidence) {
   }
 }
 
+void add_keys_held(Session& session, const Stage& stage, Evidence& evidence) {
+  for (const auto& row : session.run(sql::torture::keys_held, {stage.prefix()})) {
+    if (row.at(0) == evidence.stream) {
+      evidence.keys_held = static_cast<std::size_t>(number_of(row.at(1)));
+    }
+  }
+}
+
 double at_share(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
@@ -97,7 +105,12 @@ Evidence gather_evidence(const Settings& settings, const Stage& stage, const Rec
   add_claims(session, stage, evidence);
   add_odd_steps(session, stage, evidence);
   add_ledger(session, stage, evidence);
+  add_keys_held(session, stage, evidence);
   evidence.one_lane_a_key = settings.lanes > 1;
+  evidence.by_key = settings.by_key();
+  evidence.in_flight = settings.in_flight;
+  evidence.commit_every = settings.commit_every();
+  evidence.holds_keys = settings.hold_key;
   evidence.zombies_allowed = settings.any_fault();
   evidence.strays_allowed = settings.net;
   evidence.repeats_allowed = faults.repeats_allowed(stream.process);
@@ -107,11 +120,11 @@ Evidence gather_evidence(const Settings& settings, const Stage& stage, const Rec
 
 void write_calls(const Evidence& evidence, const std::filesystem::path& folder) {
   std::ofstream file(folder / ("calls-" + evidence.stream + ".csv"));
-  file << "begun_ns,ended_ns,lane,epoch,sequence,attempt,id,previous_id,accepted,body_hash\n";
+  file << "begun_ns,ended_ns,lane,epoch,sequence,attempt,id,previous_id,accepted,late,body_hash\n";
   for (const auto& call : evidence.calls) {
     file << call.begun << ',' << call.ended << ',' << call.lane << ',' << call.epoch << ','
          << call.sequence << ',' << call.attempt << ',' << call.id << ',' << call.previous_id << ','
-         << call.accepted << ',' << call.body << '\n';
+         << call.accepted << ',' << call.late << ',' << call.body << '\n';
   }
 }
 

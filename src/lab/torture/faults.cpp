@@ -184,7 +184,7 @@ std::string Faults::summary() const {
   return text.empty() ? "none" : text;
 }
 
-/// One call in flight for each fault that ends or replaces a holder.
+/// What each fault that ends or replaces a holder, or cuts its calls off, may leave in doubt.
 std::size_t Faults::repeats_allowed(const std::string& process) const {
   std::size_t allowed = 0;
   for (const auto& [kind, count] : counts_) {
@@ -192,7 +192,8 @@ std::size_t Faults::repeats_allowed(const std::string& process) const {
     if (!of_one_session) allowed += count;
   }
   const auto sessions = terminated_.find(process);
-  return allowed + (sessions == terminated_.end() ? 0 : sessions->second);
+  if (sessions != terminated_.end()) allowed += sessions->second;
+  return allowed * parts_.settings.repeats_a_fault();
 }
 
 }  // namespace seriatim::torture

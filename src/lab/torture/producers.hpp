@@ -29,6 +29,7 @@ class Producers {
     std::uint64_t seed = 1;
     unsigned writers = 8;
     bool two_phase = true;
+    unsigned keys = 0;  ///< at least 40
   };
 
   Producers(const Stage& stage, const Options& options);

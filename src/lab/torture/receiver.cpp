@@ -23,6 +23,8 @@ enum class Answer { accept, refuse, ignore, accept_and_lose };
 struct Plan {
   Answer answer = Answer::accept;
   microseconds takes{0};
+  int refusal = 500;
+  bool says_when = false;  ///< … with a Retry-After
 };
 
 template <class Number>
@@ -44,9 +46,19 @@ Call call_from(const ReceivedRequest& request) {
   call.sequence = number_in<std::uint64_t>(request, "Seriatim-Sequence", 0);
   call.epoch = number_in<std::uint64_t>(request, "Seriatim-Epoch", 0);
   call.attempt = number_in<unsigned>(request, "Seriatim-Attempt", 0);
+  call.late = request.header("Seriatim-Late").has_value();
   call.body = hash_of(request.body);
   return call;
 }
+
+/// A key is refused for a while.
+struct Spell {
+  std::chrono::steady_clock::time_point until;
+  int refusal = 500;
+  bool says_when = false;
+};
+constexpr std::size_t spells_max = 6;  ///< at a time, over all streams
+constexpr int spell_ms_max = 2'500;
 
 /// What one stream's calls did. Guarded by Impl::mutex.
 struct Log {
@@ -64,6 +76,7 @@ struct Receiver::Impl {
   }
 
   Plan draw();
+  void draw_spell(const std::string& path, Plan& plan);
   std::size_t begin(Log& log, const Call& call, const Plan& plan);
   Reply answer(const ReceivedRequest& request);
 
@@ -77,6 +90,7 @@ struct Receiver::Impl {
   std::size_t holds_ended = 0;
   bool holding = false;
   bool refusing = false;
+  std::map<std::string, Spell> spells;  ///< by path: keys that are refused
 
   /// Ends first: its threads use the rest.
   lab::HttpService service{{.record = false, .request_bytes_max = 1 << 20}};
@@ -90,12 +104,30 @@ Plan Receiver::Impl::draw() {
     return microseconds(std::uniform_int_distribution(0, most)(random));
   };
   Plan plan;
+  if (options.takes_time) plan.takes = up_to(40'000);
   if (one_in(10)) plan.takes = up_to(3'000);
   if (one_in(150)) plan.takes = up_to(40'000);
   if (one_in(60)) plan.answer = Answer::refuse;
   if (one_in(5'000)) plan.answer = Answer::ignore;
   if (options.loses_answers && one_in(1'500)) plan.answer = Answer::accept_and_lose;
   return plan;
+}
+
+/// Every call of a key under a spell is refused in one way; one call in 150 begins one.
+void Receiver::Impl::draw_spell(const std::string& path, Plan& plan) {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(spells, [&](const auto& spell) { return spell.second.until <= now; });
+  const auto dice = random();
+  if (dice % 150 == 0 && spells.size() < spells_max) {
+    const auto lasts = std::chrono::milliseconds(dice / 1'024 % spell_ms_max);
+    spells.try_emplace(path,
+                       Spell{now + lasts, dice / 150 % 2 == 0 ? 500 : 503, dice / 300 % 2 == 0});
+  }
+  const auto spell = spells.find(path);
+  if (spell == spells.end()) return;
+  plan.answer = Answer::refuse;
+  plan.refusal = spell->second.refusal;
+  plan.says_when = spell->second.says_when;
 }
 
 std::size_t Receiver::Impl::begin(Log& log, const Call& call, const Plan& plan) {
@@ -119,6 +151,7 @@ Reply Receiver::Impl::answer(const ReceivedRequest& request) {
 
   std::unique_lock lock(mutex);
   auto plan = draw();
+  if (options.refuses_keys) draw_spell(path, plan);
   if (refusing) plan.answer = Answer::refuse;
   if (holding) plan = {};
   const auto number = begin(logs[stream], call, plan);
@@ -133,7 +166,11 @@ Reply Receiver::Impl::answer(const ReceivedRequest& request) {
   answered += 1;
 
   if (plan.answer == Answer::accept) return Reply::with_status(200);
-  if (plan.answer == Answer::refuse) return Reply::with_status(500);
+  if (plan.answer == Answer::refuse) {
+    auto refusal = Reply::with_status(plan.refusal);
+    if (plan.says_when) refusal.headers.emplace_back("Retry-After", "1");
+    return refusal;
+  }
   auto silent = Reply::doing(Reply::Act::close_before_answer);
   silent.delay = options.silence;
   return silent;

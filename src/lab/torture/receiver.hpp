@@ -15,7 +15,7 @@ using lab::Call;
 using lab::hash_of;
 
 /// The webhook receiver of a run, on a free loopback port: it notes every call and answers 200
-/// mostly, 500 now and then, and sometimes not at all. Path "/N" is stream N.
+/// mostly, 500 now and then, and sometimes not at all. Path "/N" or "/N/KEY" is stream N.
 ///
 /// A call counts as accepted when it was processed, whether or not its answer is sent: what a
 /// receiver did is what is judged.
@@ -27,6 +27,8 @@ class Receiver {
     unsigned streams = 1;
     /// Now and then a call is accepted and its answer withheld: repeats are then due.
     bool loses_answers = false;
+    bool takes_time = false;    ///< each call some milliseconds, so that several are under way
+    bool refuses_keys = false;  ///< some keys for a while, those of paths "/N/KEY"
     std::chrono::milliseconds silence{3'000};  ///< of a call that gets no answer, then it is closed
   };
   explicit Receiver(const Options& options);

@@ -29,13 +29,17 @@ std::string process_section(const Settings& settings, const Stage& stage, std::s
   std::string text = "\n[[process]]\nname = \"" + stream.process +
                      "\"\nlanes = " + std::to_string(settings.lanes) + '\n' + pace +
                      "handler_deadline = \"" +
-                     (settings.any_fault() ? deadline_with_faults : deadline_without) + "\"\n";
+                     (settings.any_fault() ? deadline_with_faults : deadline_without) + "\"\n" +
+                     "in_flight = " + std::to_string(settings.in_flight) +
+                     "\ncommit_every = " + std::to_string(settings.commit_every()) + '\n';
+  if (settings.hold_key) text += "on_retry = \"hold_key\"\non_poison = \"park_key\"\n";
   text += "[process.source]\ntable = \"" + stage.qualified(stream.table) + "\"\norder_by = \"" +
           (stream.order_by == OrderBy::id ? "id" : "created_at") + "\"\npayload = \"payload\"\n";
-  if (settings.lanes > 1) text += "key = \"key\"\n";
+  if (settings.lanes > 1 || settings.by_key()) text += "key = \"key\"\n";
   return text +
          "[process.handler]\nkind = \"http\"\nallow_private = true\nurl = \"http://127.0.0.1:" +
-         std::to_string(port) + '/' + std::to_string(number) + "\"\n";
+         std::to_string(port) + '/' + std::to_string(number) +
+         (settings.hold_key ? "/{{key}}" : "") + "\"\n";
 }
 
 }  // namespace

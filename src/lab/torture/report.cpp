@@ -41,6 +41,9 @@ object stream_json(const Report::Stream& stream) {
   object out{{"process", stream.process},        {"committed", verdict.committed},
              {"delivered", verdict.delivered},   {"repeated", verdict.repeated},
              {"late_calls", verdict.late_calls}, {"clean", verdict.clean()}};
+  out["keys_held"] = verdict.keys_held;
+  out["at_once"] = verdict.at_once;
+  out["repeated_by_one"] = verdict.repeated_by_one;
   object violations;
   for (const auto& [kind, found] : verdict.kinds()) {
     if (!found->empty()) violations[kind] = texts(*found, examples_max);
@@ -58,12 +61,23 @@ object settings_json(const Settings& settings) {
           {"producers", settings.producers},
           {"relays", settings.relays},
           {"lanes", settings.lanes},
+          {"in_flight", settings.in_flight},
+          {"commit_every", settings.commit_every()},
+          {"hold_key", settings.hold_key},
           {"orders", std::move(orders)},
           {"kill", settings.kill},
           {"freeze", settings.freeze},
           {"terminate_backends", settings.terminate_backends},
           {"restart_server", static_cast<bool>(settings.restart_server)},
           {"net", settings.net}};
+}
+
+std::string by_key_text(const Settings& settings, const Verdict& verdict) {
+  if (!settings.by_key()) return "";
+  return ", keys held " + std::to_string(verdict.keys_held) + ", calls at once " +
+         std::to_string(verdict.at_once) + ", most repeated by one holder " +
+         std::to_string(verdict.repeated_by_one) + " of " +
+         std::to_string(settings.repeats_a_fault());
 }
 
 std::string list(const std::map<std::string, std::uint64_t>& all) {
@@ -82,7 +96,10 @@ std::string report_json(const Settings& settings, const Report& report) {
              {"committed", report.sum(&Verdict::committed)},
              {"delivered", report.sum(&Verdict::delivered)},
              {"repeated", report.sum(&Verdict::repeated)},
-             {"late_calls", report.sum(&Verdict::late_calls)}};
+             {"late_calls", report.sum(&Verdict::late_calls)},
+             {"keys_held", report.sum(&Verdict::keys_held)},
+             {"at_once", report.most(&Verdict::at_once)},
+             {"repeated_by_one", report.most(&Verdict::repeated_by_one)}};
   for (const auto& [kind, unused] : Verdict().kinds()) {
     std::size_t total = 0;
     for (const auto& stream : report.streams) {
@@ -124,7 +141,8 @@ std::string report_text(const Settings& settings, const Report& report) {
             std::to_string(verdict.delivered) + ", lost " + std::to_string(verdict.lost.size()) +
             ", reordered " + std::to_string(verdict.reordered.size()) + ", repeated " +
             std::to_string(verdict.repeated) + ", late calls " +
-            std::to_string(verdict.late_calls) + '\n' + verdict.violations();
+            std::to_string(verdict.late_calls) + by_key_text(settings, verdict) + '\n' +
+            verdict.violations();
   }
   for (const auto& problem : report.problems) text += "problem       " + problem + '\n';
   text += "commit to call, of " + std::to_string(report.latency.measured) + " rows: p50 " +

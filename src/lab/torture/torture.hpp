@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +28,8 @@ struct Settings {
   unsigned relays = 3;
   unsigned lanes = 1;
   std::vector<OrderBy> orders{OrderBy::created_at, OrderBy::id};
+  unsigned in_flight = 1;  ///< calls at once in a lane
+  bool hold_key = false;   ///< on_retry = "hold_key"; the receiver refuses some keys for a while
 
   bool kill = false;
   bool freeze = false;
@@ -40,6 +43,13 @@ struct Settings {
   std::filesystem::path folder;  ///< exists; logs go there
   bool keep = false;             ///< schema and rows stay, also after a clean run
 
+  /// The order of each key is promised, not that of a lane.
+  [[nodiscard]] bool by_key() const { return in_flight > 1 || hold_key; }
+  [[nodiscard]] unsigned commit_every() const { return std::clamp(in_flight / 2, 1U, 16U); }
+  /// Rows that one fault may have delivered again in a lane.
+  [[nodiscard]] std::size_t repeats_a_fault() const {
+    return by_key() ? in_flight + commit_every() : 1;
+  }
   [[nodiscard]] bool any_fault() const {
     return kill || freeze || terminate_backends || net || restart_server;
   }
@@ -72,6 +82,8 @@ struct Report {
   [[nodiscard]] bool clean() const;
   /// Over all streams.
   [[nodiscard]] std::size_t sum(std::size_t Verdict::*count) const;
+  /// Of all streams.
+  [[nodiscard]] std::size_t most(std::size_t Verdict::*count) const;
 };
 
 /// Carries out a run to its verdict; a requested stop ends it early, and it is judged all the same.

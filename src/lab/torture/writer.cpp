@@ -1,5 +1,6 @@
 #include "lab/torture/writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -11,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr unsigned keys = 40;
+constexpr unsigned keys_min = 40;
 
 void sleep_ms(unsigned ms) {
   std::this_thread::sleep_for(milliseconds(ms));
@@ -74,6 +75,10 @@ unsigned Writer::draw(unsigned below) {
   return std::uniform_int_distribution(0U, below - 1)(random_);
 }
 
+std::string Writer::draw_key() {
+  return "key-" + std::to_string(draw(std::max(keys_min, producers_.options_.keys)));
+}
+
 void Writer::stay_open() {
   sleep_ms(draw(draw(12) == 0 ? 300 : 15));
 }
@@ -99,8 +104,8 @@ std::string Writer::payload() {
 
 std::int64_t Writer::insert(unsigned slow_ms) {
   return session_.number(stage_.on(sql::torture::insert_row, table_),
-                         {std::to_string(number_), std::to_string(shelf_),
-                          "key-" + std::to_string(draw(keys)), payload(), std::to_string(slow_ms)});
+                         {std::to_string(number_), std::to_string(shelf_), draw_key(), payload(),
+                          std::to_string(slow_ms)});
 }
 
 void Writer::commit(std::uint64_t rows, std::int64_t id) {
@@ -159,8 +164,7 @@ void Writer::prepared() {
 void Writer::copied() {
   std::vector<Session::Params> rows(1 + draw(8));
   for (auto& row : rows) {
-    row = {std::to_string(number_), std::to_string(shelf_), "key-" + std::to_string(draw(keys)),
-           payload()};
+    row = {std::to_string(number_), std::to_string(shelf_), draw_key(), payload()};
   }
   begin();
   session_.copy(stage_.qualified(table_), {"writer", "shelf", "key", "payload"}, rows);
@@ -172,17 +176,16 @@ void Writer::copied() {
 void Writer::many_rows() {
   const auto count = 2 + draw(12);
   begin();
-  const auto id =
-      session_.number(stage_.on(sql::torture::insert_rows, table_),
-                      {std::to_string(number_), std::to_string(shelf_),
-                       "key-" + std::to_string(draw(keys)), token(), std::to_string(count)});
+  const auto id = session_.number(stage_.on(sql::torture::insert_rows, table_),
+                                  {std::to_string(number_), std::to_string(shelf_), draw_key(),
+                                   token(), std::to_string(count)});
   stay_open();
   commit(count, id);
 }
 
 /// PostgreSQL gives all of them one now().
 void Writer::several_in_one_message() {
-  const auto key = session_.quoted("key-" + std::to_string(draw(keys)));
+  const auto key = session_.quoted(draw_key());
   session_.run(fill(sql::torture::two_transactions, {{"table", stage_.qualified(table_)},
                                                      {"writer", std::to_string(number_)},
                                                      {"shelf", std::to_string(shelf_)},

@@ -37,6 +37,7 @@ class Writer : public lab::Writer {
   unsigned draw(unsigned below);
   void stay_open();
   void draw_table();
+  [[nodiscard]] std::string draw_key();
   [[nodiscard]] std::string token();
   [[nodiscard]] std::string payload();
   std::int64_t insert(unsigned slow_ms = 0);

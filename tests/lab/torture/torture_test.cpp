@@ -57,6 +57,17 @@ bool any_calls_in(const std::filesystem::path& folder) {
   return false;
 }
 
+/// Of a run that was not clean.
+std::filesystem::path kept_folder(const Run& run) {
+  const auto kept = run.ended.err.substr(run.ended.err.find("logs in ") + 8);
+  return kept.substr(0, kept.find('\n'));
+}
+
+void remove_kept(const Run& run) {
+  const auto folder = kept_folder(run);
+  if (std::filesystem::exists(folder / "relay-0.log")) std::filesystem::remove_all(folder);
+}
+
 /// A program broken on purpose takes the relays' place.
 Run torture_broken(const std::string& mutant, std::vector<std::string> arguments) {
   Process::Options options;
@@ -72,7 +83,8 @@ void check_clean(const Run& run) {
   CHECK(run.verdict() == "clean");
   CHECK(run.number("committed") > 0);
   CHECK(run.number("delivered") == run.number("committed"));
-  for (const char* kind : {"lost", "reordered", "phantoms", "overlapping", "stale_epochs"}) {
+  for (const char* kind :
+       {"lost", "reordered", "phantoms", "overlapping", "stale_epochs", "overtaken"}) {
     CAPTURE(kind);
     CHECK(run.number(kind) == 0);
   }
@@ -126,6 +138,29 @@ TEST_SUITE("torture") {
     CHECK(run.number("inconsistent") == 0);
   }
 
+  TEST_CASE("all faults, several calls in flight and held keys: each key in order, lost 0") {
+    const auto run =
+        torture({"--database", "embedded", "--all-faults", "--minutes", minutes(12), "--in-flight",
+                 "32", "--hold-key", "--order", "id", "--seed", seed()});
+    check_clean(run);
+    CHECK(run.number("repeated_beyond_bound") == 0);
+    CHECK(run.number("too_many_at_once") == 0);
+    CHECK(run.number("keys_held") > 0);
+    CHECK(run.number("at_once") > 1);
+    CHECK(run.number("at_once") <= 32);
+  }
+
+  TEST_CASE("rows of one key called at once are reordered, and the checker names them") {
+    const auto run =
+        torture_broken("key_overlaps", {"--database", "embedded", "--minutes", "0.05",
+                                        "--in-flight", "32", "--order", "id", "--seed", seed()});
+    CHECK(run.ended.code == 1);
+    CHECK(run.number("lost") == 0);
+    CHECK(run.number("overlapping") > 0);
+    CHECK(run.number("reordered") > 0);
+    remove_kept(run);
+  }
+
   TEST_CASE("Ctrl-C ends a run early; it is judged, and says what the server could not do") {
     const TemporaryFolder folder;
     const seriatim::embedded::EmbeddedServer server(
@@ -151,10 +186,9 @@ TEST_SUITE("torture") {
     CHECK(run.ended.code == 1);
     CHECK(run.verdict() == "broken");
     CHECK(run.number("lost") > 0);
-    const auto kept = run.ended.err.substr(run.ended.err.find("logs in ") + 8);
-    const std::filesystem::path folder = kept.substr(0, kept.find('\n'));
+    const auto folder = kept_folder(run);
     CHECK(any_calls_in(folder));  // of each stream that is not clean
     CHECK(std::filesystem::exists(folder / "relay-0.log"));
-    if (std::filesystem::exists(folder / "relay-0.log")) std::filesystem::remove_all(folder);
+    remove_kept(run);
   }
 }
