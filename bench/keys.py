@@ -4,10 +4,10 @@
 
 A private PostgreSQL, a receiver that answers after 5 ms, one relay, 1 000 keys that get rows at a steady rate.
 
-bad: first all is well, then one key is answered with 500 for so many seconds, then another one is left without an answer up to
-handler_deadline. Printed are the times from the acknowledged commit to the call, of the other keys, and their ratio to those of
-before; and whether the bad key's rows arrived afterwards, each once and in order. At the end all is well again: the ratio then is
-the noise of the machine.
+bad: one key is answered with 500 for so many seconds, later another one is left without an answer up to handler_deadline. Before,
+between and after all is well for half as long. Printed are the times from the acknowledged commit to the call, of the other keys, and
+their ratio to those of the two neighbours in which all was well; and whether the bad key's rows arrived afterwards, each once and in
+order. How far the neighbours differ is the noise of the machine.
 
 big: first all is well, then one further key gets so many rows at once. Printed are how many rows of the other keys were
 called a second, as a share of before, and the same times. Rows that were not called by the end count as rows that
@@ -82,7 +82,7 @@ class SteadyWriter(threading.Thread):
 
     def __init__(self, server, rate):
         super().__init__(daemon=True)
-        self.psql, self.rate = Psql(server), rate
+        self.psql, self.rate, self.turn = Psql(server), rate, threading.Lock()
         self.ended, self.committed, self.key_of = threading.Event(), {}, {}
 
     def run(self):
@@ -91,12 +91,15 @@ class SteadyWriter(threading.Thread):
             due += TICK_S
             time.sleep(max(0, due - time.monotonic()))
             first, rows = rows + 1, rows + max(1, round(self.rate * TICK_S))
-            least, most = map(int, self.psql.ask(statement("insert_keys", keys=KEYS, first=first, last=rows)).split())
+            least, most = map(int, self.ask(statement("insert_keys", keys=KEYS, first=first, last=rows)).split())
             now = time.monotonic()
-            if most - least != rows - first:
-                fail("ids of one statement are not in a row")
             for row in range(least, most + 1):
                 self.committed[row], self.key_of[row] = now, str((first + row - least) % KEYS)
+
+    def ask(self, text):
+        """One statement at a time, so that the ids of each are in a row."""
+        with self.turn:
+            return self.psql.ask(text)
 
     def __exit__(self, *_):
         self.stop()
@@ -128,20 +131,34 @@ def rank(ordered, share):
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+class Quiet(NamedTuple):
+    """Of the rows committed in some phases, without those of the key that was bad then."""
+    waits: list  # ms
+    called: int
+    seconds: float
+
+    def __add__(self, other):
+        return Quiet(sorted(self.waits + other.waits), self.called + other.called, self.seconds + other.seconds)
+
+    def figures(self):
+        return {"rows": len(self.waits), "called_per_s": round(self.called / self.seconds, 1), "p50_ms": round(rank(self.waits, 0.5), 2),
+                "p99_ms": round(rank(self.waits, 0.99), 2), "max_ms": round(self.waits[-1], 1)}
+
+
 def quiet_keys(span, writer, first_calls, until):
-    """Of the rows committed in a phase, without those of the key that was bad then. One not called by `until` waited so long."""
+    """One not called by `until` waited so long."""
     waits, called = [], 0
     for row, committed in writer.committed.items():
-        if span.begin <= committed < span.end and writer.key_of[row] != span.bad_key:
-            at = first_calls.get(row, until)
-            waits.append(max(0.0, min(at, until) - committed) * 1000)
-        called += row in first_calls and span.begin <= first_calls[row] < span.end and writer.key_of[row] != span.bad_key
-    waits.sort()
-    return {"phase": span.name, "rows": len(waits), "called_per_s": round(called / (span.end - span.begin), 1),
-            "p50_ms": round(rank(waits, 0.5), 2), "p99_ms": round(rank(waits, 0.99), 2), "max_ms": round(waits[-1], 1)}
+        if writer.key_of[row] == span.bad_key:
+            continue
+        if span.begin <= committed < span.end:
+            waits.append(max(0.0, min(first_calls.get(row, until), until) - committed) * 1000)
+        called += row in first_calls and span.begin <= first_calls[row] < span.end
+    return Quiet(sorted(waits), called, span.end - span.begin)
 
 
-def compared(figures, base):
+def compared(quiet, well):
+    figures, base = quiet.figures(), well.figures()
     return {**figures, "p50_ratio": round(figures["p50_ms"] / base["p50_ms"], 2), "p99_ratio": round(figures["p99_ms"] / base["p99_ms"], 2),
             "rate_ratio": round(figures["called_per_s"] / base["called_per_s"], 3)}
 
@@ -200,16 +217,17 @@ def measure_bad(trial, seconds):
             spans.append(phase(name, seconds, key))
             receiver.ask("well")
             time.sleep(BETWEEN_S)
-        spans.append(phase("well again", seconds / 2))
+            spans.append(phase("well", seconds / 2))
         writer.stop()
         await_all(receiver, len(writer.committed))
         calls, first_calls = trial.calls(receiver)
-        base = None
-        for span in spans:
-            figures = quiet_keys(span, writer, first_calls, time.monotonic())
-            base = base or figures
-            bad = bad_key_rows(span, writer, calls) if span.bad_key else {}
-            print(json.dumps({**compared(figures, base), **bad}), flush=True)
+        quiet = [quiet_keys(span, writer, first_calls, time.monotonic()) for span in spans]
+        for at, span in enumerate(spans):
+            if span.bad_key:
+                figures = {**compared(quiet[at], quiet[at - 1] + quiet[at + 1]), **bad_key_rows(span, writer, calls)}
+            else:
+                figures = quiet[at].figures()
+            print(json.dumps({"phase": span.name, **figures}), flush=True)
 
     trial.run(measure)
 
@@ -217,19 +235,16 @@ def measure_bad(trial, seconds):
 def measure_big(trial, seconds, rows):
     def measure(receiver, writer):
         spans = [phase("well", seconds / 2)]
-        with Psql(trial.server) as psql:
-            psql.ask(statement("insert_one_key", rows=rows))
+        writer.ask(statement("insert_one_key", rows=rows))
         spans.append(phase(f"one key has {rows} rows", seconds))
         until = time.monotonic()
         writer.stop()
         calls, first_calls = trial.calls(receiver)
         of_big = [call for call in calls if call.key == "big"]
-        base = None
-        for span in spans:
-            figures = quiet_keys(span, writer, first_calls, until)
-            base = base or figures
-            big = sum(span.begin <= call.at < span.end for call in of_big) / (span.end - span.begin)
-            print(json.dumps({**compared(figures, base), "big_key_per_s": round(big, 1)}), flush=True)
+        well, quiet = (quiet_keys(span, writer, first_calls, until) for span in spans)
+        print(json.dumps({"phase": spans[0].name, **well.figures()}), flush=True)
+        big = sum(spans[1].begin <= call.at < spans[1].end for call in of_big) / quiet.seconds
+        print(json.dumps({"phase": spans[1].name, **compared(quiet, well), "big_key_per_s": round(big, 1)}), flush=True)
 
     trial.run(measure)
 
