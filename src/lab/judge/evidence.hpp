@@ -78,6 +78,12 @@ struct Evidence {
   bool zombies_allowed = false;
   /// The network may hold back a call that was given up and hand it over later.
   bool strays_allowed = false;
+
+  /// Rows that one fault may leave in doubt: answers that are not committed, and calls in flight. A
+  /// single call is counted with the answers.
+  [[nodiscard]] std::size_t repeats_a_fault() const {
+    return in_flight > 1 ? in_flight + commit_every : commit_every;
+  }
 };
 
 /// The same for the bytes a receiver got and those in the table.

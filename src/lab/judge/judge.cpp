@@ -193,7 +193,7 @@ class LaneJudge {
       breach(repeated_, ", faults allow " + std::to_string(evidence_.repeats_allowed));
     }
     if (!evidence_.by_key) return;
-    const auto allowed = evidence_.in_flight + evidence_.commit_every;
+    const auto allowed = evidence_.repeats_a_fault();
     for (const auto& [epoch, repeated] : repeated_by_) {
       verdict_.repeated_by_one = std::max(verdict_.repeated_by_one, repeated);
       if (repeated <= allowed) continue;

@@ -113,7 +113,7 @@ Evidence gather_evidence(const Settings& settings, const Stage& stage, const Rec
   evidence.holds_keys = settings.hold_key;
   evidence.zombies_allowed = settings.any_fault();
   evidence.strays_allowed = settings.net;
-  evidence.repeats_allowed = faults.repeats_allowed(stream.process);
+  evidence.repeats_allowed = faults.count_for(stream.process) * evidence.repeats_a_fault();
   for (const auto& [lane, lost] : receiver.answers_lost(number)) evidence.repeats_allowed += lost;
   return evidence;
 }

@@ -184,16 +184,16 @@ std::string Faults::summary() const {
   return text.empty() ? "none" : text;
 }
 
-/// What each fault that ends or replaces a holder, or cuts its calls off, may leave in doubt.
-std::size_t Faults::repeats_allowed(const std::string& process) const {
-  std::size_t allowed = 0;
+/// Each that ends or replaces a holder, or cuts its calls off.
+std::size_t Faults::count_for(const std::string& process) const {
+  std::size_t happened = 0;
   for (const auto& [kind, count] : counts_) {
     const bool of_one_session = kind.rfind("terminate_", 0) == 0;
-    if (!of_one_session) allowed += count;
+    if (!of_one_session) happened += count;
   }
   const auto sessions = terminated_.find(process);
-  if (sessions != terminated_.end()) allowed += sessions->second;
-  return allowed * parts_.settings.repeats_a_fault();
+  if (sessions != terminated_.end()) happened += sessions->second;
+  return happened;
 }
 
 }  // namespace seriatim::torture

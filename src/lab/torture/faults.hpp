@@ -37,8 +37,8 @@ class Faults {
   [[nodiscard]] std::map<std::string, std::uint64_t> counts() const;
   /// "kill 4, freeze 2"
   [[nodiscard]] std::string summary() const;
-  /// How many rows of one lane of this stream faults may have had delivered twice.
-  [[nodiscard]] std::size_t repeats_allowed(const std::string& process) const;
+  /// How many faults may have had rows of a lane of this stream delivered twice.
+  [[nodiscard]] std::size_t count_for(const std::string& process) const;
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:

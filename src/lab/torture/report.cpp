@@ -76,8 +76,7 @@ std::string by_key_text(const Settings& settings, const Verdict& verdict) {
   if (!settings.by_key()) return "";
   return ", keys held " + std::to_string(verdict.keys_held) + ", calls at once " +
          std::to_string(verdict.at_once) + ", most repeated by one holder " +
-         std::to_string(verdict.repeated_by_one) + " of " +
-         std::to_string(settings.repeats_a_fault());
+         std::to_string(verdict.repeated_by_one);
 }
 
 std::string list(const std::map<std::string, std::uint64_t>& all) {

@@ -46,10 +46,6 @@ struct Settings {
   /// The order of each key is promised, not that of a lane.
   [[nodiscard]] bool by_key() const { return in_flight > 1 || hold_key; }
   [[nodiscard]] unsigned commit_every() const { return std::clamp(in_flight / 2, 1U, 16U); }
-  /// Rows that one fault may have delivered again in a lane.
-  [[nodiscard]] std::size_t repeats_a_fault() const {
-    return by_key() ? in_flight + commit_every() : 1;
-  }
   [[nodiscard]] bool any_fault() const {
     return kill || freeze || terminate_backends || net || restart_server;
   }
