@@ -37,7 +37,7 @@ std::string at_sequence(const Call& call) {
 using Calls = std::vector<Call>;
 
 /// Rows that are promised to come in order: those of a lane, or those of a key.
-struct Thread {
+struct Series {
   std::optional<Call> open;  ///< called, not yet accepted
   std::uint64_t sequence = 0;
   std::size_t next_place = 0;
@@ -132,7 +132,7 @@ class LaneJudge {
   }
 
   void judge_overtaking(const Call& call) {
-    auto& open = thread_of(call).open;
+    auto& open = series_of(call).open;
     if (open && call.id != open->id) {
       const auto mine = ranks_.find(call.id);
       const auto other = ranks_.find(open->id);
@@ -150,17 +150,17 @@ class LaneJudge {
 
   void accept(const Call& call) {
     const auto [seen, is_first] = first_.try_emplace(call.id, call);
-    auto& thread = thread_of(call);
+    auto& series = series_of(call);
     if (is_first) {
       verdict_.delivered += 1;
-      judge_first(call, thread);
-      thread.sequence = call.sequence;
+      judge_first(call, series);
+      series.sequence = call.sequence;
       if (!call.late) at_ = call.id;
     } else {
       judge_repeat(seen->second, call);
-      if (evidence_.by_key) thread.sequence = std::max(thread.sequence, call.sequence);
+      if (evidence_.by_key) series.sequence = std::max(series.sequence, call.sequence);
     }
-    sequence_ = evidence_.by_key ? std::max(sequence_, call.sequence) : thread.sequence;
+    sequence_ = evidence_.by_key ? std::max(sequence_, call.sequence) : series.sequence;
     accepted_under_[call.id] = call.epoch;
   }
 
@@ -241,13 +241,13 @@ class LaneJudge {
     }
   }
 
-  void judge_first(const Call& call, Thread& thread) {
+  void judge_first(const Call& call, Series& series) {
     const bool chained = call.previous_id == (at_ == 0 ? -1 : at_);
-    const bool in_line = evidence_.by_key ? call.sequence > thread.sequence
-                                          : call.sequence == thread.sequence + 1 && chained;
+    const bool in_line = evidence_.by_key ? call.sequence > series.sequence
+                                          : call.sequence == series.sequence + 1 && chained;
     if (!in_line) {
       verdict_.sequence_holes.push_back(at_sequence(call) + " after " +
-                                        std::to_string(thread.sequence));
+                                        std::to_string(series.sequence));
     }
     const auto rank = ranks_.find(call.id);
     if (rank == ranks_.end()) {
@@ -255,17 +255,17 @@ class LaneJudge {
       return;
     }
     if (rank->second.body != call.body) verdict_.altered.push_back(at_sequence(call));
-    judge_place(call, thread, rank->second.place);
+    judge_place(call, series, rank->second.place);
   }
 
   /// A late row goes out as soon as it is found, wherever that is; but its place must be passed. A
   /// row that was held is late, too, and has its place within its key.
-  void judge_place(const Call& call, Thread& thread, std::size_t place) {
-    const bool behind = place < thread.next_place;
+  void judge_place(const Call& call, Series& series, std::size_t place) {
+    const bool behind = place < series.next_place;
     const bool in_place =
         evidence_.by_key ? !behind && (!call.late || evidence_.holds_keys) : behind == call.late;
     if (!in_place) verdict_.reordered.push_back(at_sequence(call));
-    if (evidence_.by_key || !call.late) thread.next_place = std::max(thread.next_place, place + 1);
+    if (evidence_.by_key || !call.late) series.next_place = std::max(series.next_place, place + 1);
     if (place < places_) return;
     places_ = place + 1;
     furthest_ = call.id;
@@ -278,7 +278,7 @@ class LaneJudge {
     return *rank->second.key ? "key " + **rank->second.key : "";
   }
 
-  Thread& thread_of(const Call& call) { return threads_[evidence_.by_key ? key_of(call) : ""]; }
+  Series& series_of(const Call& call) { return all_series_[evidence_.by_key ? key_of(call) : ""]; }
 
   std::string of_lane() const { return "lane " + std::to_string(lane_) + ": "; }
 
@@ -294,7 +294,7 @@ class LaneJudge {
   std::unordered_map<std::int64_t, Call> first_;
   std::unordered_map<std::int64_t, std::uint64_t> accepted_under_;  ///< the last epoch
   std::map<std::uint64_t, std::size_t> repeated_by_;                ///< by epoch
-  std::unordered_map<std::string, Thread> threads_;
+  std::unordered_map<std::string, Series> all_series_;
   std::uint64_t sequence_ = 0;
   std::int64_t at_ = 0;        ///< the last row that was not late: what the cursor names
   std::int64_t furthest_ = 0;  ///< the last row in the declared order
