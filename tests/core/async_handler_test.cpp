@@ -71,6 +71,16 @@ class CallsHeld {
     of_key_[call.key] -= 1;
     return std::move(call.done);
   }
+  /// Answers what is there.
+  int answer_all() {
+    std::deque<Call> calls;
+    {
+      const std::scoped_lock lock(mutex_);
+      calls.swap(calls_);
+    }
+    for (const auto& call : calls) call.done(Outcome::done());
+    return static_cast<int>(calls.size());
+  }
   std::size_t most() const { return most_; }
   int overlaps() const { return overlaps_; }
 
@@ -302,9 +312,11 @@ TEST_SUITE("asynchronous handlers") {
     held.take()(Outcome::done());
     held.take()(Outcome::done());
     CHECK_FALSE(stopped);
-    held.take()(Outcome::done());
+    int answered = 2;
+    while (!stopped) answered += held.answer_all();  // a fourth may have begun before the lane knew
     stopping.join();
-    CHECK(source->cursor({"p", 0, 1}).sequence == 3);
+    CHECK(answered >= 3);
+    CHECK(source->cursor({"p", 0, 1}).sequence == static_cast<std::uint64_t>(answered));
   }
 
   TEST_CASE("the handler is destroyed after the last answer") {
