@@ -132,6 +132,7 @@ class FiberThread final : public CallThread {
     for (; !waiting_.empty(); waiting_.pop_front()) waiting_.front()();
   }
   bool add_worker() try {
+    idle_.reserve(workers_.size() + 1);
     workers_.push_back(std::make_unique<Worker>(*this));
     idle_.push_back(workers_.back().get());
     return true;
