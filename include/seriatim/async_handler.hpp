@@ -35,16 +35,16 @@ class Completion {
 /// of different keys; with `in_flight = 1` one after another.
 ///
 /// Threads: one instance a lane. `begin` is called on one thread, one call after another. It should
-/// not wait, since it holds up the calls that are to begin after it.
-/// Ownership: the relay owns the handler, and destroys it after every call was answered. The record
-/// is valid until its call is answered, `context` until `begin` returns.
-/// Deadline: a call should be answered before `context.deadline`. Nothing ends a call that is late:
-/// it is still waited for, since nothing may overtake it, and it holds up the end of the lane. So
-/// give your receiver a time-out. `context.stop` is requested when the relay is to end. It is a
-/// hint: the calls in flight still have to be answered. `context.transaction` is null.
-/// Errors: an expected failure is an Outcome. If `begin` throws CannotRender the record counts as
-/// `poison`, and after any other exception as `retry_later`. If the call is already answered, that
-/// answer counts.
+/// not wait, since it holds up the calls that are to begin after it. Start the call at once: if
+/// this program loses the database, another relay may have the lane three seconds later. Ownership:
+/// the relay owns the handler, and destroys it after every call was answered. The record is valid
+/// until its call is answered, `context` until `begin` returns. Deadline: a call should be answered
+/// before `context.deadline`. Nothing ends a call that is late: it is still waited for, since
+/// nothing may overtake it, and it holds up the end of the lane. So give your receiver a time-out.
+/// `context.stop` is requested when the relay is to end. It is a hint: the calls in flight still
+/// have to be answered. `context.transaction` is null. Errors: an expected failure is an Outcome.
+/// If `begin` throws CannotRender the record counts as `poison`, and after any other exception as
+/// `retry_later`. If the call is already answered, that answer counts.
 class AsyncHandler {
  public:
   AsyncHandler() = default;
