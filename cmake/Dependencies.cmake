@@ -1,7 +1,7 @@
 # Packages of Debian 12 and 13; packages/list.txt names them. Debian 12 has Boost 1.74, too, which is too old.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS json url)
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS context json url)
 find_package(OpenSSL REQUIRED)
 find_package(spdlog REQUIRED)
 # The packaged library is not instrumented, so ThreadSanitizer would see races where it synchronises.
@@ -25,5 +25,4 @@ target_include_directories(seriatim_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE
 
 if(SERIATIM_BUILD_TESTS)
   find_package(doctest REQUIRED)
-  find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS context)
 endif()

@@ -61,6 +61,6 @@ set(CPACK_DEBIAN_SERIATIM-LAB_PACKAGE_DEPENDS "seriatim (= ${PROJECT_VERSION})")
 # What find_package(seriatim) looks for, with components too. Debian 12 has Boost 1.81 under names of its own. The client
 # libraries of brokers are for the programs that name their component.
 set(CPACK_DEBIAN_SERIATIM-DEV_PACKAGE_DEPENDS
-  "pkg-config, libpq-dev, libpqxx-dev, libssl-dev, libboost-json-dev (>= 1.81) | libboost-json1.81-dev, libboost-url-dev (>= 1.81) | libboost-url1.81-dev")
+  "pkg-config, libpq-dev, libpqxx-dev, libssl-dev, libboost-context-dev (>= 1.81) | libboost-context1.81-dev, libboost-json-dev (>= 1.81) | libboost-json1.81-dev, libboost-url-dev (>= 1.81) | libboost-url1.81-dev")
 set(CPACK_DEBIAN_SERIATIM-DEV_PACKAGE_SUGGESTS "libhiredis-dev, libnats-dev, librabbitmq-dev, librdkafka-dev")
 include(CPack)

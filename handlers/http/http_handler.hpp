@@ -2,6 +2,7 @@
 
 #include "http/http_config.hpp"
 #include "seriatim/handler.hpp"
+#include "support/fiber_thread.hpp"
 #include "support/http_sender.hpp"
 #include "support/message_form.hpp"
 #include "support/webhook_signature.hpp"
@@ -16,6 +17,7 @@ class HttpHandler final : public RecordHandler {
 
   Outcome handle_record(const Record& record, const CallContext& context) override;
   std::optional<Rendering> render(const Record& record) override;
+  std::unique_ptr<CallThread> make_call_thread() override { return make_fiber_thread(); }
 
  private:
   [[nodiscard]] HttpMessage message_of(const Record& record, const MessageBody& body);

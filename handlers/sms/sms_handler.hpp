@@ -2,6 +2,7 @@
 
 #include "seriatim/handler.hpp"
 #include "sms/sms_config.hpp"
+#include "support/fiber_thread.hpp"
 #include "support/http_sender.hpp"
 #include "support/template.hpp"
 
@@ -16,6 +17,7 @@ class SmsHandler final : public RecordHandler {
 
   Outcome handle_record(const Record& record, const CallContext& context) override;
   std::optional<Rendering> render(const Record& record) override;
+  std::unique_ptr<CallThread> make_call_thread() override { return make_fiber_thread(); }
 
  private:
   struct Text {

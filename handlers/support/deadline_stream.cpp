@@ -7,12 +7,13 @@
 #include <boost/asio/error.hpp>
 #include <cerrno>
 
+#include "support/readiness.hpp"
+
 namespace seriatim::handlers {
 
 namespace {
 
 namespace asio = boost::asio;
-using std::chrono::milliseconds;
 
 /// Of a write that is kept: a TLS record is no longer.
 constexpr std::size_t keep_max = 18 << 10;
@@ -46,17 +47,10 @@ short DeadlineStream::wait_for(short events, Error& error) {
     error = asio::error::would_block;
     return 0;
   }
-  pollfd ready{socket_.get(), events, 0};
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-    const auto ms = std::clamp<milliseconds::rep>(left.count(), 0, 60'000);
-    const bool any = ::poll(&ready, 1, static_cast<int>(ms)) > 0;
-    if (Clock::now() >= deadline_) {  // also while bytes still come
-      error = asio::error::timed_out;
-      return 0;
-    }
-    if (any) return ready.revents;
-  }
+  const auto came = wait_for_events(socket_.get(), events, deadline_);
+  if (Clock::now() < deadline_) return came;
+  error = asio::error::timed_out;  // also while bytes still come
+  return 0;
 }
 
 std::size_t DeadlineStream::receive(std::span<char> room, Error& error) {

@@ -17,8 +17,8 @@
 namespace seriatim::handlers {
 
 /// A connected socket whose reads and writes end at a deadline: a SyncStream as Beast and OpenSSL
-/// (asio::ssl::stream) want it. It waits with poll(2), because a timer of Asio costs 8 µs of
-/// processor for each POST (docs/performance.md).
+/// (asio::ssl::stream) want it. It waits by `wait_for_events`, because a timer of Asio costs 8 µs
+/// of processor for each POST (docs/performance.md).
 ///
 /// A receiver may answer before it has read the whole request, and may then read no more. So a
 /// write that has to wait listens too, if `listen` was asked: if bytes arrive instead of room, it

@@ -1,12 +1,20 @@
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core/error.hpp>
+#include <cerrno>
+#include <map>
+#include <mutex>
 
 #include "seriatim/error.hpp"
+#include "support/readiness.hpp"
 #include "support/transport.hpp"
 
 namespace seriatim::handlers {
@@ -34,8 +42,8 @@ Clock::time_point share(Clock::time_point deadline, std::size_t left) {
   return now + std::max(deadline - now, Clock::duration::zero()) / static_cast<int>(left);
 }
 
-std::unique_ptr<asio::ssl::context> make_tls(const std::string& ca_file) {
-  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_client);
+std::shared_ptr<asio::ssl::context> make_tls(const std::string& ca_file) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   context->set_verify_mode(asio::ssl::verify_peer);
   beast::error_code error;
@@ -45,6 +53,16 @@ std::unique_ptr<asio::ssl::context> make_tls(const std::string& ca_file) {
     context->load_verify_file(ca_file, error);
   }
   if (error) throw Error("ca_file " + ca_file + " cannot be read: " + error.message());
+  return context;
+}
+
+/// One for all who trust the same authorities: the system's take milliseconds to read, and memory.
+std::shared_ptr<asio::ssl::context> shared_tls(const std::string& ca_file) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<asio::ssl::context>> known;
+  const std::scoped_lock lock(mutex);
+  auto context = known[ca_file].lock();
+  if (!context) known[ca_file] = context = make_tls(ca_file);
   return context;
 }
 
@@ -67,16 +85,27 @@ bool certificate_failed(const SSL* ssl) {
 }
 
 /// A connected socket, or why there is none.
-Fd connect(asio::io_context& io, const ip::tcp::endpoint& endpoint, Clock::time_point deadline,
+Fd connect(const ip::tcp::endpoint& endpoint, Clock::time_point deadline,
            beast::error_code& error) {
-  beast::tcp_stream tcp(io);
-  tcp.expires_at(deadline);
-  tcp.async_connect(endpoint, [&error](beast::error_code result) { error = result; });
-  io.restart();
-  io.run();
-  if (error) return Fd();
-  tcp.socket().set_option(ip::tcp::no_delay(true), error);
-  return Fd(tcp.release_socket().release());
+  const auto failed = [&error](int code) {
+    error = {code, asio::error::get_system_category()};
+    return Fd();
+  };
+  Fd socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                     IPPROTO_TCP));
+  if (socket.get() < 0) return failed(errno);
+  if (::connect(socket.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    if (errno != EINPROGRESS) return failed(errno);
+    if (wait_for_events(socket.get(), POLLOUT, deadline) == 0) return failed(ETIMEDOUT);
+  }
+  int code = 0;
+  socklen_t size = sizeof code;
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+  if (code != 0) return failed(code);
+  const int yes = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  error = {};
+  return socket;
 }
 
 }  // namespace
@@ -94,12 +123,12 @@ class Dialer::Impl {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       const ip::tcp::endpoint endpoint(ip::make_address(addresses[i], error), port);
       if (error) continue;
-      auto socket = connect(io_, endpoint, share(deadline, addresses.size() - i), error);
+      auto socket = connect(endpoint, share(deadline, addresses.size() - i), error);
       if (error) continue;
       PlainStream tcp(io_, std::move(socket));
       tcp.expires_at(deadline);
       if (!url.tls) return make(std::move(tcp));
-      if (!tls_) tls_ = make_tls(ca_file_);
+      if (!tls_) tls_ = shared_tls(ca_file_);
       TlsStream stream(std::move(tcp), *tls_);
       if (auto failure = shake_hands(url, stream)) return *std::move(failure);
       return make(std::move(stream));
@@ -123,7 +152,7 @@ class Dialer::Impl {
 
   std::string ca_file_;
   asio::io_context io_{1};
-  std::unique_ptr<asio::ssl::context> tls_;
+  std::shared_ptr<asio::ssl::context> tls_;
 };
 
 Dialer::Dialer(std::string ca_file) : impl_(std::make_unique<Impl>(std::move(ca_file))) {}

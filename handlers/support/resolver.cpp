@@ -2,16 +2,19 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <resolv.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "seriatim/error.hpp"
+#include "support/fd.hpp"
+#include "support/readiness.hpp"
 
 namespace seriatim::handlers {
 
@@ -55,16 +58,18 @@ std::vector<std::string> resolve_by_system(const std::string& host, seconds limi
 
 struct Resolver::Job {
   std::string host;
+  Fd finished{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  ///< becomes readable
   std::mutex mutex;
-  std::condition_variable changed;
-  bool finished = false;
   Result result;
 
   void finish(Result value) {
     const std::lock_guard lock(mutex);
     result = std::move(value);
-    finished = true;
-    changed.notify_all();
+    (void)::eventfd_write(finished.get(), 1);
+  }
+  Result take() {
+    const std::lock_guard lock(mutex);
+    return std::move(result);
   }
 
   void run(const Lookup& lookup, seconds limit) {
@@ -81,8 +86,7 @@ struct Resolver::Job {
 Resolver::Resolver(Lookup lookup) : lookup_(std::move(lookup)) {}
 
 bool Resolver::wait_for_job(Clock::time_point deadline) const {
-  std::unique_lock lock(job_->mutex);
-  return job_->changed.wait_until(lock, deadline, [this] { return job_->finished; });
+  return wait_for_events(job_->finished.get(), POLLIN, deadline) != 0;
 }
 
 Resolver::Result Resolver::resolve(const std::string& host, Clock::time_point deadline) {
@@ -93,13 +97,14 @@ Resolver::Result Resolver::resolve(const std::string& host, Clock::time_point de
   }
   if (!job_) {
     auto job = std::make_shared<Job>();
+    if (job->finished.get() < 0) return Failure{"no descriptor is left to wait for the name"};
     job->host = host;
     const auto limit = std::chrono::ceil<seconds>(deadline - Clock::now());
     std::thread([job, lookup = lookup_, limit] { job->run(lookup, limit); }).detach();
     job_ = std::move(job);  // only now: a thread that cannot be had must not be waited for
   }
   if (!wait_for_job(deadline)) return late;
-  return std::exchange(job_, nullptr)->result;
+  return std::exchange(job_, nullptr)->take();
 }
 
 }  // namespace seriatim::handlers

@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "seriatim/call_thread.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim/record.hpp"
 #include "seriatim/rendering.hpp"
@@ -65,6 +66,10 @@ class Handler {
   [[nodiscard]] virtual std::optional<Rendering> render(const Record& /*record*/) {
     return std::nullopt;
   }
+
+  /// With `in_flight` above 1, one of a lane's handlers is asked for the thread in which all of
+  /// them are called. Null: each gets a thread of its own. A wrapper passes the question on.
+  [[nodiscard]] virtual std::unique_ptr<CallThread> make_call_thread() { return nullptr; }
 };
 
 /// The usual form: one record, one outcome.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "seriatim/async_handler.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/counts.hpp"
 #include "seriatim/handler.hpp"
@@ -39,6 +40,8 @@ class Relay {
   /// Throws ConfigError, naming every problem of `process`.
   void add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
            const HandlerFactory& handler);
+  void add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+           const AsyncHandlerFactory& handler);
   void observe(std::shared_ptr<Observer> observer);
 
   /// Delivers until a stop is requested (or, draining, until done), and finishes the call in flight

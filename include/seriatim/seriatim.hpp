@@ -3,6 +3,7 @@
 /// Everything a program needs that runs processes of its own: one include instead of these.
 /// To write a source, see source.hpp.
 
+#include "seriatim/async_handler.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/error.hpp"
 #include "seriatim/handler.hpp"

@@ -48,6 +48,8 @@ class RedactedHandler final : public Handler {
     throw Error(secrets_.redact(thrown.what()));
   }
 
+  std::unique_ptr<CallThread> make_call_thread() override { return handler_->make_call_thread(); }
+
  private:
   std::unique_ptr<Handler> handler_;
   const Secrets& secrets_;

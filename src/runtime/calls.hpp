@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/action.hpp"
+#include "seriatim/async_handler.hpp"
 #include "seriatim/handler.hpp"
 
 namespace seriatim::runtime {
@@ -43,6 +44,18 @@ struct CallNeeds {
 /// Up to as many calls at once as there are handlers, each in a thread of its own that it keeps.
 [[nodiscard]] std::unique_ptr<Calls> threaded_calls(std::vector<std::unique_ptr<Handler>> handlers,
                                                     CallNeeds needs);
+
+/// Up to as many calls at once as there are handlers, all in one thread.
+[[nodiscard]] std::unique_ptr<Calls> calls_in_one_thread(
+    std::vector<std::unique_ptr<Handler>> handlers, std::unique_ptr<CallThread> thread,
+    CallNeeds needs);
+
+/// Up to `in_flight` calls at once that the handler answers when it can.
+[[nodiscard]] std::unique_ptr<Calls> async_calls(std::shared_ptr<AsyncHandler> handler,
+                                                 unsigned in_flight, CallNeeds needs);
+
+/// The same handler, which waits for the answer of each call.
+[[nodiscard]] std::unique_ptr<Handler> waiting_for(std::shared_ptr<AsyncHandler> handler);
 
 /// What a handler makes of one row. A handler that throws has failed at it.
 [[nodiscard]] Outcome call_one(Handler& handler, const Record& row, const CallContext& context);

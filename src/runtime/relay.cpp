@@ -53,15 +53,38 @@ std::string problems_of(const ProcessConfig& c) {
   return text;
 }
 
+using MakeCalls = std::function<std::unique_ptr<runtime::Calls>(runtime::CallNeeds)>;
+
+/// What calls the rows of one lane.
+struct LaneHandler {
+  std::unique_ptr<Handler> one;  ///< one row after another
+  MakeCalls calls;               ///< several in flight; empty: none
+};
+using MakeLaneHandler = std::function<LaneHandler(unsigned lane)>;
+
 /// Several calls in flight have a handler each.
-std::function<std::unique_ptr<runtime::Calls>(runtime::CallNeeds)> calls_of(
-    const ProcessConfig& process, unsigned lane, const HandlerFactory& handler) {
-  if (process.in_flight == 1) return {};
+LaneHandler handlers_for(unsigned lane, unsigned in_flight, const HandlerFactory& make) {
+  LaneHandler made{make(lane), {}};
+  if (in_flight == 1) return made;
   auto handlers = std::make_shared<std::vector<std::unique_ptr<Handler>>>();
-  for (unsigned i = 0; i < process.in_flight; ++i) handlers->push_back(handler(lane));
-  return [handlers](runtime::CallNeeds needs) {
-    return runtime::threaded_calls(std::move(*handlers), std::move(needs));
+  for (unsigned i = 0; i < in_flight; ++i) handlers->push_back(make(lane));
+  made.calls = [handlers](runtime::CallNeeds needs) {
+    auto thread = handlers->front()->make_call_thread();
+    return thread ? runtime::calls_in_one_thread(std::move(*handlers), std::move(thread),
+                                                 std::move(needs))
+                  : runtime::threaded_calls(std::move(*handlers), std::move(needs));
   };
+  return made;
+}
+
+LaneHandler async_handler_for(unsigned lane, unsigned in_flight, const AsyncHandlerFactory& make) {
+  const std::shared_ptr<AsyncHandler> handler = make(lane);
+  LaneHandler made{runtime::waiting_for(handler), {}};
+  if (in_flight == 1) return made;
+  made.calls = [handler, in_flight](runtime::CallNeeds needs) {
+    return runtime::async_calls(handler, in_flight, std::move(needs));
+  };
+  return made;
 }
 
 /// Fans out to every observer added.
@@ -99,6 +122,9 @@ struct Relay::Impl {
   std::vector<std::unique_ptr<runtime::LaneDriver>> lanes;
   std::vector<std::unique_ptr<runtime::AssignmentDriver>> shares;
   std::vector<std::unique_ptr<runtime::AuditDriver>> audits;
+
+  void add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+           const MakeLaneHandler& handler);
 };
 
 Relay::Relay() : Relay(Options{}) {}
@@ -109,27 +135,41 @@ Relay::Relay(Options options) : impl_(std::make_unique<Impl>()) {
 
 Relay::~Relay() = default;
 
+void Relay::Impl::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+                      const MakeLaneHandler& handler) {
+  if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
+  std::shared_ptr<runtime::DrainAudit> drain_audit;
+  if (options.drain) {
+    drain_audit = std::make_shared<runtime::DrainAudit>(
+        runtime::DrainAudit::Parts{process, holder, source, observers});
+  }
+  std::vector<runtime::LaneDriver*> added;
+  for (unsigned lane = 0; lane < process.lanes; ++lane) {
+    auto [one, calls] = handler(lane);
+    lanes.push_back(std::make_unique<runtime::LaneDriver>(
+        runtime::LaneDriver::Parts{process, lane, drain_audit, holder, source, std::move(one),
+                                   observers, nullptr, std::move(calls)}));
+    added.push_back(lanes.back().get());
+  }
+  audits.push_back(std::make_unique<runtime::AuditDriver>(
+      runtime::AuditDriver::Parts{process, holder, source, observers, added}));
+  if (process.lanes == 1 || options.drain) return;  // whoever drains waits for every lane
+  shares.push_back(std::make_unique<runtime::AssignmentDriver>(
+      runtime::AssignmentDriver::Parts{process, holder, source, std::move(added)}));
+}
+
 void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
                 const HandlerFactory& handler) {
-  if (const auto problems = problems_of(process); !problems.empty()) throw ConfigError(problems);
-  const auto guarded = runtime::only_known_types(process.event_types, handler);
-  std::shared_ptr<runtime::DrainAudit> drain_audit;
-  if (impl_->options.drain) {
-    drain_audit = std::make_shared<runtime::DrainAudit>(
-        runtime::DrainAudit::Parts{process, impl_->holder, source, impl_->observers});
-  }
-  std::vector<runtime::LaneDriver*> lanes;
-  for (unsigned lane = 0; lane < process.lanes; ++lane) {
-    impl_->lanes.push_back(std::make_unique<runtime::LaneDriver>(
-        runtime::LaneDriver::Parts{process, lane, drain_audit, impl_->holder, source, guarded(lane),
-                                   impl_->observers, nullptr, calls_of(process, lane, guarded)}));
-    lanes.push_back(impl_->lanes.back().get());
-  }
-  impl_->audits.push_back(std::make_unique<runtime::AuditDriver>(
-      runtime::AuditDriver::Parts{process, impl_->holder, source, impl_->observers, lanes}));
-  if (process.lanes == 1 || impl_->options.drain) return;  // whoever drains waits for every lane
-  impl_->shares.push_back(std::make_unique<runtime::AssignmentDriver>(
-      runtime::AssignmentDriver::Parts{process, impl_->holder, source, std::move(lanes)}));
+  const auto known = runtime::only_known_types(process.event_types, handler);
+  impl_->add(process, source,
+             [&](unsigned lane) { return handlers_for(lane, process.in_flight, known); });
+}
+
+void Relay::add(const ProcessConfig& process, const std::shared_ptr<Source>& source,
+                const AsyncHandlerFactory& handler) {
+  const auto known = runtime::only_known_types(process.event_types, handler);
+  impl_->add(process, source,
+             [&](unsigned lane) { return async_handler_for(lane, process.in_flight, known); });
 }
 
 void Relay::observe(std::shared_ptr<Observer> observer) {

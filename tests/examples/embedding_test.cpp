@@ -205,10 +205,24 @@ TEST_SUITE("embedding") {
     CHECK_MESSAGE(ended.err == "halted at row 4: the payload is NULL\n", ended.err);
   }
 
-  TEST_CASE("docs/embedding.md shows the service and the own kind word for word") {
+  TEST_CASE("an asynchronous handler: three rows, three lines of a file, and a row it refuses") {
+    const auto file = installed().folder() / "async.txt";
+    TestDatabase database;
+    deliver("async", file.string(), database);
+    auto lines = lines_of(file);
+    std::sort(lines.begin(), lines.end());  // rows of different keys have no order
+    CHECK(each_holds_its_payload(lines));
+    database.run("INSERT INTO charges (payload) VALUES (NULL)");
+    const auto ended = built({installed().program("async")},
+                             {{"DATABASE_URL", database.url()}, {"TARGET", file.string()}});
+    CHECK(ended.code == 1);
+    CHECK_MESSAGE(ended.err == "halted at row 4: the payload is NULL\n", ended.err);
+  }
+
+  TEST_CASE("docs/embedding.md shows whole examples word for word") {
     const fs::path root = SERIATIM_SOURCE_DIR;
     const auto page = text_of(root / "docs/embedding.md");
-    for (const auto* program : {"service.cpp", "own_kind.cpp"}) {
+    for (const auto* program : {"service.cpp", "own_kind.cpp", "async.cpp"}) {
       CAPTURE(program);
       CHECK(page.find("```cpp\n" + text_of(root / "examples" / program) + "```\n") != page.npos);
     }

@@ -2,6 +2,7 @@
 // cut, against a receiver over HTTP.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,9 +76,23 @@ struct Stage {
   int started = 0;
 };
 
+std::ptrdiff_t threads_of(const RelayProgram& relay) {
+  const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(relay.pid()) + "/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
 }  // namespace
 
 TEST_SUITE("several calls in flight, with faults") {
+  TEST_CASE("sixteen calls of the program's http handler share a thread") {
+    Stage stage;
+    const auto relay = stage.start();
+    REQUIRE(stage.wait_for_requests(500));
+    CHECK(stage.receiver.connections_open() == in_flight);
+    CHECK(threads_of(*relay) < std::ptrdiff_t{in_flight});
+    CHECK(relay->stop().code == 0);
+  }
+
   TEST_CASE(
       "kill -9 amid sixteen calls: nothing lost, each key in order, repeats within the bound") {
     Stage stage;

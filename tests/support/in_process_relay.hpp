@@ -75,8 +75,10 @@ class StatusLog final : public Observer {
 /// which need no process of their own.
 class InProcessRelay {
  public:
+  /// `Factory`: as Relay::add takes it.
+  template <class Factory>
   InProcessRelay(const std::shared_ptr<Source>& source, const ProcessConfig& config,
-                 const HandlerFactory& handler)
+                 const Factory& handler)
       : status(std::make_shared<StatusLog>()) {
     relay_.observe(status);
     relay_.add(config, source, handler);

@@ -88,6 +88,20 @@ class Traced {
 }  // namespace
 
 TEST_SUITE("traced handler") {
+  TEST_CASE("a traced handler is called in the thread that its own handler names") {
+    struct Thread final : CallThread {
+      void run(std::function<void()>) override {}
+    };
+    struct Named final : RecordHandler {
+      Outcome handle_record(const Record&, const CallContext&) override { return Outcome::done(); }
+      std::unique_ptr<CallThread> make_call_thread() override { return std::make_unique<Thread>(); }
+    };
+    Traced stage;
+    CHECK(stage.wrap([](unsigned) { return std::make_unique<Named>(); })->make_call_thread());
+    CHECK_FALSE(stage.wrap(handler_from([](const Record&) { return Outcome::done(); }))
+                    ->make_call_thread());
+  }
+
   TEST_CASE("the call of one row is a child of the row's span, and the receiver's parent") {
     Traced traced;
     CHECK(traced.give({row(sampled)}).done == 1);

@@ -160,6 +160,8 @@ class TracedHandler final : public Handler {
     return {batch.size(), std::nullopt};
   }
 
+  std::unique_ptr<CallThread> make_call_thread() override { return handler_->make_call_thread(); }
+
  private:
   BatchOutcome call(std::span<const Record> rows, const CallContext& context) {
     auto open = begin(rows);
