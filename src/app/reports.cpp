@@ -195,6 +195,12 @@ std::vector<std::string> notes_of(const LaneReport& report) {
     notes.push_back("nobody holds it: start `seriatim run " + shell_word(lane.process) +
                     "`, or see the log of an instance that should hold it");
   }
+  if (lane.in_flight + report.done_ahead > 0) {
+    const auto calls = lane.in_flight == 1 ? " call is in flight or begins next; "
+                                           : " calls are in flight or begin next; ";
+    notes.push_back(std::to_string(lane.in_flight) + calls + std::to_string(report.done_ahead) +
+                    " rows after the cursor are done or set aside");
+  }
   if (report.audit_age > LaneReport::audit_age_max) {
     notes.push_back("late rows: its last complete audit was " + human_duration(*report.audit_age) +
                     " ago; a row behind the cursor would not have been found since");

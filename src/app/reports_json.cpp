@@ -116,6 +116,8 @@ object to_json(const postgres::LaneReport& report) {
   auto lane = to_json(report.lane);
   lane["lag_records"] = number_or_null(report.lag_records);
   lane["lag_more"] = report.lag_more;
+  lane["in_flight"] = report.lane.in_flight;
+  lane["done_ahead"] = report.done_ahead;
   lane["late_records"] = number_or_null(report.late_records);
   lane["lag_ms"] = report.lag_age ? value(report.lag_age->count()) : value(nullptr);
   lane["error"] = to_json(report.unread, &report.lane);

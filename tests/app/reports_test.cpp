@@ -32,4 +32,16 @@ TEST_SUITE("reports") {
     CHECK(app::lanes_json(app::LaneReports{report}).find("\"audit_age_ms\":null") !=
           std::string::npos);
   }
+
+  TEST_CASE("status says how much of a window is in flight, and how much is done") {
+    postgres::LaneReport report;
+    CHECK(app::lanes_table(app::LaneReports{report}, false).find("in flight") == std::string::npos);
+    report.lane.in_flight = 1;
+    report.done_ahead = 40;
+    CHECK(app::lanes_table(app::LaneReports{report}, false)
+              .find("1 call is in flight or begins next; 40 rows after the cursor are done") !=
+          std::string::npos);
+    CHECK(app::lanes_json(app::LaneReports{report}).find("\"in_flight\":1,\"done_ahead\":40") !=
+          std::string::npos);
+  }
 }

@@ -128,6 +128,18 @@ void add_cursors(const Reports& processes, Families& families) {
       processes,
       [](const LaneReport& lane) -> Value { return static_cast<double>(lane.lane.epoch); },
       families);
+  families.gauge_family("in_flight_records",
+                        "rows that are called now or next, if several calls may be in flight");
+  by_lane(
+      processes,
+      [](const LaneReport& lane) -> Value { return static_cast<double>(lane.lane.in_flight); },
+      families);
+  families.gauge_family("done_ahead_records",
+                        "rows after the cursor that are done or set aside; max over relays");
+  by_lane(
+      processes,
+      [](const LaneReport& lane) -> Value { return static_cast<double>(lane.done_ahead); },
+      families);
   families.gauge_family("cursor_timestamp_seconds", "created_at of the row at the cursor");
   by_lane(
       processes,
