@@ -19,8 +19,21 @@ struct QueuedRow {
   std::optional<std::string> key;
   std::size_t before = 0;  ///< index of the record after it (PollResult::records, Settlement::done)
   bool late = false;       ///< it is behind the cursor
+  bool aside = false;      ///< it was set aside by an earlier settlement, and is passed now
 
   friend bool operator==(const QueuedRow&, const QueuedRow&) = default;
+};
+
+/// A row set aside that goes out before those after the cursor.
+struct DueRow {
+  std::string id;
+  bool begun = false;                           ///< a receiver may have seen it
+  bool redriven = false;                        ///< it was parked
+  std::optional<bool> late{};                   ///< absent: decided when it is read again
+  std::optional<std::int64_t> created_at_us{};  ///< absent: not known
+  unsigned attempts = 0;                        ///< it was held: so many failed before
+  bool holds_key = false;                       ///< rows of its key are put back with it
+  std::optional<std::string> key{};
 };
 
 /// What one poll brings.
@@ -39,10 +52,10 @@ struct PollResult {
   };
   std::optional<Unreadable> unreadable;
   std::vector<QueuedRow> queued;  ///< settled rows too, in order: set aside without a call
-  bool due = false;               ///< the records were set aside before, and go out first
-  bool redriven = false;         ///< … they are parked rows, which stay parked if they fail again
-  bool of_one_key = false;       ///< … and are put back together if the first of them fails
-  unsigned attempts_before = 0;  ///< … the first was held: so many attempts failed before
+  /// The records were set aside before, and go out first: what was kept of each. Rows that were
+  /// parked stay parked if they fail again. Unless they are for several calls, all of them are
+  /// redriven or none is; and those that hold a key are of one key, and are put back together.
+  std::vector<DueRow> due_rows;
   /// Until rows that are aside may go out by themselves; absent: there is none.
   std::optional<std::chrono::milliseconds> held_for{};
   bool announced = false;   ///< the last settlement announced its first call (`Next::read_ahead`)
@@ -57,6 +70,7 @@ struct PollResult {
   /// is delivered, or set aside.
   std::optional<OrderKey> looked_at;
 
+  [[nodiscard]] bool redriven() const { return !due_rows.empty() && due_rows.front().redriven; }
   /// No row to hand over, and none that halts the lane. Rows may still queue, or wait.
   [[nodiscard]] bool empty() const { return records.empty() && !unreadable; }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,12 +26,14 @@ struct RowsAhead {
 
     friend bool operator==(const Open&, const Open&) = default;
   };
-  std::vector<std::string> done;  ///< ids, in lane order
-  std::vector<Open> open;         ///< in lane order
-  std::uint64_t numbered_to = 0;  ///< the greatest number that a row was given
-  std::optional<Position> to{};   ///< the last of these rows in lane order
+  std::vector<std::string> done;         ///< ids, in lane order
+  std::vector<std::string> set_aside{};  ///< … of these, the ones that failed and are aside
+  std::vector<Open> open;                ///< in lane order
+  std::vector<Open> aside{};             ///< due rows, which have no place among the others
+  std::uint64_t numbered_to = 0;         ///< the greatest number that a row was given
+  std::optional<Position> to{};          ///< the last of these rows in lane order
 
-  [[nodiscard]] bool empty() const { return done.empty() && open.empty(); }
+  [[nodiscard]] bool empty() const { return done.empty() && open.empty() && aside.empty(); }
   friend bool operator==(const RowsAhead&, const RowsAhead&) = default;
 };
 
@@ -119,11 +122,12 @@ struct Halt {
 struct Park {
   Position row;
   std::optional<std::string> key;
-  bool late = false;       ///< it is behind the cursor, which does not move
+  bool late = false;       ///< it was due: the cursor does not move
   bool holds_key = false;  ///< later rows of its key queue behind it
   unsigned attempts = 1;   ///< since it was set aside last
   std::string detail;
   std::optional<std::chrono::milliseconds> retry_in{};  ///< held; absent: a person decides
+  bool redriven = false;  ///< several calls in flight: it was parked before, and is put back
 
   friend bool operator==(const Park&, const Park&) = default;
 };
@@ -143,7 +147,8 @@ struct InFlight {
 /// row after them. All of it is one commit.
 ///
 /// If several calls are in flight, `done` has the rows that the cursor passes by this commit, and
-/// `fate` is never Next.
+/// `fate` is neither Next nor Park. A row that fails is in `parks` then; one that is not late is
+/// passed by a later settlement, as a row that queues and is aside.
 struct Settlement {
   std::optional<Position> from;
   std::vector<Position> done;
@@ -153,8 +158,21 @@ struct Settlement {
   /// were put back. The cursor's `sequence` counts them.
   std::uint64_t unused = 0;
   std::optional<InFlight> in_flight{};
+  std::vector<Position> done_aside{};  ///< due rows that were parked, and are aside no longer
+  std::vector<Position> done_late{};   ///< … that were not parked before
+  std::vector<Park> parks{};           ///< rows that failed
 
   [[nodiscard]] bool announces() const { return std::holds_alternative<Next>(fate); }
+  /// Parked rows that failed again.
+  [[nodiscard]] std::size_t put_back() const {
+    return static_cast<std::size_t>(
+        std::count_if(parks.begin(), parks.end(), [](const Park& park) { return park.redriven; }));
+  }
+  /// Late rows that are parked for the first time.
+  [[nodiscard]] std::size_t parked_late() const {
+    return static_cast<std::size_t>(std::count_if(
+        parks.begin(), parks.end(), [](const Park& park) { return park.late && !park.redriven; }));
+  }
   /// A row failed, or the lane halts.
   [[nodiscard]] bool failed() const { return fate.index() > 1; }
 };
@@ -168,18 +186,6 @@ enum class Grant {
 
 /// Keys of which a row is parked. Rows without a key count as rows of one key.
 using ParkedKeys = std::set<std::optional<std::string>>;
-
-/// A row set aside that goes out before those after the cursor.
-struct DueRow {
-  std::string id;
-  bool begun = false;                           ///< a receiver may have seen it
-  bool redriven = false;                        ///< it was parked
-  std::optional<bool> late{};                   ///< absent: decided when it is read again
-  std::optional<std::int64_t> created_at_us{};  ///< absent: not known
-  unsigned attempts = 0;                        ///< it was held: so many failed before
-  bool holds_key = false;                       ///< rows of its key are put back with it
-  std::optional<std::string> key{};
-};
 
 /// The due rows of a lane, in their order, those that were begun first.
 struct DueRows {
@@ -221,13 +227,22 @@ struct Start {
   bool may_be_lost = true;
 };
 
+/// Which rows are due, for several calls in flight.
+struct DueChoice {
+  std::vector<std::string> first;  ///< ids that come before others
+  ParkedKeys not_of{};             ///< no row that holds one of these keys
+  std::vector<std::string> not_these{};
+};
+
 /// What a settlement came to.
 struct SettleAnswer {
   Grant grant = Grant::lost;
   std::vector<std::optional<std::string>> ended_keys{};  ///< of which no row is parked any more
-  bool holds_key = false;  ///< the row that was parked holds back later rows of its key
-  std::optional<std::string> parked_key{};  ///< … which is the one it had when it was parked first
-  std::optional<Position> position{};       ///< the cursor's
+  int parked = 0;            ///< so many more, or fewer, are parked than before
+  int held_keys = 0;         ///< … keys are held
+  bool makes_due = false;    ///< the rows before others of their key are delivered: these are due
+  ParkedKeys parked_keys{};  ///< of rows that were parked and hold their key, as it was at first
+  std::optional<Position> position{};  ///< the cursor's
 };
 
 /// Where one lane's cursor is kept, and the rows set aside. Knows nothing of how rows are read.
@@ -270,8 +285,9 @@ class Store {
   // epoch. So what was read after a claim holds until the next one.
   /// Keys whose rows queue.
   virtual ParkedKeys parked_keys() = 0;
-  /// Makes held rows due whose time has come, with the rows of their keys.
-  virtual DueRows due_rows(std::uint64_t epoch, unsigned rows_max) = 0;
+  /// Makes held rows due whose time has come, with the rows of their keys. `choice`: for several
+  /// calls in flight.
+  virtual DueRows due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice) = 0;
   /// Parks again a due row that cannot go out if it was parked before, else forgets it.
   /// `unreadable`: why it cannot be read. Absent: it is gone, or has a new place.
   virtual LeftOut leave_out(std::uint64_t epoch, const DueRow& row,

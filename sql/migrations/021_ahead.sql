@@ -1,7 +1,9 @@
 -- With in_flight above 1 rows of different keys are in flight at once, so rows after the cursor may be done before it
 -- gets there. They are kept here, in the commit that says so, with the numbers of the rows that may be in flight:
 --   {"numbered_to": 12, "done": ["id", [first, last], …], "to": [created_at in µs, "id"],
---    "open": [[number, attempts, "id"], [number, attempts, first id, how many], …]}
+--    "open": [[number, attempts, "id"], [number, attempts, first id, how many], …],
+--    "set_aside": of those that are done, the ones that failed and are aside; as "done",
+--    "aside": rows set aside that go out again; as "open"}
 -- NULL: nothing is done after the cursor, and no row there has a number.
 ALTER TABLE seriatim.cursor ADD COLUMN ahead jsonb;
 

@@ -1,6 +1,6 @@
 -- A failed row is set aside, in the transaction that settled it and so holds the cursor's row.
 -- A row that is parked already stays so, and the rows of its key wait with it.
--- Answers whether it holds its key, as it did when it was parked first.
+-- Answers whether it holds its key, as it did when it was parked first; and what it, as the first of its key, was before.
 -- $1 process  $2 lane  $3, $4 the position before  $5 row  $6 its time  $7 key  $8 holds its key  $9 attempts
 -- $10 what the receiver said  $11 held for so many ms, and then tried again; NULL: parked
 WITH parked AS (
@@ -38,4 +38,7 @@ WITH parked AS (
       AND ($11::bigint IS NULL OR NOT EXISTS (SELECT FROM seriatim.aside AS a
                                               WHERE a.process_name = $1 AND a.row_id = $5 AND a.retry_at IS NOT NULL))
 )
-SELECT holds_key::text AS holds_key, key FROM parked
+SELECT p.holds_key::text AS holds_key, p.key,
+       CASE WHEN a.head THEN CASE WHEN a.retry_at IS NULL THEN 'parked' ELSE 'held' END END AS before
+FROM parked AS p
+LEFT JOIN seriatim.aside AS a ON a.process_name = $1 AND a.row_id = p.row_id  -- as it was

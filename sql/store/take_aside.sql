@@ -1,5 +1,6 @@
 -- Rows $2 were handed over, so they are aside no longer; the next row of a key is the first now, and goes out by
--- itself if that one did. Answers the keys that one of them held and of which no row is left.
+-- itself if that one did. Answers for each that was the first of its key, or held none: whether it was held, and
+-- whether a row of its key follows.
 WITH gone AS (
     DELETE FROM seriatim.aside WHERE process_name = $1 AND row_id = ANY ($2::text[]) RETURNING *
 ), next AS (  -- a queue may be long, so only its beginning is read
@@ -20,6 +21,7 @@ WITH gone AS (
     FROM next AS n
     WHERE a.process_name = $1 AND a.row_id = n.row_id
 )
-SELECT DISTINCT g.key
+SELECT g.key, g.holds_key::text AS holds_key, (g.retry_at IS NOT NULL)::text AS held,
+       (g.holds_key AND EXISTS (SELECT FROM next AS n WHERE n.key IS NOT DISTINCT FROM g.key))::text AS followed
 FROM gone AS g
-WHERE g.holds_key AND NOT EXISTS (SELECT FROM next AS n WHERE n.key IS NOT DISTINCT FROM g.key)
+WHERE g.head

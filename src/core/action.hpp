@@ -20,7 +20,13 @@ struct PollSource {     ///< → Polled
   std::optional<Position> after;
   unsigned rows_max = 1;
   bool may_redrive = true;
+};
+/// → Polled. For several calls in flight: rows after the cursor, or due rows.
+struct PollForWindow {
+  std::optional<Position> after;
+  unsigned rows_max = 1;
   bool all_done = true;  ///< no row that was read before is in flight
+  std::optional<DueChoice> due{};
 };
 struct StartBatch {  ///< → Started: announces a call; the durability commit
   std::uint64_t epoch = 0;
@@ -57,12 +63,13 @@ struct WaitUntil {       ///< → Woken
 };
 struct Finish {};  ///< no answer: the lane has ended
 
-using Action = std::variant<OpenSession, ClaimLane, ReadCursor, PollSource, StartBatch, CallHandler,
-                            CallRows, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
+using Action =
+    std::variant<OpenSession, ClaimLane, ReadCursor, PollSource, PollForWindow, StartBatch,
+                 CallHandler, CallRows, Settle, ReleaseLane, CloseSession, WaitUntil, Finish>;
 
 /// What tests call them, in the order of the variant.
 inline constexpr std::array<std::string_view, std::variant_size_v<Action>> action_names{
-    "open",  "claim",  "read",    "poll",  "start", "call",
-    "calls", "settle", "release", "close", "wait",  "finish"};
+    "open",  "claim",  "read",    "poll",  "poll", "start", "call",
+    "calls", "settle", "release", "close", "wait", "finish"};
 
 }  // namespace seriatim::core

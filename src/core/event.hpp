@@ -56,6 +56,9 @@ struct Answered {
 struct CallExpired {};  ///< the call was not started: `not_after` had passed
 struct Settled {
   Grant grant = Grant::ours;
+  int parked = 0;          ///< as in SettleAnswer
+  int held_keys = 0;       ///< …
+  bool makes_due = false;  ///< …
 };
 struct Released {};
 struct Closed {};

@@ -139,31 +139,32 @@ Action Lane::follow_cursor(const Moment& moment) {
         wake_at_ = moment.now + cursor_.retry_in;
         return rest(moment);
       }
-      return poll();
+      return poll(moment);
     case Cursor::State::running: break;
   }
-  return poll();
+  return poll(moment);
 }
 
 // --- rows ---------------------------------------------------------------------------------------
 
-Action Lane::poll() {
+Action Lane::poll(const Moment& moment) {
   if (!round_.fenced) round_ = {};  // who holds up a fenced one is to be seen until the next poll
   next_ = next_queued_ = 0;
   if (stale_) {  // what the session knows of its source may be what was corrected meanwhile
     has_ = Has::nothing;
     return OpenSession{};
   }
-  if (several()) return fill_window();
+  if (several()) return fill_window(moment);
+  drop_window();  // it has finished what several calls had left
   const bool alone = solo_rows_ > 0 || cursor_.crashes > 0;
   return PollSource{cursor_.position, alone ? 1 : config_.batch_rows, cursor_.attempts == 0};
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
+  if (std::exchange(asked_for_due_, false)) return add_due(std::move(event.round), moment);
+  if (window_) return add_rows(std::move(event.round), moment);
   held_until_.reset();
   if (event.round.held_for) held_until_ = moment.now + *event.round.held_for;
-  if (window_ && !event.round.due) return add_rows(std::move(event.round), moment);
-  drop_window();
   if (going(moment)) return depart(moment);
   round_ = std::move(event.round);
   if (round_.records.empty() && round_.queued.empty()) return nothing_to_do(moment);
@@ -229,7 +230,7 @@ Action Lane::handle(Started& event, const Moment& moment) {
 Action Lane::call(const Moment& moment) {
   ensure(!failure_, "nothing overtakes a failure");
   calling_ = rows_to_call(next_);
-  const auto before = next_ == 0 ? round_.attempts_before : 0;
+  const auto before = round_.due_rows.empty() ? 0 : round_.due_rows[next_].attempts;
   round_.records[next_].attempt = before + std::max(cursor_.attempts, 1U);
   const auto not_after = announced_at_ + call_begin_max;
   return CallHandler{std::span(round_.records).subspan(next_, calling_), not_after,
@@ -289,8 +290,11 @@ Action Lane::handle(Called& event, const Moment& moment) {
   if (breached) {
     failure_ = Halt{HaltReason::unknown_outcome, {round_.records[next_].id(), event.breach}};
   } else if (next) {
-    const auto attempts = done > 0 ? 1 : cursor_.attempts;
-    failure_ = fate_of(round_.records[next_ + done], *next, attempts, moment);
+    const auto failed = next_ + done;
+    const auto& due = round_.due_rows;
+    failure_ = fate_of({round_.records[failed], *next, done > 0 ? 1 : cursor_.attempts,
+                        due.empty() ? nullptr : &due[failed]},
+                       moment);
   }
   const bool nothing = done == 0 && !failure_ && queued_before(next_) == next_queued_;
   return nothing ? go_on(moment) : settle(done, event.rows_ahead, moment);
@@ -299,6 +303,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
 Action Lane::handle(Settled& event, const Moment& moment) {
   if (settled_) return committed(event, moment);
   if (event.grant == Grant::lost) return refused(moment);
+  count_aside(event);
   if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
   move_over_settled();
   const auto failure = std::exchange(failure_, std::nullopt);
@@ -311,12 +316,19 @@ Action Lane::handle(Settled& event, const Moment& moment) {
     cursor_.attempts = 0;
     cursor_.detail.clear();
     cursor_.row_id.reset();
-    if (!round_.redriven) (park->retry_in ? cursor_.held_keys : cursor_.parked) += 1;
   }
   if (event.grant == Grant::ours) return go_on(moment);
   cursor_.attempts = 0;
   uncalled_.reset();
   return going(moment) ? depart(moment) : wait_for_turn(moment);
+}
+
+void Lane::count_aside(const Settled& event) {
+  const auto changed = [](unsigned count, int by) {
+    return static_cast<unsigned>(std::max(0, static_cast<int>(count) + by));
+  };
+  cursor_.parked = changed(cursor_.parked, event.parked);
+  cursor_.held_keys = changed(cursor_.held_keys, event.held_keys);
 }
 
 /// The rows that are done, those that queue up to the next one, and one that is set aside.
@@ -351,41 +363,32 @@ void Lane::move_over_settled() {
 /// a batch of slow rows must not outlast.
 Action Lane::go_on(const Moment& moment) {
   if (going(moment)) return depart(moment);
-  if (uncalled()) return more_rows() ? call(moment) : poll();
-  if (renewal_due(moment)) return ClaimLane{};
-  if (round_.redriven) return ReadCursor{};  // how many rows are parked now
-  return poll();
+  if (uncalled()) return more_rows() ? call(moment) : poll(moment);
+  return renewal_due(moment) ? Action(ClaimLane{}) : poll(moment);
 }
 
-Fate Lane::fate_of(const Record& record, const Outcome& outcome, unsigned attempts,
-                   const Moment& moment) {
+Fate Lane::fate_of(const Failed& failed, const Moment& moment) {
+  const auto& [record, outcome, attempts, due] = failed;
   const bool endless = config_.max_attempts == 0;
-  if (outcome.kind == Outcome::Kind::poison) return poison(record, attempts, outcome.reason);
+  if (outcome.kind == Outcome::Kind::poison) return poison(failed, outcome.reason);
   const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
   if (outcome.kind == Outcome::Kind::unknown && halts) {
     return Halt{HaltReason::unknown_outcome, {record.id(), outcome.reason}};
   }
-  const auto all = attempts + (was_held(record) ? round_.attempts_before : 0);
+  const auto all = attempts + (due ? due->attempts : 0);
   if (!endless && all >= config_.max_attempts) {
-    return poison(record, attempts,
-                  "given up after " + std::to_string(all) + " attempts: " + outcome.reason);
+    return poison(failed, "given up after " + std::to_string(all) + " attempts: " + outcome.reason);
   }
   const auto delay = backoff(config_.backoff, all, moment.random, outcome.retry_after);
-  if (config_.on_retry == OnRetry::hold_key) {
-    return hold_or_wait(record, outcome, attempts, delay, moment);
-  }
+  if (config_.on_retry == OnRetry::hold_key) return hold_or_wait(failed, delay, moment);
   return Retry{{record.id(), outcome.reason}, delay};
-}
-
-bool Lane::was_held(const Record& record) const {
-  return round_.attempts_before > 0 && !round_.records.empty() && &record == &round_.records[0];
 }
 
 /// Its key alone waits. The lane does if the receiver seems to be broken for all, or if too many
 /// keys wait already.
-Fate Lane::hold_or_wait(const Record& record, const Outcome& outcome, unsigned attempts,
-                        milliseconds delay, const Moment& moment) {
-  const bool newly = !round_.redriven && failed_id_ != record.id();
+Fate Lane::hold_or_wait(const Failed& failed, milliseconds delay, const Moment& moment) {
+  const auto& [record, outcome, attempts, due] = failed;
+  const bool newly = !(due && due->redriven) && failed_id_ != record.id();
   failed_id_ = record.id();
   if (newly) failed_in_turn_ += 1;
   if (newly && failed_in_turn_ > held_at_once) {
@@ -407,12 +410,13 @@ Fate Lane::hold_or_wait(const Record& record, const Outcome& outcome, unsigned a
 }
 
 /// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
-Fate Lane::poison(const Record& record, unsigned attempts, const std::string& detail) const {
+Fate Lane::poison(const Failed& failed, const std::string& detail) const {
+  const auto& [record, outcome, attempts, due] = failed;
   if (config_.on_poison == OnPoison::halt) {
     return Halt{HaltReason::poison, {record.id(), detail}};
   }
-  const bool one_more = !round_.redriven || was_held(record);
-  if (one_more && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
+  const bool was_parked = due && due->redriven && due->attempts == 0;
+  if (!was_parked && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
     return Halt{HaltReason::poison,
                 {record.id(), detail + "; not parked: " + std::to_string(cursor_.parked) +
                                   " failed rows are already (max_parked)"}};

@@ -51,6 +51,9 @@ class Lane {
   static constexpr std::chrono::milliseconds operator_interval{1'000};
   static constexpr std::chrono::milliseconds refused_pause{
       5};  ///< before claiming again after a refusal
+  /// With `hold_key` a key may fill 1 / key_share of the window. Its further rows are set aside and
+  /// go out from there, so that a long backlog of one key leaves room for others.
+  static constexpr unsigned key_share = 16;
   /// How many rows may fail one after another, with none delivered in between. After that
   /// `hold_key` takes the receiver for broken: the lane waits at each further row once before it
   /// holds its key. So a receiver that is down does not put every key aside.
@@ -73,11 +76,19 @@ class Lane {
   Action handle(SessionEnded&, const Moment&);
   Action handle(SourceFailed&, const Moment&);
 
+  /// A row that failed.
+  struct Failed {
+    const Record& record;
+    const Outcome& outcome;
+    unsigned attempts;  ///< since it was set aside, if it was
+    const DueRow* due;  ///< null: it was not
+  };
+
   Action stand_by(bool holder_lives, const Moment&);
   [[nodiscard]] std::string held_by(const Claim&) const;
   [[nodiscard]] bool is_idle_at(const Cursor&) const;
   Action follow_cursor(const Moment&);
-  Action poll();
+  Action poll(const Moment&);
   Action nothing_to_do(const Moment&);
   [[nodiscard]] std::chrono::milliseconds idle_interval_max() const;
   Action call(const Moment&);
@@ -90,11 +101,10 @@ class Lane {
   [[nodiscard]] Fate fate_after(std::size_t end, std::size_t rows_ahead, const Moment&) const;
   void move_over_settled();
   [[nodiscard]] std::uint64_t numbers_given_up(const Settlement&) const;
-  [[nodiscard]] Fate fate_of(const Record&, const Outcome&, unsigned attempts, const Moment&);
-  [[nodiscard]] bool was_held(const Record&) const;
-  Fate hold_or_wait(const Record&, const Outcome&, unsigned attempts, std::chrono::milliseconds,
-                    const Moment&);
-  [[nodiscard]] Fate poison(const Record&, unsigned attempts, const std::string& detail) const;
+  [[nodiscard]] Fate fate_of(const Failed&, const Moment&);
+  Fate hold_or_wait(const Failed&, std::chrono::milliseconds, const Moment&);
+  [[nodiscard]] Fate poison(const Failed&, const std::string& detail) const;
+  void count_aside(const Settled&);
   Action halt(HaltReason, std::string row_id, std::string detail);
   void suffer(const Fate&);
   [[nodiscard]] static std::string crashes_text(unsigned crashes);
@@ -102,8 +112,15 @@ class Lane {
   // Several calls in flight (lane_window.cpp).
   using Rows = std::vector<std::shared_ptr<Record>>;
   [[nodiscard]] bool several() const;
-  Action fill_window();
+  Action fill_window(const Moment&);
+  [[nodiscard]] bool wants_due_rows(const Moment&) const;
+  Action poll_due();
+  Action add_due(PollResult round, const Moment&);
   Action add_rows(PollResult round, const Moment&);
+  [[nodiscard]] bool kills() const;
+  [[nodiscard]] std::optional<std::string> row_that_kills() const;
+  bool set_aside(std::uint64_t number, const Outcome&, const Moment&);
+  [[nodiscard]] bool may_be_set_aside(const Window::Failed&) const;
   Action advance(const Moment&);
   [[nodiscard]] bool stops(const Moment&) const;
   Action call_rows(Rows rows, const Moment&);
@@ -177,6 +194,8 @@ class Lane {
   bool revokes_ = false;           ///< a row failed: those that wait for their call come back
   bool asked_back_ = false;        ///< … by the action under way
   bool again_ = false;             ///< a call was not begun in time: announce it once more
+  bool due_next_ = false;          ///< due rows are to be asked for
+  bool asked_for_due_ = false;     ///< … by the action under way
   bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
   std::size_t rows_asked_ = 0;
   Time read_at_;         ///< the next poll, if nothing else asks for it

@@ -12,7 +12,8 @@ std::uint64_t Lane::numbers_given_up(const Settlement& settlement) const {
   if (mutant(Mutant::numbers_used_again)) return 0;
   const auto* park = std::get_if<Park>(&settlement.fate);
   const auto number = cursor_.sequence + settlement.done.size() + 1;
-  return park != nullptr && round_.of_one_key ? std::max(seen_to_, number) - number : 0;
+  const bool of_one_key = !round_.due_rows.empty() && round_.due_rows.front().holds_key;
+  return park != nullptr && of_one_key ? std::max(seen_to_, number) - number : 0;
 }
 
 /// Over the records that are done, and the rows that queue up to the next one.
@@ -46,7 +47,7 @@ Fate Lane::fate_after(std::size_t end, std::size_t rows_ahead, const Moment& mom
   if (failure_) return *failure_;
   if (going(moment) || renewal_due(moment)) return Rest{};
   if (end < round_.records.size()) return Next{rows_announced(end, queued_before(end)), false};
-  if (end == next_ || rows_ahead == 0 || round_.redriven) return Rest{};
+  if (end == next_ || rows_ahead == 0 || round_.redriven()) return Rest{};
   return Next{std::min<std::size_t>(config_.commit_every, rows_ahead), true};
 }
 

@@ -35,7 +35,7 @@ Action Lane::handle(Woken& event, const Moment& moment) {
     if (event.early) wake_at_ = moment.now;  // a renewal alone asks for no poll
     return ClaimLane{};
   }
-  if (state_ == LaneState::idle || state_ == LaneState::fenced) return poll();
+  if (state_ == LaneState::idle || state_ == LaneState::fenced) return poll(moment);
   return ReadCursor{};
 }
 

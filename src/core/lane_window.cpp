@@ -19,20 +19,68 @@ bool Lane::several() const {
 }
 
 /// After a claim, a failure or an act the window is made anew of what the cursor's row says.
-Action Lane::fill_window() {
+Action Lane::fill_window(const Moment& moment) {
   if (!window_) {
-    const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows};
+    due_next_ = true;
+    const bool leaves_room = config_.on_retry == OnRetry::hold_key;
+    const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows,
+                                leaves_room ? std::max(config_.window_rows / key_share, 1U) : 0};
     const bool probes = cursor_.state == Cursor::State::retrying || failed_in_turn_ > 0;
     window_.emplace(limits, cursor_, cursor_.crashes > 0, probes);
     round_.unreadable.reset();
     uncalled_.reset();
     again_ = revokes_ = false;
   }
+  if (wants_due_rows(moment)) return poll_due();
   const auto rows =
       static_cast<unsigned>(std::clamp<std::size_t>(window_->wanted(), 1, config_.batch_rows));
   rows_asked_ = rows;
-  const bool all_done = window_->is_empty();
-  return PollSource{window_->read_to(), rows, all_done, all_done};
+  return PollForWindow{window_->read_to(), rows, window_->is_empty()};
+}
+
+bool Lane::wants_due_rows(const Moment& moment) const {
+  const bool due = due_next_ || (held_until_ && moment.now >= *held_until_);
+  return due && window_->due_wanted() > 0;
+}
+
+/// As many at least as the window knows of, which come first.
+Action Lane::poll_due() {
+  auto choice = window_->due_choice();
+  const auto rows = std::clamp<std::size_t>(window_->due_wanted(), 1, config_.batch_rows);
+  const auto rows_max = static_cast<unsigned>(std::max(rows, choice.first.size()));
+  asked_for_due_ = true;
+  return PollForWindow{cursor_.position, rows_max, false, std::move(choice)};
+}
+
+Action Lane::add_due(PollResult round, const Moment& moment) {
+  const bool none = round.records.empty();
+  due_next_ = false;
+  held_until_.reset();
+  if (round.held_for) {
+    held_until_ = moment.now +
+                  (none ? std::max(*round.held_for, config_.poll_interval_min) : *round.held_for);
+  }
+  if (!none) {
+    idle_interval_ = milliseconds{0};
+    enter(LaneState::running);
+  }
+  window_->add_due(std::move(round));
+  if (!kills()) return advance(moment);
+  auto id = row_that_kills();
+  if (!id) return fill_window(moment);  // no call before it is known
+  window_.reset();
+  return halt(HaltReason::crashes, *std::move(id), crashes_text(cursor_.crashes));
+}
+
+/// The first crash has no known cause: several rows were in flight. After it they go out one by
+/// one, so that the next one has.
+bool Lane::kills() const {
+  return config_.max_crashes > 0 && cursor_.crashes > config_.max_crashes;
+}
+
+std::optional<std::string> Lane::row_that_kills() const {
+  const auto* first = kills() ? window_->first() : nullptr;
+  return first ? std::optional(first->id()) : std::nullopt;
 }
 
 Action Lane::add_rows(PollResult round, const Moment& moment) {
@@ -53,14 +101,10 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   read_at_ = moment.now;
   enter(LaneState::running);
   window_->add(std::move(round));
-  // The first crash has no known cause: several rows were in flight. After it they go out one by
-  // one.
-  const bool kills = config_.max_crashes > 0 && cursor_.crashes > config_.max_crashes;
-  const auto* first = kills ? window_->first() : nullptr;
-  if (!first) return advance(moment);
-  auto id = first->id();
+  auto id = row_that_kills();
+  if (!id) return advance(moment);
   window_.reset();
-  return halt(HaltReason::crashes, std::move(id), crashes_text(cursor_.crashes));
+  return halt(HaltReason::crashes, *std::move(id), crashes_text(cursor_.crashes));
 }
 
 /// Calls begin, what became of them is committed, rows are read: in this order, so that there is
@@ -79,15 +123,16 @@ Action Lane::advance(const Moment& moment) {
     return call_rows(std::move(rows), moment);
   }
   if (window.failed() || commit_is_due(moment)) return commit(moment);
-  const bool rows_are_due = held_until_ && moment.now >= *held_until_;
-  const bool lets_due_rows_out = rows_are_due && window.has_rows();
-  const bool reads = window.wanted() > 0 && !round_.unreadable && !lets_due_rows_out;
-  if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) return fill_window();
+  if (wants_due_rows(moment)) return poll_due();
+  const bool reads = window.wanted() > 0 && !round_.unreadable;
+  if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) {
+    return fill_window(moment);
+  }
   if (!window.has_rows() && round_.unreadable) return nothing_to_do(moment);
   auto until = claimed_at_ + config_.lease / 3;
   if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
   if (reads) until = std::min(until, read_at_);
-  if (held_until_ && !rows_are_due) until = std::min(until, *held_until_);
+  if (held_until_ && window.due_wanted() > 0) until = std::min(until, *held_until_);
   return collect(until, false);
 }
 
@@ -128,24 +173,31 @@ bool Lane::commit_is_due(const Moment& moment) const {
 
 Action Lane::commit(const Moment& moment) {
   Fate fate = Rest{};
-  auto then = Window::Then::goes_on;
-  if (stops(moment)) then = Window::Then::stops;
   if (broken_) fate = *broken_;
   const auto failed = broken_ ? std::nullopt : window_->failed();
   if (failed) {
-    fate = fate_of(*failed->row, failed->outcome, failed->attempts, moment);
-    const bool parks = std::holds_alternative<Park>(fate);
-    then = parks ? Window::Then::parks_first : Window::Then::stops;
+    fate = fate_of(
+        {*failed->row, failed->outcome, failed->attempts, failed->due ? &*failed->due : nullptr},
+        moment);
+    if (auto* park = std::get_if<Park>(&fate)) {
+      window_->set_first_aside(*std::move(park));
+      fate = Rest{};
+    }
   }
-  auto written = window_->commit(then);
+  stopped_ = failed || stops(moment);
+  auto written = window_->commit(!stopped_);
   Settlement settlement{.from = cursor_.position,
                         .done = std::move(written.done),
                         .queued = std::move(written.queued),
                         .fate = std::move(fate),
                         .unused = written.unused,
-                        .in_flight = std::move(written.in_flight)};
-  if (failed && then == Window::Then::stops) settlement.in_flight->attempts = failed->attempts;
-  stopped_ = then != Window::Then::goes_on;
+                        .in_flight = std::move(written.in_flight),
+                        .done_aside = std::move(written.done_aside),
+                        .done_late = std::move(written.done_late),
+                        .parks = std::move(written.parks)};
+  const bool frees_keys = !settlement.done_aside.empty() || !settlement.done_late.empty();
+  due_next_ = due_next_ || frees_keys || !settlement.parks.empty();
+  if (settlement.failed() && failed) settlement.in_flight->attempts = failed->attempts;
   again_ = false;
   announced_at_ = claimed_at_ = moment.now;
   settled_ = after(settlement);
@@ -157,14 +209,14 @@ Action Lane::commit(const Moment& moment) {
 Cursor Lane::after(const Settlement& settlement) const {
   auto cursor = cursor_;
   const auto& [ahead, numbers, attempts, calls] = *settlement.in_flight;
-  const auto* park = std::get_if<Park>(&settlement.fate);
-  const auto aside = settlement.queued.size() + (park ? 1 : 0) + settlement.unused;
-  const auto rows = settlement.done.size() + aside;
-  const bool queued_last =
-      !settlement.queued.empty() && settlement.queued.back().before == settlement.done.size();
+  const auto aside = settlement.queued.size() + settlement.put_back() + settlement.parked_late() +
+                     settlement.unused;
+  const auto rows =
+      settlement.done.size() + settlement.done_aside.size() + settlement.done_late.size() + aside;
   if (!settlement.done.empty()) cursor.position = settlement.done.back();
-  if (queued_last) cursor.position = settlement.queued.back().position;
-  if (park) cursor.position = park->row;
+  for (const auto& row : settlement.queued) {
+    if (!row.late && row.before == settlement.done.size()) cursor.position = row.position;
+  }
   cursor.sequence += rows;
   cursor.set_aside += aside;
   cursor.ahead = ahead;
@@ -172,7 +224,6 @@ Cursor Lane::after(const Settlement& settlement) const {
   cursor.state = Cursor::State::running;
   cursor.detail.clear();
   cursor.row_id.reset();
-  if (park) (park->retry_in ? cursor.held_keys : cursor.parked) += 1;
   if (rows > 0) cursor.crashes = 0;
   return cursor;
 }
@@ -182,12 +233,16 @@ Action Lane::committed(Settled& event, const Moment& moment) {
   auto cursor = std::move(*std::exchange(settled_, std::nullopt));
   if (event.grant == Grant::lost) return refused(moment);
   cursor_ = std::move(cursor);
+  count_aside(event);
+  due_next_ = due_next_ || event.makes_due;
   if (event.grant == Grant::held) turn_wanted_ = true;
   if (!stopped_) return advance(moment);
+  const bool turn_wanted = turn_wanted_;
   suffer(fate);
   drop_window();
-  if (!std::holds_alternative<Rest>(fate)) return follow_cursor(moment);
-  return going(moment) ? depart(moment) : wait_for_turn(moment);
+  return turn_wanted && !going(moment) && std::holds_alternative<Rest>(fate)
+             ? wait_for_turn(moment)
+             : follow_cursor(moment);
 }
 
 Action Lane::handle(Answered& event, const Moment& moment) {
@@ -200,14 +255,43 @@ Action Lane::handle(Answered& event, const Moment& moment) {
       continue;
     }
     if (window_->uncommitted() == 0) answered_since_ = moment.now;
+    if (outcome->is_done()) failed_in_turn_ = 0;
+    if (set_aside(number, *outcome, moment)) continue;
     // Rows after one that fails are taken back where they wait for their call.
     revokes_ = revokes_ || !outcome->is_done();
-    if (outcome->is_done()) failed_in_turn_ = 0;
     window_->answered(number, *outcome);
   }
   collected_ = true;
   if (event.early) read_at_ = moment.now;  // new rows, perhaps
   return advance(moment);
+}
+
+/// A row that failed, unless the lane is to stop at it.
+bool Lane::set_aside(std::uint64_t number, const Outcome& outcome, const Moment& moment) {
+  if (outcome.is_done()) return false;
+  const auto failed = window_->failure(number, outcome);
+  if (!may_be_set_aside(failed)) return false;
+  const auto fate =
+      fate_of({*failed.row, outcome, failed.attempts, failed.due ? &*failed.due : nullptr}, moment);
+  const auto* park = std::get_if<Park>(&fate);
+  if (!park) return false;
+  if (park->retry_in) {
+    const auto due_at = moment.now + *park->retry_in;
+    held_until_ = std::min(held_until_.value_or(due_at), due_at);
+  }
+  window_->set_aside(number, *park);
+  return true;
+}
+
+/// At once. The others are dealt with one by one: a broken receiver, and too many rows aside.
+bool Lane::may_be_set_aside(const Window::Failed& failed) const {
+  const auto more = window_->setting_aside();
+  if (failed.outcome.kind == Outcome::Kind::poison) {
+    const bool was_parked = failed.due && failed.due->redriven && failed.due->attempts == 0;
+    return was_parked || config_.max_parked == 0 || cursor_.parked + more < config_.max_parked;
+  }
+  return failed.due ||
+         (failed_in_turn_ < held_at_once && cursor_.held_keys + more < config_.max_held_keys);
 }
 
 /// It took too long since the last commit.
@@ -221,7 +305,7 @@ void Lane::announce_again() {
 Action Lane::after_calls(Action action, const Moment& moment) {
   const auto* settle = std::get_if<Settle>(&action);
   const bool runs_next_to_calls =
-      std::holds_alternative<CallRows>(action) || std::holds_alternative<PollSource>(action) ||
+      std::holds_alternative<CallRows>(action) || std::holds_alternative<PollForWindow>(action) ||
       std::holds_alternative<WaitUntil>(action) || (settle && settle->settlement.in_flight);
   if (calls_out_ == 0 || runs_next_to_calls || mutant(Mutant::calls_not_awaited)) return action;
   then_ = std::move(action);
@@ -242,6 +326,7 @@ void Lane::drop_window() {
   settled_.reset();
   broken_.reset();
   turn_wanted_ = false;
+  asked_for_due_ = false;
 }
 
 }  // namespace seriatim::core

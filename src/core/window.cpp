@@ -1,7 +1,6 @@
 #include "core/window.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/ensure.hpp"
@@ -11,15 +10,9 @@ namespace seriatim::core {
 
 namespace {
 
-constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
 /// What was kept of a row that did not come among so many is forgotten: it is gone. A window never
 /// has as many (window_rows).
 constexpr std::size_t come_among = 100'000;
-
-/// A receiver may have seen it, and may not have accepted it.
-bool in_doubt(const RowsAhead::Open& row) {
-  return row.attempts > 0;
-}
 
 }  // namespace
 
@@ -29,13 +22,18 @@ Window::Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes
       numbered_to_(std::max(cursor.ahead.numbered_to, cursor.sequence)),
       read_to_(cursor.position),
       known_done_(cursor.ahead.done.begin(), cursor.ahead.done.end()),
+      known_aside_(cursor.ahead.set_aside.begin(), cursor.ahead.set_aside.end()),
       known_open_(cursor.ahead.open.begin(), cursor.ahead.open.end()),
+      known_due_(cursor.ahead.aside),
       known_to_(cursor.ahead.to),
+      places_(first_place),
       failed_from_(nowhere),
       probes_(probes) {
+  if (mutant(Mutant::due_numbers_forgotten)) known_due_.clear();
   if (!one_by_one || mutant(Mutant::doubtful_together)) return;
   alone_ =
-      static_cast<std::size_t>(std::count_if(known_open_.begin(), known_open_.end(), in_doubt));
+      static_cast<std::size_t>(std::count_if(known_open_.begin(), known_open_.end(), is_in_doubt) +
+                               std::count_if(known_due_.begin(), known_due_.end(), is_in_doubt));
 }
 
 // --- reading ------------------------------------------------------------------------------------
@@ -52,18 +50,47 @@ void Window::add(PollResult round) {
   for (std::size_t i = 0; i <= round.records.size(); ++i) {
     for (; queued != round.queued.end() && queued->before == i; ++queued) {
       auto& row = push(std::move(queued->position), std::move(queued->key));
-      row.state = State::queued;
-      alone_ -= row.alone ? 1 : 0;
+      if (!is_over(row)) queue(row);
     }
     if (i == round.records.size()) break;
     auto& record = round.records[i];
     auto& row = push(record.position, record.key);
     *row.record = std::move(record);
     if (is_over(row)) continue;
-    auto& of_key = keys_[row.record->key];
-    of_key.push_back(&row);
-    if (of_key.size() == 1 || mutant(Mutant::key_overlaps)) ready_.emplace(row.place, &row);
+    queues(row) ? queue(row) : enqueue(row);
   }
+}
+
+/// Behind rows of its key that queue, or because so many of them wait that there would be no room
+/// for other keys.
+bool Window::queues(const Row& row) const {
+  const auto& key = row.record->key;
+  if (queued_.contains(key)) return !mutant(Mutant::queue_passed_by);
+  const auto of_key = keys_.find(key);
+  return limits_.rows_of_key > 0 && of_key != keys_.end() &&
+         of_key->second.size() >= limits_.rows_of_key;
+}
+
+void Window::queue(Row& row) {
+  row.state = State::queued;
+  queued_[row.record->key] += 1;
+  alone_ -= row.alone ? 1 : 0;
+}
+
+/// A parked row has the one under which it is aside: it may have been given another one since.
+const Window::Key& Window::key_of(const Row& row) {
+  return row.due && row.due->redriven ? row.due->key : row.record->key;
+}
+
+/// Behind the rows of its key.
+void Window::enqueue(Row& row) {
+  auto& of_key = keys_[key_of(row)];
+  of_key.push_back(&row);
+  if (of_key.size() == 1 || mutant(Mutant::key_overlaps)) make_ready(row);
+}
+
+void Window::make_ready(Row& row) {
+  (row.due ? ready_due_ : ready_).emplace(row.place, &row);
 }
 
 Window::Row& Window::push(Position position, Key key) {
@@ -84,7 +111,7 @@ void Window::recall(Row& row) {
   const auto done = std::find(known_done_.begin(), known_done_.end(), id);
   if (done != known_done_.end()) {
     known_done_.erase(known_done_.begin(), done + 1);
-    row.state = State::done;
+    row.state = known_aside_.contains(id) ? State::aside : State::done;
     return forget_up_to(id);
   }
   const auto open = std::find_if(known_open_.begin(), known_open_.end(),
@@ -108,7 +135,7 @@ void Window::forget_up_to(const std::string& id) {
 
 void Window::forget(std::deque<RowsAhead::Open>::iterator end) {
   if (alone_ > 0)
-    alone_ -= static_cast<std::size_t>(std::count_if(known_open_.begin(), end, in_doubt));
+    alone_ -= static_cast<std::size_t>(std::count_if(known_open_.begin(), end, is_in_doubt));
   known_open_.erase(known_open_.begin(), end);
 }
 
@@ -122,12 +149,14 @@ void Window::none_left() {
 
 std::vector<std::shared_ptr<Record>> Window::begin() {
   std::vector<std::shared_ptr<Record>> rows;
-  while (!callable_.empty() && callable_.begin()->first < failed_from_) {
-    auto& row = *callable_.begin()->second;
-    callable_.erase(callable_.begin());
+  const bool failed = failed_from_ != nowhere;
+  auto next = failed ? callable_.lower_bound(first_place) : callable_.begin();
+  while (next != callable_.end() && next->first < failed_from_) {
+    auto& row = *next->second;
+    next = callable_.erase(next);
     row.state = State::called;
     row.record->sequence = row.number;
-    row.record->attempt = row.attempts;
+    row.record->attempt = row.attempts + (row.due ? row.due->attempts : 0);
     by_number_.emplace(row.number, &row);
     calls_ += 1;
     rows.push_back(row.record);
@@ -136,11 +165,7 @@ std::vector<std::shared_ptr<Record>> Window::begin() {
 }
 
 void Window::answered(std::uint64_t number, const Outcome& outcome) {
-  auto& row = *by_number_.at(number);
-  ensure(row.state == State::called, "an answer belongs to a call");
-  by_number_.erase(number);
-  calls_ -= 1;
-  open_ -= 1;
+  auto& row = take_called(number);
   if (!outcome.is_done()) {
     row.state = State::failed;
     row.outcome = outcome;
@@ -153,6 +178,21 @@ void Window::answered(std::uint64_t number, const Outcome& outcome) {
   if (limits_.commit_every > 1) release(row);
 }
 
+Window::Row& Window::take_called(std::uint64_t number) {
+  auto& row = *by_number_.at(number);
+  ensure(row.state == State::called, "an answer belongs to a call");
+  by_number_.erase(number);
+  calls_ -= 1;
+  open_ -= 1;
+  open_due_ -= row.due ? 1 : 0;
+  return row;
+}
+
+Window::Failed Window::failure(std::uint64_t number, const Outcome& outcome) const {
+  const auto& row = *by_number_.at(number);
+  return {row.record, outcome, row.attempts, row.due};
+}
+
 void Window::not_begun(std::uint64_t number) {
   auto& row = *by_number_.at(number);
   by_number_.erase(number);
@@ -162,16 +202,25 @@ void Window::not_begun(std::uint64_t number) {
 }
 
 std::optional<Window::Failed> Window::failed() const {
-  if (calls_ > 0) return std::nullopt;
-  for (const auto& row : rows_) {
-    if (is_over(row) || row.state == State::answered) continue;
-    if (row.state != State::failed) return std::nullopt;
-    return Failed{row.record, row.outcome, row.attempts};
+  const auto* row = calls_ == 0 ? failed_row() : nullptr;
+  if (!row) return std::nullopt;
+  return Failed{row->record, row->outcome, row->attempts, row->due};
+}
+
+const Window::Row* Window::failed_row() const {
+  for (const auto& [place, row] : due_) {
+    if (row.state == State::failed) return &row;
   }
-  return std::nullopt;
+  const auto open = std::find_if(rows_.begin(), rows_.end(), [](const Row& row) {
+    return !is_over(row) && row.state != State::answered && row.state != State::leaving;
+  });
+  return open != rows_.end() && open->state == State::failed ? &*open : nullptr;
 }
 
 const Record* Window::first() const {
+  const auto due =
+      std::find_if(due_.begin(), due_.end(), [](const auto& row) { return row.second.alone; });
+  if (due != due_.end()) return due->second.record.get();
   const auto first =
       std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });
   return first == rows_.end() ? nullptr : first->record.get();
@@ -179,7 +228,7 @@ const Record* Window::first() const {
 
 /// The next row of its key may go out.
 void Window::release(const Row& row) {
-  const auto found = keys_.find(row.record->key);
+  const auto found = keys_.find(key_of(row));
   auto& of_key = found->second;
   if (mutant(Mutant::key_overlaps)) {
     std::erase(of_key, &row);
@@ -193,24 +242,34 @@ void Window::release(const Row& row) {
   }
   auto* next = of_key.front();
   if (next->state == State::announced) callable_.emplace(next->place, next);
-  if (next->state == State::waiting) ready_.emplace(next->place, next);
+  if (next->state == State::waiting) make_ready(*next);
 }
 
 // --- commits ------------------------------------------------------------------------------------
 
 bool Window::is_over(const Row& row) {
-  return row.state == State::done || row.state == State::queued;
+  return row.state == State::done || row.state == State::queued || row.state == State::aside;
 }
 
 bool Window::has_news() const {
   const bool passes = !rows_.empty() && is_over(rows_.front());
   const bool unused = is_empty() && numbered_to_ > sequence_;
-  return uncommitted_ > 0 || passes || unused || forgot_ || can_announce();
+  return uncommitted_ > 0 || !late_queued_.empty() || passes || unused || forgot_ || can_announce();
 }
 
 bool Window::can_announce() const {
+  return next_ready() != nullptr && open_ < most_open();
+}
+
+/// Due rows leave half of the calls to others: a receiver may hang at each of them.
+bool Window::due_may_go() const {
+  return failed_from_ == nowhere && open_due_ < std::max(1U, limits_.in_flight / 2);
+}
+
+Window::Row* Window::next_ready() const {
+  if (!ready_due_.empty() && due_may_go()) return ready_due_.begin()->second;
   const bool ready = !ready_.empty() && ready_.begin()->first < failed_from_;
-  return ready && open_ < most_open();
+  return ready ? ready_.begin()->second : nullptr;
 }
 
 /// A row that is announced may have been called when a process ends, and is called again then.
@@ -218,25 +277,17 @@ std::size_t Window::most_open() const {
   return alone_ > 0 || probes_ ? 1 : std::size_t{limits_.in_flight} + limits_.commit_every;
 }
 
-WindowCommit Window::commit(Then then) {
-  ensure(then == Then::goes_on || calls_ == 0, "a window stops once its calls have ended");
-  for (auto& row : rows_) {
-    if (row.state != State::answered) continue;
-    row.state = State::done;
-    row.record->payload.reset();  // it may wait here for long
-    row.record->headers.clear();
-    alone_ -= row.alone ? 1 : 0;
-    if (limits_.commit_every <= 1) release(row);
-  }
-  uncommitted_ = 0;
-  forgot_ = false;
+WindowCommit Window::commit(bool goes_on) {
+  ensure(goes_on || calls_ == 0, "a window stops once its calls have ended");
   WindowCommit commit;
+  for (auto& row : rows_) row.state == State::leaving ? leave(row, commit) : finish(row);
+  for (auto& [place, row] : due_) finish(row);
+  uncommitted_ = setting_aside_ = 0;
+  forgot_ = false;
   pass(commit);
-  if (then == Then::parks_first) {  // the caller says where it goes
-    rows_.pop_front();
-    pass_number();
-  }
-  if (then == Then::goes_on) {
+  pass_due(commit);
+  queue_late(commit);
+  if (goes_on) {
     announce();
   } else {
     take_back();
@@ -254,6 +305,15 @@ WindowCommit Window::commit(Then then) {
   return commit;
 }
 
+void Window::finish(Row& row) {
+  if (row.state != State::answered) return;
+  row.state = State::done;
+  row.record->payload.reset();  // it may wait here for long
+  row.record->headers.clear();
+  alone_ -= row.alone ? 1 : 0;
+  if (limits_.commit_every <= 1) release(row);
+}
+
 /// The cursor moves over what is done.
 void Window::pass(WindowCommit& commit) {
   const auto passes = [](const Row& row) {
@@ -262,7 +322,14 @@ void Window::pass(WindowCommit& commit) {
   while (!rows_.empty() && passes(rows_.front())) {
     auto& row = rows_.front();
     if (row.state == State::queued) {
-      commit.queued.push_back({row.record->position, row.record->key, commit.done.size(), false});
+      const auto of_key = queued_.find(row.record->key);
+      if (--of_key->second == 0) queued_.erase(of_key);
+    }
+    if (row.state != State::done && row.state != State::called) {
+      commit.queued.push_back({.position = row.record->position,
+                               .key = row.record->key,
+                               .before = commit.done.size(),
+                               .aside = row.state == State::aside});
     } else {
       commit.done.push_back(row.record->position);
     }
@@ -281,12 +348,13 @@ void Window::pass_number() {
 /// Rows that may be called once this commit is through. There are more than can be called at once,
 /// so that a call that ends makes room for another without a commit between.
 void Window::announce() {
-  while (can_announce()) announce(*ready_.begin()->second);
+  while (can_announce()) announce(*next_ready());
   if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_open()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
-                      of_key[1]->state == State::waiting && of_key[1]->place < failed_from_;
+                      of_key[1]->state == State::waiting && of_key[1]->place < failed_from_ &&
+                      (!of_key[1]->due || due_may_go());
     if (next) announce(*of_key[1]);
   }
 }
@@ -296,17 +364,29 @@ void Window::announce(Row& row) {
   row.attempts += 1;
   row.state = State::announced;
   open_ += 1;
-  if (ready_.erase(row.place) > 0) callable_.emplace(row.place, &row);
+  open_due_ += row.due ? 1 : 0;
+  auto& ready = row.due ? ready_due_ : ready_;
+  if (ready.erase(row.place) > 0) callable_.emplace(row.place, &row);
 }
 
 void Window::take_back() {
-  for (auto& row : rows_) {
-    if (row.state != State::announced) continue;
-    row.state = State::waiting;
-    row.attempts -= 1;
-    open_ -= 1;
-    if (callable_.erase(row.place) > 0) ready_.emplace(row.place, &row);
-  }
+  for (auto& row : rows_) take_back(row);
+  for (auto& [place, row] : due_) take_back(row);
+}
+
+void Window::take_back(Row& row) {
+  const bool first = callable_.contains(row.place);
+  unannounce(row);
+  if (first) make_ready(row);
+}
+
+void Window::unannounce(Row& row) {
+  if (row.state != State::announced) return;
+  row.state = State::waiting;
+  row.attempts -= 1;
+  open_ -= 1;
+  open_due_ -= row.due ? 1 : 0;
+  callable_.erase(row.place);
 }
 
 RowsAhead Window::ahead() const {
@@ -314,16 +394,25 @@ RowsAhead Window::ahead() const {
   ahead.numbered_to = numbered_to_;
   const bool forgets = mutant(Mutant::done_ahead_forgotten);
   for (const auto& row : rows_) {
-    if (row.state == State::done || row.number > 0) ahead.to = row.record->position;
-    if (row.state == State::done) {
+    const bool over = row.state == State::done || row.state == State::aside;
+    if (over || row.number > 0) ahead.to = row.record->position;
+    if (over) {
       if (!forgets) ahead.done.push_back(row.record->id());
+      if (row.state == State::aside) ahead.set_aside.push_back(row.record->id());
     } else if (row.number > 0) {
       ahead.open.push_back({row.number, row.record->id(), row.attempts});
     }
   }
   if (!known_done_.empty() || !known_open_.empty()) ahead.to = known_to_;
   ahead.done.insert(ahead.done.end(), known_done_.begin(), known_done_.end());
+  for (const auto& id : known_done_) {
+    if (known_aside_.contains(id)) ahead.set_aside.push_back(id);
+  }
   ahead.open.insert(ahead.open.end(), known_open_.begin(), known_open_.end());
+  for (const auto& [place, row] : due_) {
+    if (row.number > 0) ahead.aside.push_back({row.number, row.record->id(), row.attempts});
+  }
+  ahead.aside.insert(ahead.aside.end(), known_due_.begin(), known_due_.end());
   return ahead;
 }
 

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,12 @@ namespace seriatim::core {
 
 /// What one commit of a window writes.
 struct WindowCommit {
-  std::vector<Position> done;     ///< rows that the cursor passes, in lane order
-  std::vector<QueuedRow> queued;  ///< … those that queue behind a parked row of their key
-  std::uint64_t unused = 0;       ///< numbers of rows that are gone
+  std::vector<Position> done;        ///< rows that the cursor passes, in lane order
+  std::vector<QueuedRow> queued;     ///< … those that queue, or were set aside
+  std::vector<Position> done_aside;  ///< due rows that were parked
+  std::vector<Position> done_late;   ///< … and others
+  std::vector<Park> parks;           ///< rows that failed and are set aside, or put back
+  std::uint64_t unused = 0;          ///< numbers of rows that are gone
   InFlight in_flight;
 };
 
@@ -32,9 +37,14 @@ struct WindowCommit {
 /// done goes out again, and the others go out under the same numbers, also if rows between them
 /// were deleted. The number of a row that was deleted stays unused.
 ///
-/// A failure at a row holds up the rows after it. The rows before it go on. What becomes of it is
-/// decided, as in a lane with one call, once it is the first row that is not done and no call is in
-/// flight.
+/// A row that fails and is set aside holds up nobody: later rows of its key queue. Any other
+/// failure holds up the rows after it. The rows before it go on. What becomes of it is decided, as
+/// in a lane with one call, once it is the first row that is not done and no call is in flight.
+///
+/// Due rows, which were set aside before, have no place among the others. They go out first, but
+/// take at most half of the calls. One that fails is put back and holds up nobody, unless the lane
+/// is to stop at it. A row of its key may have been read as one that queues, and not be aside yet
+/// when the last due row of the key is done. So later rows of the key queue as well until it is.
 ///
 /// Pure: no clock, thread or chance. tests/simulation/window_test.cpp judges it.
 class Window {
@@ -45,11 +55,14 @@ class Window {
     /// of the row before it, else for its answer.
     unsigned commit_every = 1;
     std::size_t rows = 1;  ///< in the window at once, done or not
+    /// … of one key, before its further rows queue aside. 0: no limit.
+    std::size_t rows_of_key = 0;
   };
   struct Failed {
     std::shared_ptr<const Record> row;
     Outcome outcome;
-    unsigned attempts = 0;
+    unsigned attempts = 0;        ///< announced for it, since it was set aside
+    std::optional<DueRow> due{};  ///< what was kept of a due row
   };
 
   /// `one_by_one`: a process ended while rows ahead were in flight. Those that a receiver may have
@@ -64,12 +77,17 @@ class Window {
   [[nodiscard]] const std::optional<Position>& read_to() const { return read_to_; }
   /// Rows after `read_to`, in lane order. Those that were done before the claim are passed over.
   void add(PollResult round);
+  /// How many due rows to read now, and which.
+  [[nodiscard]] std::size_t due_wanted() const;
+  [[nodiscard]] DueChoice due_choice() const;
+  /// The answer. Those that the window was made with come first, so the others of them are gone.
+  void add_due(PollResult round);
   /// There is no row after `read_to`: what is kept of others is of rows that are gone.
   void none_left();
-  [[nodiscard]] bool has_rows() const { return !rows_.empty(); }
+  [[nodiscard]] bool has_rows() const { return !rows_.empty() || !due_.empty(); }
   /// No rows, and nothing kept of any.
   [[nodiscard]] bool is_empty() const {
-    return rows_.empty() && known_done_.empty() && known_open_.empty();
+    return !has_rows() && known_done_.empty() && known_open_.empty() && known_due_.empty();
   }
 
   // --- calls
@@ -78,9 +96,17 @@ class Window {
   [[nodiscard]] bool is_called(std::uint64_t number) const { return by_number_.contains(number); }
   void answered(std::uint64_t number, const Outcome& outcome);
   void not_begun(std::uint64_t number);
-  /// Set if a failed row is the first one, and nothing is in flight.
+  /// A called row, if it failed with this outcome.
+  [[nodiscard]] Failed failure(std::uint64_t number, const Outcome& outcome) const;
+  /// It is set aside, or goes back there.
+  void set_aside(std::uint64_t number, Park park);
+  /// … the one that `failed` names.
+  void set_first_aside(Park park);
+  /// How many are to be set aside by the next commit.
+  [[nodiscard]] unsigned setting_aside() const { return setting_aside_; }
+  /// Set if a failed row is the first one, or due, and nothing is in flight.
   [[nodiscard]] std::optional<Failed> failed() const;
-  /// The first row that is not done.
+  /// The first row that is not done: a due one if a process may have ended because of it.
   [[nodiscard]] const Record* first() const;
 
   // --- commits
@@ -88,13 +114,13 @@ class Window {
   [[nodiscard]] bool has_news() const;
   [[nodiscard]] bool can_announce() const;
   [[nodiscard]] unsigned uncommitted() const { return uncommitted_; }
-  enum class Then { goes_on, stops, parks_first };
   /// What is to be written. The window counts it as written: drop the window if it is not. Unless
   /// it `goes_on`, nothing is announced, and what is announced and not begun is taken back.
-  [[nodiscard]] WindowCommit commit(Then then);
+  [[nodiscard]] WindowCommit commit(bool goes_on);
 
  private:
-  enum class State { waiting, announced, called, failed, answered, done, queued };
+  /// `leaving`: to be set aside by the next commit; `aside`: it was.
+  enum class State { waiting, announced, called, failed, answered, done, queued, leaving, aside };
   struct Row {
     std::shared_ptr<Record> record;
     std::size_t place = 0;  ///< in lane order
@@ -103,23 +129,49 @@ class Window {
     unsigned attempts = 0;     ///< announced
     bool alone = false;        ///< a process may have ended because of it
     Outcome outcome = Outcome::done();
+    std::optional<DueRow> due{};
+    std::optional<Park> park{};  ///< leaving
   };
   using Key = std::optional<std::string>;
 
   Row& push(Position position, Key key);
+  [[nodiscard]] bool queues(const Row& row) const;
+  void queue(Row& row);
+  void enqueue(Row& row);
+  void make_ready(Row& row);
   void recall(Row& row);
+  void recall_due(Row& row);
   void forget_up_to(const std::string& id);
   void forget(std::deque<RowsAhead::Open>::iterator end);
   void release(const Row& row);
+  Row& take_called(std::uint64_t number);
+  /// A receiver may have seen it, and may not have accepted it.
+  [[nodiscard]] static bool is_in_doubt(const RowsAhead::Open& row) { return row.attempts > 0; }
+  [[nodiscard]] std::vector<RowsAhead::Open>::iterator find_known(const std::string& id);
+  [[nodiscard]] bool due_may_go() const;
+  [[nodiscard]] const Row* failed_row() const;
+  [[nodiscard]] Row* next_ready() const;
   void announce();
   void announce(Row& row);
   void take_back();
+  void take_back(Row& row);
+  void finish(Row& row);
   void pass(WindowCommit& commit);
+  void pass_due(WindowCommit& commit);
+  void leave(Row& row, WindowCommit& commit);
+  void unannounce(Row& row);
+  void queue_key(const Row& row);
+  void queue_late(WindowCommit& commit);
   void pass_number();
   [[nodiscard]] std::size_t most_open() const;
   [[nodiscard]] static bool is_over(const Row& row);
+  [[nodiscard]] static const Key& key_of(const Row& row);
   [[nodiscard]] RowsAhead ahead() const;
   [[nodiscard]] unsigned attempts_at_first() const;
+
+  static constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
+  /// The place of the first row after the cursor. Due rows have those before.
+  static constexpr auto first_place = nowhere / 2;
 
   const Limits limits_;
   std::uint64_t sequence_;     ///< the cursor's
@@ -127,22 +179,31 @@ class Window {
   std::optional<Position> read_to_;
   // Kept at the claim, and not read again yet; in lane order.
   std::deque<std::string> known_done_;
+  std::set<std::string> known_aside_;  ///< of these
   std::deque<RowsAhead::Open> known_open_;
+  std::vector<RowsAhead::Open> known_due_;
   std::optional<Position> known_to_;
   bool forgot_ = false;           ///< what is kept of rows that are gone, since the last commit
   std::size_t unknown_rows_ = 0;  ///< read since the claim
-  std::size_t places_ = 0;
+  std::size_t places_;
   std::deque<Row> rows_;                     ///< after the cursor, in lane order
+  std::size_t due_places_ = 0;               ///< before all others
+  std::map<std::size_t, Row> due_;           ///< set aside before; by place
   std::map<std::uint64_t, Row*> by_number_;  ///< of those, the ones that are called
   std::map<Key, std::deque<Row*>> keys_;     ///< … that are not over, in lane order
   std::map<std::size_t, Row*> ready_;        ///< … waiting, and the first of their key; by place
+  std::map<std::size_t, Row*> ready_due_;
   std::map<std::size_t, Row*> callable_;  ///< … announced, and the first of their key; by place
+  std::vector<QueuedRow> late_queued_;    ///< due rows whose key is held; to be written
+  std::map<Key, std::size_t> queued_;     ///< … how many of a key queue, and are not aside yet
   std::size_t failed_from_;               ///< the place of the first that failed
   std::size_t alone_ = 0;                 ///< rows that go out one by one, read or not
   std::size_t open_ = 0;                  ///< announced or called
+  std::size_t open_due_ = 0;              ///< … of those that are due
   unsigned calls_ = 0;
   bool probes_;  ///< no row was delivered since the receiver failed
   unsigned uncommitted_ = 0;
+  unsigned setting_aside_ = 0;
 };
 
 }  // namespace seriatim::core

@@ -37,6 +37,8 @@ class Aside {
   /// The next due rows, in their order; nothing if there are none. One that cannot go out is left
   /// out.
   PollResult due(std::uint64_t epoch, const Wanted& wanted, Begin begin);
+  /// The same for several calls in flight, which hand rows of different keys over.
+  PollResult due_of_keys(std::uint64_t epoch, const Wanted& wanted, const DueChoice& choice);
 
   /// The rows of a planned batch are about to start.
   void begin(const Batch& batch);
@@ -46,7 +48,10 @@ class Aside {
  private:
   std::vector<DueRow> of_one_kind(std::uint64_t epoch, unsigned rows_max, Begin begin);
   PollResult read(const std::vector<DueRow>& due, const Wanted& wanted);
-  bool leave_out(std::uint64_t epoch, const DueRow& row, const PollResult& round);
+  PollResult read_each(std::uint64_t epoch, std::vector<DueRow> due, const Wanted& wanted);
+  void queue_late_rows(PollResult& round) const;
+  bool leave_out(std::uint64_t epoch, const DueRow& row,
+                 const std::optional<PollResult::Unreadable>& unreadable);
 
   Store& store_;
   Reader& reader_;

@@ -37,19 +37,24 @@ void LaneCounters::see_clock(std::int64_t source_us, Time now) {
   source_ahead_us_ = source_us - micros(now);
 }
 
-void LaneCounters::settled(std::span<const Position> done, std::size_t queued, bool parked,
-                           Time sent, Time now) {
+void LaneCounters::settled(const Settlement& settlement, Time sent, Time now) {
   commits_.add(Seconds(now - sent).count());
-  delivered_.add(done.size());
-  queued_.add(queued);
-  parked_.add(parked ? 1 : 0);
+  delivered_.add(settlement.done.size() + settlement.done_aside.size() +
+                 settlement.done_late.size());
+  for (const auto& row : settlement.queued) queued_.add(row.aside ? 0 : 1);
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  if (park && !park->retry_in) parked_.add(1);
+  for (const auto& again : settlement.parks) parked_.add(again.retry_in ? 0 : 1);
   if (!source_ahead_us_) return;
   const auto now_us = micros(now) + *source_ahead_us_;
-  for (const auto& row : done) {
-    if (row.created_at_us == 0) continue;
+  const auto delivered = [&](const Position& row) {
+    if (row.created_at_us == 0) return;
     end_to_end_.add(1e-6 *
                     static_cast<double>(std::max<std::int64_t>(now_us - row.created_at_us, 0)));
-  }
+  };
+  std::for_each(settlement.done.begin(), settlement.done.end(), delivered);
+  std::for_each(settlement.done_aside.begin(), settlement.done_aside.end(), delivered);
+  std::for_each(settlement.done_late.begin(), settlement.done_late.end(), delivered);
 }
 
 LaneCounts LaneCounters::read() const {

@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "seriatim/counts.hpp"
 #include "seriatim/outcome.hpp"
-#include "seriatim/position.hpp"
+#include "seriatim/store.hpp"
 
 namespace seriatim::runtime {
 
@@ -70,8 +69,7 @@ class LaneCounters {
   /// The source's clock at `now`, in microseconds since 1970.
   void see_clock(std::int64_t source_us, Time now);
   /// A settlement was sent at `sent` and committed at `now`.
-  void settled(std::span<const Position> done, std::size_t queued, bool parked, Time sent,
-               Time now);
+  void settled(const Settlement& settlement, Time sent, Time now);
   void answered(Time now) { answered_.set(now.time_since_epoch().count()); }
   void lost_session() { sessions_lost_.add(1); }
   void took_over() { takeovers_.add(1); }

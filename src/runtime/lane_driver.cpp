@@ -152,6 +152,9 @@ void LaneDriver::begin_step(const core::Action& action, core::Time now) {
   const auto step = std::visit(Overloaded{[&](const core::PollSource&) {
                                             return Step{LaneStep::fetch, at_source};
                                           },
+                                          [&](const core::PollForWindow&) {
+                                            return Step{LaneStep::fetch, at_source};
+                                          },
                                           [&](const core::StartBatch&) {
                                             return Step{LaneStep::commit, at_source};
                                           },
@@ -238,9 +241,19 @@ core::Event LaneDriver::carry_out(const core::ReadCursor&) {
 }
 
 core::Event LaneDriver::carry_out(const core::PollSource& action) {
-  auto round = session_->poll(action.after, action.rows_max, action.may_redrive, action.all_done);
-  const bool drained = parts_.drain_audit && action.all_done && round.empty() &&
-                       round.queued.empty() && !round.fenced && !round.held_for;
+  return polled(session_->poll(action.after, action.rows_max, action.may_redrive), true);
+}
+
+core::Event LaneDriver::carry_out(const core::PollForWindow& action) {
+  if (action.due)
+    return core::Polled{session_->poll_due(action.after, action.rows_max, *action.due)};
+  return polled(session_->poll_new(action.after, action.rows_max), action.all_done);
+}
+
+/// `all_done`: nothing that was read before is in flight, or waits to go out again.
+core::Event LaneDriver::polled(PollResult round, bool all_done) {
+  const bool drained = parts_.drain_audit && all_done && round.empty() && round.queued.empty() &&
+                       !round.fenced && !round.held_for;
   if (drained) {  // but for rows that came behind the cursor meanwhile
     const auto cursor = check_behind();
     const bool waits = cursor && (cursor->state == Cursor::State::halted ||
@@ -347,23 +360,23 @@ std::vector<core::Answer> LaneDriver::take_answers() {
 core::Event LaneDriver::carry_out(const core::Settle& action) {
   const auto& settlement = action.settlement;
   const auto sent = parts_.outside->now();
-  const auto grant = session_->settle(action.epoch, settlement);
-  const bool ours = grant != Grant::lost;
-  const auto rows = settlement.done.size();
+  const auto settled = session_->settle(action.epoch, settlement);
+  const bool ours = settled.grant != Grant::lost;
+  const auto rows =
+      settlement.done.size() + settlement.done_aside.size() + settlement.done_late.size();
   if (ours && rows > 0) notify([&](Observer& o) { o.delivered(lane_.status(), rows); });
-  const auto* park = std::get_if<Park>(&settlement.fate);
-  const bool parked = park != nullptr && !park->retry_in;
+  auto failed = settlement.parks;
+  if (const auto* park = std::get_if<Park>(&settlement.fate)) failed.push_back(*park);
   if (ours) {
-    counters_.settled(settlement.done, settlement.queued.size(), parked, sent,
-                      parts_.outside->now());
+    counters_.settled(settlement, sent, parts_.outside->now());
+    for (const auto& park : failed) {
+      notify([&](Observer& o) {
+        if (!park.retry_in) return o.parked(lane_.status(), park.row.id, park.detail);
+        o.held(lane_.status(), park.row.id, park.detail, *park.retry_in);
+      });
+    }
   }
-  if (ours && park) {
-    notify([&](Observer& o) {
-      if (parked) return o.parked(lane_.status(), park->row.id, park->detail);
-      o.held(lane_.status(), park->row.id, park->detail, *park->retry_in);
-    });
-  }
-  return core::Settled{grant};
+  return core::Settled{settled.grant, settled.parked, settled.held_keys, settled.makes_due};
 }
 
 core::Event LaneDriver::carry_out(const core::ReleaseLane& action) {

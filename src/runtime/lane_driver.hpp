@@ -67,6 +67,8 @@ class LaneDriver {
   core::Event carry_out(const core::ClaimLane&);
   core::Event carry_out(const core::ReadCursor&);
   core::Event carry_out(const core::PollSource&);
+  core::Event carry_out(const core::PollForWindow&);
+  core::Event polled(PollResult round, bool all_done);
   core::Event carry_out(const core::StartBatch&);
   core::Event carry_out(const core::CallHandler&);
   core::Event carry_out(const core::CallRows&);

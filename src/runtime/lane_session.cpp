@@ -9,7 +9,9 @@ namespace seriatim::runtime {
 
 LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig& config,
                          const std::string& holder, Waker& waker)
-    : lane_(source.open(lane, config, holder, waker)), aside_(store(), reader()) {}
+    : lane_(source.open(lane, config, holder, waker)),
+      aside_(store(), reader()),
+      sets_rows_aside_(config.on_poison != OnPoison::halt) {}
 
 Claim LaneSession::claim() {
   reader().forget();
@@ -31,27 +33,44 @@ Cursor LaneSession::read_cursor() {
 // --- rows ---------------------------------------------------------------------------------------
 
 PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows_max,
-                             bool may_redrive, bool all_done) {
+                             bool may_redrive) {
   position_ = after;
   const Wanted wanted{after, rows_max, barrier_};
   const bool announced = std::exchange(announced_, false);
-  auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive, all_done);
+  auto round = announced ? reader().poll(wanted) : next_round(wanted, may_redrive);
   round.announced = announced && round.prefetched;
   round.held_for = aside_.held_for();
   remember(round, rows_max);
-  if (!round.redriven) core::queue_rows_of(aside_.keys(), round);
+  if (!round.redriven()) core::queue_rows_of(aside_.keys(), round);
+  return round;
+}
+
+PollResult LaneSession::poll_due(const std::optional<Position>& after, unsigned rows_max,
+                                 const DueChoice& due) {
+  batch_ = {};  // each settlement of several calls names the due rows that it is about
+  auto round = aside_.due_of_keys(epoch_, {after, rows_max, barrier_}, due);
+  round.held_for = aside_.held_for();
+  return round;
+}
+
+PollResult LaneSession::poll_new(const std::optional<Position>& after, unsigned rows_max) {
+  position_ = after;
+  auto round = up_to_barrier(reader().poll({after, rows_max, barrier_}));
+  round.held_for = aside_.held_for();
+  remember(round, rows_max);
+  core::queue_rows_of(aside_.keys(), round);
   return round;
 }
 
 /// Due rows that were begun come first; others too, but not twice in a row: old rows that were made
 /// due in bulk must not hold up new ones.
-PollResult LaneSession::next_round(const Wanted& wanted, bool may_redrive, bool all_done) {
+PollResult LaneSession::next_round(const Wanted& wanted, bool may_redrive) {
   using Begin = Aside::Begin;
   const auto begin = may_redrive ? Begin::caught_up : Begin::none;
   auto round = aside_.due(epoch_, wanted, due_ ? Begin::none : begin);
-  if (!round.empty()) return round.redriven ? round : up_to_barrier(std::move(round));
+  if (!round.empty()) return round.redriven() ? round : up_to_barrier(std::move(round));
   round = up_to_barrier(reader().poll(wanted));
-  if (!round.empty() || wanted.up_to || !all_done) return round;
+  if (!round.empty() || wanted.up_to) return round;
   auto due = aside_.due(epoch_, wanted, round.fenced ? begin : Begin::idle);
   return due.empty() ? round : due;
 }
@@ -70,11 +89,11 @@ PollResult LaneSession::up_to_barrier(PollResult round) {
 
 void LaneSession::remember(const PollResult& round, unsigned rows_max) {
   rows_max_ = rows_max;
-  due_ = round.due;
+  due_ = !round.due_rows.empty();
   batch_ = {.rows = {},
             .late = {},
             .planned = round.planned,
-            .redriven = round.redriven,
+            .redriven = round.redriven(),
             .durable_after = round.durable_after,
             .looked_at = round.looked_at};
   if (!round.planned) return;
@@ -82,6 +101,15 @@ void LaneSession::remember(const PollResult& round, unsigned rows_max) {
     batch_.rows.push_back({record.position, record.key, record.late});
     if (record.late) batch_.late.insert(record.id());
   }
+}
+
+/// So that the batch can be started again if a call was not begun in time, without them.
+void LaneSession::forget_settled(const Settlement& settlement) {
+  const auto* park = std::get_if<Park>(&settlement.fate);
+  const auto settled = settlement.done.size() + settlement.queued.size() + (park ? 1 : 0);
+  auto& rows = batch_.rows;
+  rows.erase(rows.begin(),
+             rows.begin() + static_cast<std::ptrdiff_t>(std::min(settled, rows.size())));
 }
 
 std::size_t LaneSession::rows_ahead(const Position& after) {
@@ -93,8 +121,10 @@ std::size_t LaneSession::rows_ahead(const Position& after) {
 
 Grant LaneSession::start(std::uint64_t epoch, std::size_t rows, bool again) {
   // If rows are aside, the count must survive a crash: a due row may take the next number only if
-  // no receiver can have seen it.
-  const bool may_be_lost = !aside_.any() && !batch_.planned;
+  // no receiver can have seen it. So may one that is set aside after a crash, of several that were
+  // sent before it.
+  const bool numbers_may_be_in_use = aside_.any() || (sets_rows_aside_ && rows > 1);
+  const bool may_be_lost = !numbers_may_be_in_use && !batch_.planned;
   aside_.begin(batch_);
   const auto grant = store().start(epoch, {position_, rows, again, may_be_lost}, batch_);
   if (grant == Grant::ours && batch_.looked_at) reader().started();
@@ -105,19 +135,20 @@ Transaction* LaneSession::transaction() {
   return store().transaction(epoch_, position_);
 }
 
-Grant LaneSession::settle(std::uint64_t epoch, const Settlement& settlement) {
+SettleAnswer LaneSession::settle(std::uint64_t epoch, const Settlement& settlement) {
   const bool rests = std::holds_alternative<Rest>(settlement.fate) && !settlement.done.empty() &&
                      !settlement.in_flight;
   if (rests && !aside_.any() && rows_max_ > 0) {
     reader().expect(settlement.done.back(), rows_max_, Reader::Expected::after_this_settlement);
   }
-  const auto settled = store().settle(epoch, settlement, batch_);
-  if (settled.grant == Grant::lost) return settled.grant;
+  auto settled = store().settle(epoch, settlement, batch_);
+  if (settled.grant == Grant::lost) return settled;
   aside_.settled(settlement, settled);
+  forget_settled(settlement);
   const auto* next = std::get_if<Next>(&settlement.fate);
   announced_ = next != nullptr && next->read_ahead && settled.grant == Grant::ours;
   position_ = settled.position;
-  return settled.grant;
+  return settled;
 }
 
 }  // namespace seriatim::runtime

@@ -29,10 +29,12 @@ class LaneSession {
   /// Rows after `after`, at most `rows_max`, and what holds the rest back; or due rows.
   /// `may_redrive`: no attempt at the row after the cursor is open, so a due row may take the next
   /// number.
-  /// `all_done`: no row that was read before is in flight. If false, a poll that finds no new row
-  /// does not look for due rows again.
-  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true,
-                  bool all_done = true);
+  PollResult poll(const std::optional<Position>& after, unsigned rows_max, bool may_redrive = true);
+  /// For several calls in flight: due rows of different keys. `due`: those that may come.
+  PollResult poll_due(const std::optional<Position>& after, unsigned rows_max,
+                      const DueChoice& due);
+  /// … and rows after `after`.
+  PollResult poll_new(const std::optional<Position>& after, unsigned rows_max);
   /// A hint, given before a call: after it, `poll` will ask for the rows after `after`.
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);
@@ -46,7 +48,7 @@ class LaneSession {
   /// What a handler may write with during the call; see Store::transaction.
   Transaction* transaction();
   /// See Store::settle.
-  Grant settle(std::uint64_t epoch, const Settlement& settlement);
+  SettleAnswer settle(std::uint64_t epoch, const Settlement& settlement);
   void release(std::uint64_t epoch, bool untouched) { store().release(epoch, untouched); }
 
   bool is_lost() noexcept { return store().is_lost(); }
@@ -57,9 +59,10 @@ class LaneSession {
  private:
   [[nodiscard]] Store& store() { return *lane_.store; }
   [[nodiscard]] Reader& reader() { return *lane_.reader; }
-  PollResult next_round(const Wanted& wanted, bool may_redrive, bool all_done);
+  PollResult next_round(const Wanted& wanted, bool may_redrive);
   PollResult up_to_barrier(PollResult round);
   void remember(const PollResult& round, unsigned rows_max);
+  void forget_settled(const Settlement& settlement);
 
   Source::Lane lane_;
   Aside aside_;
@@ -67,6 +70,7 @@ class LaneSession {
   std::optional<Position> barrier_;   ///< as the cursor's row said when it was last read
   std::optional<Position> position_;  ///< the cursor's, as of the last poll or settlement
   Batch batch_;                       ///< of the last poll
+  bool sets_rows_aside_;              ///< those that fail
   unsigned rows_max_ = 0;             ///< how many rows the last poll asked for
   bool due_ = false;                  ///< the last poll brought rows that had been set aside
   bool announced_ = false;            ///< the call of prefetched rows is announced already

@@ -10,6 +10,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+bool contains(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 bool is_active(Cursor::State state) {
   return state == Cursor::State::running || state == Cursor::State::retrying;
 }
@@ -92,12 +96,7 @@ class MemoryCursors::LaneStore final : public Store {
     if (const auto* halt = std::get_if<Halt>(&settlement.fate)) {
       note(lane, halt->failure, Cursor::State::halted, halt->reason);
     }
-    if (batch.planned) settled.ended_keys = take(settlement.done);
-    for (const auto& row : settlement.queued) queue(row);
-    if (const auto* failed = std::get_if<Park>(&settlement.fate)) {
-      settled.holds_key = park(*failed);
-      settled.parked_key = failed->key;
-    }
+    settle_aside(settlement, batch, settled);
     settled.position = lane.cursor.position;
     return settled;
   }
@@ -121,14 +120,17 @@ class MemoryCursors::LaneStore final : public Store {
     return keys;
   }
 
-  DueRows due_rows(std::uint64_t epoch, unsigned rows_max) override {
+  DueRows due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice) override {
     const auto guard = enter();
     const auto& lane = own();
     DueRows due{lane.handed_to > lane.cursor.sequence, {}};
     if (lane.cursor.epoch == epoch) due.held_for = release_held();
     for (const auto& row : set_aside()) {
       const bool ours = row.redriven && lane_of(row.key, id_.lanes) == id_.lane;
-      if (!ours) continue;
+      if (!ours || (row.holds_key && choice.not_of.contains(row.key)) ||
+          contains(choice.not_these, row.row.id)) {
+        continue;
+      }
       due.rows.push_back({.id = row.row.id,
                           .begun = row.begun,
                           .redriven = true,
@@ -136,8 +138,11 @@ class MemoryCursors::LaneStore final : public Store {
                           .holds_key = row.holds_key,
                           .key = row.key});
     }
+    const auto rank = [&](const DueRow& row) {
+      return std::pair(contains(choice.first, row.id) ? 0 : 1, row.begun ? 0 : 1);
+    };
     std::stable_sort(due.rows.begin(), due.rows.end(),
-                     [](const DueRow& a, const DueRow& b) { return a.begun && !b.begun; });
+                     [&](const DueRow& a, const DueRow& b) { return rank(a) < rank(b); });
     if (due.rows.size() > rows_max) due.rows.resize(rows_max);
     return due;
   }
@@ -148,7 +153,8 @@ class MemoryCursors::LaneStore final : public Store {
     const auto guard = enter();
     auto& lane = own();
     if (lane.cursor.epoch != epoch) return LeftOut::refused;
-    const bool numbered = row.begun && lane.handed_to > lane.cursor.sequence;
+    const bool numbered =
+        row.begun && lane.handed_to > lane.cursor.sequence && lane.cursor.ahead == RowsAhead{};
     for (auto& kept : set_aside()) {
       if (kept.row.id == row.id) kept.redriven = kept.begun = false;
     }
@@ -187,12 +193,13 @@ class MemoryCursors::LaneStore final : public Store {
   /// Over what is done, what queues and what is parked; nothing else is known of the row after it.
   static void move(Lane& lane, const Settlement& settlement, const Batch& batch) {
     const auto* park = std::get_if<Park>(&settlement.fate);
-    const auto aside = settlement.queued.size() + (park != nullptr ? 1 : 0);
-    if (settlement.done.empty() && aside == 0) return;
+    const auto aside = settlement.queued.size() + settlement.put_back() + (park != nullptr ? 1 : 0);
+    if (settlement.done.empty() && settlement.done_aside.empty() && aside == 0) return;
     const auto before = lane.cursor;
     Cursor moved;
     moved.position = before.position;
-    moved.sequence = before.sequence + settlement.done.size() + aside;
+    moved.sequence =
+        before.sequence + settlement.done.size() + settlement.done_aside.size() + aside;
     moved.set_aside = before.set_aside + aside;
     moved.epoch = before.epoch;
     moved.held = before.held;
@@ -253,8 +260,40 @@ class MemoryCursors::LaneStore final : public Store {
     return next;
   }
 
+  /// In the order of CursorRepository::settle_in_transaction.
+  void settle_aside(const Settlement& settlement, const Batch& batch, SettleAnswer& settled) {
+    const auto before = counted();
+    const auto set_aside = [&](const Park& failed) {
+      if (park(failed)) settled.parked_keys.insert(kept_aside(failed.row, failed.key).key);
+    };
+    for (const auto& failed : settlement.parks) {
+      if (!failed.redriven) set_aside(failed);
+    }
+    for (const auto& row : settlement.queued) {
+      if (!row.aside) settled.makes_due |= queue(row);
+    }
+    const auto& taken = batch.planned ? settlement.done : settlement.done_aside;
+    settled.ended_keys = take(taken, settled.makes_due);
+    for (const auto& failed : settlement.parks) {
+      if (failed.redriven) set_aside(failed);
+    }
+    if (const auto* failed = std::get_if<Park>(&settlement.fate)) set_aside(*failed);
+    const auto after = counted();
+    settled.parked = after.first - before.first;
+    settled.held_keys = after.second - before.second;
+  }
+
+  /// Parked rows, and held keys.
+  std::pair<int, int> counted() {
+    std::pair<int, int> counts;
+    for (const auto& row : set_aside()) {
+      if (row.failed) (row.retry_at ? counts.second : counts.first) += 1;
+    }
+    return counts;
+  }
+
   /// Answers the keys of which no row is left.
-  std::vector<std::optional<std::string>> take(const std::vector<Position>& done) {
+  std::vector<std::optional<std::string>> take(const std::vector<Position>& done, bool& makes_due) {
     auto& rows = set_aside();
     std::vector<std::optional<std::string>> ended;
     for (const auto& position : done) {
@@ -267,21 +306,35 @@ class MemoryCursors::LaneStore final : public Store {
       const auto next = std::find_if(rows.begin(), rows.end(), [&](const SetAside& other) {
         return other.holds_key && other.key == left.key;
       });
-      if (next != rows.end()) next->retry_at = left.retry_at;
-      if (next == rows.end()) ended.push_back(left.key);
+      if (next == rows.end()) {
+        ended.push_back(left.key);
+        continue;
+      }
+      next->retry_at = left.retry_at;
+      next->failed = true;  // the first of its key
+      makes_due = true;
     }
     return ended;
   }
 
-  void queue(const QueuedRow& row) {
-    const bool redriven =
-        std::any_of(set_aside().begin(), set_aside().end(), [&](const SetAside& other) {
-          return other.holds_key && other.key == row.key && other.redriven;
-        });
+  /// Answers whether it is due at once: the rows before it were delivered since it was read.
+  bool queue(const QueuedRow& row) {
+    bool ended = true;
+    bool redriven = false;
+    for (const auto& other : set_aside()) {
+      if (!other.holds_key || other.key != row.key) continue;
+      ended = false;
+      redriven = redriven || other.redriven;
+    }
     auto& kept = kept_aside(row.position, row.key);
     kept.holds_key = true;
     kept.redriven = redriven;
     kept.begun = false;
+    if (ended) {
+      kept.failed = true;  // the first of its key
+      kept.retry_at = Clock::now();
+    }
+    return ended;
   }
 
   /// A row parked before stays, and the rows of its key wait with it.
@@ -302,9 +355,9 @@ class MemoryCursors::LaneStore final : public Store {
   Cursor current(const Lane& lane) {
     auto cursor = lane.cursor;
     cursor.handed_to = lane.handed_to;
-    for (const auto& row : set_aside()) {
-      if (row.failed) (row.retry_at ? cursor.held_keys : cursor.parked) += 1;
-    }
+    const auto [parked, held] = counted();
+    cursor.parked = static_cast<unsigned>(parked);
+    cursor.held_keys = static_cast<unsigned>(held);
     if (cursor.state == Cursor::State::retrying) {
       const auto left = lane.retry_at - Clock::now();
       cursor.retry_in = std::max(std::chrono::ceil<milliseconds>(left), milliseconds{0});

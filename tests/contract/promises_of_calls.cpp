@@ -29,7 +29,8 @@ void a_held_lane_announces_no_call(SourceUnderTest& source) {
   const auto rows = relay.poll().records;
   REQUIRE(relay.start());
   source.hold(lane_id, true);
-  CHECK(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Next{}}) == Grant::held);
+  CHECK(relay.session->settle(1, {std::nullopt, {rows[0].position}, {}, Next{}}).grant ==
+        Grant::held);
   relay.cursor = relay.session->read_cursor();
   CHECK(relay.cursor.sequence == 1);
   CHECK(relay.cursor.attempts == 0);
@@ -160,7 +161,7 @@ void a_parked_row_goes_out_again(SourceUnderTest& source) {
   for (const auto& row : rows) {
     const auto again = relay.poll(1);
     REQUIRE(again.records.size() == 1);
-    CHECK(again.redriven);
+    CHECK(again.redriven());
     CHECK(again.records[0].position == row.position);
     CHECK(again.records[0].late);
     CHECK(again.records[0].payload == row.payload);

@@ -54,7 +54,7 @@ struct Relay {
   }
   bool start(bool again = false) { return session->start(cursor.epoch, 1, again) == Grant::ours; }
   bool settle(const Settlement& settlement) {
-    return session->settle(cursor.epoch, settlement) == Grant::ours;
+    return session->settle(cursor.epoch, settlement).grant == Grant::ours;
   }
   bool move_to(const Position& position) {
     if (!settle({cursor.position, {position}, {}, Rest{}})) return false;

@@ -72,7 +72,7 @@ TEST_SUITE("lane, parked rows") {
     CHECK(parking.attempts == 1);
     CHECK(parking.detail == "HTTP 422");
 
-    story.feed(Settled{});
+    story.feed(Settled{.parked = 1});
     CHECK(story.expect<PollSource>().after->id == "7");
     CHECK(story.expect<PollSource>().may_redrive);
     CHECK(story.status().sequence == 1);
@@ -123,28 +123,27 @@ TEST_SUITE("lane, parked rows") {
     Story story(config);
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
     auto round = keyed({"7 a"});
-    round.records[0].late = round.redriven = true;
+    round.records[0].late = true;
+    round.due_rows = {{.id = round.records[0].id(), .redriven = true}};
     story.feed(Polled{std::move(round)});
     story.feed(Started{});
     story.feed(failed(Outcome::poison("HTTP 422")));
     story.settled<Park>();
     story.feed(Settled{});
     CHECK(story.status().parked == 2);
-    story.expect<ReadCursor>();
+    story.expect<PollSource>();
   }
 
-  TEST_CASE("once a parked row was handed over, how many are left is read anew") {
+  TEST_CASE("the settlement says how many rows are parked and how many keys are held") {
     Story story(parking());
     story.claimed({.position = Position{2'000, "20"}, .sequence = 20, .parked = 2});
     auto round = keyed({"7 a"});
-    round.records[0].late = round.redriven = true;
+    round.records[0].late = true;
+    round.due_rows = {{.id = round.records[0].id(), .redriven = true}};
     story.feed(Polled{std::move(round)});
     story.feed(Started{});
     story.feed(done(1));
-    story.feed(Settled{});
-    story.expect<ReadCursor>();
-    story.feed(
-        CursorRead{{.position = Position{2'000, "20"}, .sequence = 21, .epoch = 1, .parked = 1}});
+    story.feed(Settled{.parked = -1, .held_keys = 1});
     CHECK(story.status().parked == 1);
     story.expect<PollSource>();
   }

@@ -1,4 +1,4 @@
-// What a reader hears of its lane: it may have to forget what it knows.
+// What a session tells its reader and its store of a lane.
 #include "runtime/lane_session.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ class Listening final : public Reader {
 
   [[nodiscard]] Abilities abilities() const override { return {}; }
   [[nodiscard]] bool comes_after(const Position&, const Position&) const override { return false; }
-  PollResult poll(const Wanted&) override { return {}; }
+  PollResult poll(const Wanted&) override { return round; }
   PollResult reread(const std::vector<std::string>&, const std::optional<Position>&,
                     unsigned) override {
     return {};
@@ -26,6 +26,8 @@ class Listening final : public Reader {
   bool wait_until(Time) override { return false; }
   [[nodiscard]] bool hints() const override { return false; }
 
+  PollResult round;
+
  private:
   std::vector<bool>& anew_;
 };
@@ -33,12 +35,20 @@ class Listening final : public Reader {
 struct OneLane final : Source {
   Lane open(const LaneId& lane, const ProcessConfig&, const std::string& holder,
             Waker& waker) override {
-    return {testing::MemoryCursors::open(cursors, lane, holder, waker),
-            std::make_unique<Listening>(anew)};
+    auto reader = std::make_unique<Listening>(anew);
+    reader->round = round;
+    return {testing::MemoryCursors::open(cursors, lane, holder, waker), std::move(reader)};
   }
   std::shared_ptr<testing::MemoryCursors> cursors = std::make_shared<testing::MemoryCursors>();
   std::vector<bool> anew;
+  PollResult round;  ///< of every poll
 };
+
+Record row(const std::string& id) {
+  Record record;
+  record.position = {std::stoll(id), id};
+  return record;
+}
 
 }  // namespace
 
@@ -52,5 +62,21 @@ TEST_SUITE("lane session") {
     source.cursors->redrive("p");      // an operator's act raises the epoch
     REQUIRE(session.claim().granted);
     CHECK(source.anew == std::vector<bool>{true, false, true});
+  }
+
+  TEST_CASE("a batch that is started again is without the rows that were delivered") {
+    OneLane source;
+    source.round.records = {row("1"), row("2")};
+    source.round.planned = true;
+    Waker waker;
+    runtime::LaneSession session(source, {"p", 0, 1}, {}, "us", waker);
+    const auto epoch = session.claim().cursor.epoch;
+    session.poll(std::nullopt, 2);
+    REQUIRE(session.start(epoch, 1) == Grant::ours);
+    REQUIRE(session.settle(epoch, {.done = {source.round.records[0].position}}).grant ==
+            Grant::ours);
+    // Its second call was not begun in time.
+    REQUIRE(session.start(epoch, 1) == Grant::ours);
+    CHECK(source.cursors->parked("p") == std::vector<std::string>{"2"});
   }
 }

@@ -41,7 +41,8 @@ struct Called : Desk {
     return true;
   }
   Grant settle() {
-    return holder.session->settle(holder.cursor.epoch, {std::nullopt, {row.position}, {}, Rest{}});
+    return holder.session->settle(holder.cursor.epoch, {std::nullopt, {row.position}, {}, Rest{}})
+        .grant;
   }
 };
 

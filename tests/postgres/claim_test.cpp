@@ -234,7 +234,7 @@ TEST_CASE("a settlement is refused when the epoch has changed") {
   TestLane lane(database, {});
   lane.claim();
   const auto round = lane.poll();
-  CHECK(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}) ==
+  CHECK(lane.session->settle(7, {std::nullopt, {round.records[0].position}, {}, Rest{}}).grant ==
         Grant::lost);
   CHECK_FALSE(lane.session->read_cursor().position.has_value());
 }

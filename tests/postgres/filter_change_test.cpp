@@ -1,7 +1,10 @@
 // `where` or `ignore` is changed over rows behind the cursor: one decision, and no ambush.
+#include <mutex>
+
 #include "postgres/admin/check/check.hpp"
 #include "postgres/admin/reports/row_report.hpp"
 #include "postgres/desk.hpp"
+#include "seriatim/relay.hpp"
 
 using namespace seriatim;
 using namespace seriatim::testing;
@@ -134,6 +137,39 @@ TEST_SUITE("filter change") {
       CHECK(desk.audit().passed_over == 0);
       CHECK(desk.admin.why(desk.target, "6").state == RowReport::State::delivered);
     }
+  }
+
+  TEST_CASE("deliver: several calls in flight hand them over too, and the ledger counts them") {
+    Filtered desk;
+    desk.change();
+    desk.insert(100);
+    desk.target.source.key = "(id % 7)::text";
+    desk.adopt(OldRows::deliver);
+    desk.target.process.in_flight = 8;
+    desk.target.process.on_poison = OnPoison::park_key;
+    std::mutex mutex;
+    Ids late;
+    std::map<std::string, int> last;  // by key
+    Relay relay({.drain = true});
+    relay.add(desk.target.process, postgres_source(desk.database.url(), desk.target.source),
+              handler_from([&](const Record& record) {
+                const std::scoped_lock lock(mutex);
+                if (record.id() == "9") return Outcome::poison("HTTP 422");
+                if (std::stoi(record.id()) < 300) {
+                  CHECK(record.late);
+                  late.push_back(record.id());
+                  CHECK(std::stoi(record.id()) >
+                        std::exchange(last[*record.key], std::stoi(record.id())));
+                }
+                return Outcome::done();
+              }));
+    relay.run({});
+    // Rows 30, 51, … of its key wait behind row 9.
+    CHECK(late.size() == 98 - 14);
+    CHECK(desk.admin.status(desk.target).at(0).parked.heads == 1);
+    const auto audit = desk.audit();
+    CHECK(audit.sound());
+    CHECK(audit.passed_over == 0);
   }
 
   TEST_CASE("old rows in sealed buckets are found by the former filter, if none was delivered") {

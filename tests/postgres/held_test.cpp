@@ -1,6 +1,7 @@
 // on_retry = "hold_key": a row that failed for now holds up the rows of its key, and no others.
 #include <doctest/doctest.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -17,6 +18,10 @@ namespace {
 struct OpenShop : Shop {
   std::mutex mutex;
   std::map<std::string, Outcome> answers;  ///< by customer; others are done
+  std::string hangs;                       ///< calls for this customer end when the test does,
+  int hangs_after = 0;                     ///< … for rows after this one
+  std::stop_source test_ends;
+  std::condition_variable_any ended;
   std::vector<Record> called;
   std::vector<Record> done;
   std::optional<Relay> open_relay;
@@ -29,14 +34,19 @@ struct OpenShop : Shop {
     target.process.poll_interval_max = 20ms;
   }
   ~OpenShop() {
+    test_ends.request_stop();
     runs.request_stop();
     if (runs.joinable()) runs.join();
   }
   void open() {
     open_relay.emplace().add(target.process, postgres_source(database.url(), target.source),
                              handler_from([this](const Record& record) {
-                               const std::scoped_lock lock(mutex);
+                               std::unique_lock lock(mutex);
                                called.push_back(record);
+                               ended.wait(lock, test_ends.get_token(), [&] {
+                                 return record.key.value_or("") != hangs ||
+                                        std::stoi(record.id()) <= hangs_after;
+                               });
                                const auto found = answers.find(record.key.value_or(""));
                                if (found != answers.end()) return found->second;
                                done.push_back(record);
@@ -47,6 +57,11 @@ struct OpenShop : Shop {
   void answer(const std::string& customer, Outcome outcome) {
     const std::scoped_lock lock(mutex);
     answers.insert_or_assign(customer, std::move(outcome));
+  }
+  void hang(const std::string& customer) {
+    const std::scoped_lock lock(mutex);
+    hangs = customer;
+    ended.notify_all();
   }
   void accept(const std::string& customer) {
     const std::scoped_lock lock(mutex);
@@ -105,6 +120,90 @@ TEST_SUITE("held keys") {
       CHECK(shop.audit_is_sound());
       CHECK(shop.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'park'") == "1");
     }
+  }
+
+  TEST_CASE("with several calls in flight a held row that hangs holds up no other customer") {
+    OpenShop shop(4);
+    shop.answer("bad", Outcome::retry_later("HTTP 503"));
+    shop.book({"bad", "a", "bad"});
+    shop.open();
+    shop.wait("its key is held", [&] { return shop.done_of("a") == Ids{"2"}; });
+    shop.hang("bad");
+    shop.accept("bad");
+    const auto calls = shop.calls_of("1");
+    shop.wait("it is called again", [&] { return shop.calls_of("1") > calls; });
+    shop.book({"a", "worse", "b"});
+    shop.answer("worse", Outcome::retry_later("HTTP 503"));
+    shop.wait("others go on", [&] { return shop.done_of("b") == Ids{"6"}; });
+    CHECK(shop.done_of("bad").empty());
+    CHECK(shop.admin.status(shop.target)[0].lane.in_flight == 1);
+    shop.hang("nobody");
+    shop.accept("worse");
+    shop.wait("all is delivered", [&] { return shop.aside("row_id").empty(); });
+    CHECK(shop.done_of("bad") == Ids{"1", "3"});
+    CHECK(shop.done_of("worse") == Ids{"5"});
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("with several calls in flight a customer with a long backlog leaves room for others") {
+    OpenShop shop(4);
+    shop.target.process.window_rows = 64;
+    shop.target.process.batch_rows = 20;
+    std::vector<std::string> customers(300, "big");
+    customers.emplace_back("small");
+    shop.book(customers);
+    shop.hangs_after = 20;
+    shop.hang("big");
+    shop.open();
+    shop.wait("the other is served", [&] { return !shop.done_of("small").empty(); });
+    CHECK(shop.done_of("big").size() <= 20);
+    shop.hang("nobody");
+    shop.wait("all is delivered", [&] { return shop.done_of("big").size() == 300; });
+    Ids ids;
+    for (int id = 1; id <= 300; ++id) ids.push_back(std::to_string(id));
+    CHECK(shop.done_of("big") == ids);
+    shop.wait("nothing is aside", [&] { return shop.aside("row_id").empty(); });
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE(
+      "a row that was set aside ahead of the cursor is not lost if the cursor jumps up to it") {
+    OpenShop shop(4);
+    shop.answer("worse", Outcome::unknown_and_halt("the answer was lost"));
+    shop.answer("bad", Outcome::retry_later("HTTP 503", 1h));
+    shop.book({"worse", "a", "bad", "b"});
+    shop.open();
+    shop.wait("the lane halts",
+              [&] { return shop.admin.status(shop.target)[0].lane.state == LaneState::halted; });
+    REQUIRE(shop.aside("row_id") == "3");
+    REQUIRE(shop.database.value("SELECT position_id IS NULL FROM seriatim.cursor") == "t");
+    shop.admin.rewind(shop.target, {RewindPlace::Kind::row, "3"}, alice);
+    shop.accept("bad");
+    shop.database.run("UPDATE seriatim.aside SET retry_at = clock_timestamp()");
+    shop.wait("the held row is delivered", [&] { return shop.done_of("bad") == Ids{"3"}; });
+    shop.wait("the cursor passes it", [&] {
+      return shop.database.value("SELECT position_id FROM seriatim.cursor") == "4";
+    });
+    CHECK(shop.done_of("b") == Ids{"4"});
+    CHECK(shop.audit_is_sound());
+  }
+
+  TEST_CASE("held rows that do not fit into one read are held still") {
+    OpenShop shop(4);
+    shop.target.source.batch_bytes = 1'024;
+    shop.book({"a", "b", "c", "d"});
+    shop.database.run("UPDATE bookings SET payload = jsonb_build_object('x', repeat('x', 700))");
+    for (const auto* customer : {"a", "b", "c", "d"}) {
+      shop.answer(customer, Outcome::retry_later("HTTP 503"));
+    }
+    shop.open();
+    shop.wait("all are held",
+              [&] { return shop.aside("state") == "parked, parked, parked, parked"; });
+    for (const auto* customer : {"a", "b", "c", "d"}) shop.accept(customer);
+    shop.wait("all are delivered", [&] { return shop.aside("row_id").empty(); });
+    CHECK(shop.database.value("SELECT count(*) FROM seriatim.journal WHERE act = 'park' AND "
+                              "detail->>'retry_in_ms' IS NULL") == "0");
+    CHECK(shop.audit_is_sound());
   }
 
   TEST_CASE("a held row keeps count of its attempts, and Retry-After is its own") {

@@ -77,7 +77,7 @@ struct TestLane {
   }
   /// What became of it is settled.
   bool settle(const Settlement& settlement) {
-    return session->settle(cursor.epoch, settlement) == Grant::ours;
+    return session->settle(cursor.epoch, settlement).grant == Grant::ours;
   }
 
   /// Starts, and settles all that the round brought; false if the lane was refused.

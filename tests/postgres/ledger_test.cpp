@@ -87,7 +87,7 @@ TEST_CASE("a refused advance notes nothing") {
   for (const auto& record : relay.poll().records) done.push_back(record.position);
   REQUIRE(done.size() == 100);
   REQUIRE(relay.start());
-  CHECK(relay.session->settle(9, {std::nullopt, done, {}, Rest{}}) == Grant::lost);
+  CHECK(relay.session->settle(9, {std::nullopt, done, {}, Rest{}}).grant == Grant::lost);
   CHECK_FALSE(relay.settle({done.front(), done, {}, Rest{}}));
   CHECK(desk.database.value("SELECT count(*) FROM seriatim.ledger") == "0");
   CHECK(desk.open_bucket().empty());

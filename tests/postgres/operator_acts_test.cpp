@@ -243,7 +243,7 @@ TEST_CASE("an act gets its turn among calls that follow one another at once") {
   auto grant = Grant::ours;
   for (; grant == Grant::ours && done < records.size(); ++done) {
     const auto next = records[done].position;
-    grant = relay.session->settle(relay.cursor.epoch, {from, {next}, {}, Next{1}});
+    grant = relay.session->settle(relay.cursor.epoch, {from, {next}, {}, Next{1}}).grant;
     from = next;
   }
   CHECK(grant == Grant::held);
@@ -307,7 +307,7 @@ TEST_CASE("a role with the rights of docs/roles.sql alone can run, read and act"
     REQUIRE(claim.granted);
     const auto first = session.poll(std::nullopt, 1).records.at(0).position;
     const auto settle = [&](const Settlement& settlement) {
-      return session.settle(claim.cursor.epoch, settlement) == Grant::ours;
+      return session.settle(claim.cursor.epoch, settlement).grant == Grant::ours;
     };
     REQUIRE(session.start(claim.cursor.epoch, 1) == Grant::ours);
     REQUIRE(settle({std::nullopt, {first}, {}, Next{}}));

@@ -111,9 +111,11 @@ void AsideStore::begin(const Batch& batch) {
   }
 }
 
-void AsideStore::queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch) {
-  if (stage_.sabotaged(Sabotage::queue_not_written)) return;
+bool AsideStore::queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch) {
+  if (stage_.sabotaged(Sabotage::queue_not_written)) return false;
+  bool due_at_once = false;
   for (const auto& queued : rows) {
+    if (queued.aside) continue;
     auto* row = find(queued.position.id);
     if (row == nullptr) {
       rows_.push_back({queued.position, queued.key, next_number_++});
@@ -125,15 +127,23 @@ void AsideStore::queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch) 
     const auto head = std::find_if(rows_.begin(), rows_.end(), [&](const Row& other) {
       return other.head && share_a_queue(other, *row);
     });
+    const bool ended = std::none_of(rows_.begin(), rows_.end(), [&](const Row& other) {
+      return &other != row && share_a_queue(other, *row);
+    });
+    if (ended && !stage_.sabotaged(Sabotage::queue_without_head)) {
+      row->head = due_at_once = true;
+      row->retry_at = stage_.now();
+    }
     const bool all_due = std::all_of(rows_.begin(), rows_.end(), [&](const Row& other) {
       return &other == row || !share_a_queue(other, *row) || other.due;
     });
     const bool due = all_due || stage_.sabotaged(Sabotage::newer_are_due_at_once);
-    row->due = head != rows_.end() && head->due && due &&
+    row->due = !ended && head != rows_.end() && head->due && due &&
                !stage_.sabotaged(Sabotage::queue_does_not_inherit);
     stage_.evidence.parked.push_back(
         {stage_.now(), std::stoll(row->position.id), epoch, false, true});
   }
+  return due_at_once;
 }
 
 std::vector<std::optional<std::string>> AsideStore::take(const std::vector<Position>& rows) {
@@ -240,6 +250,16 @@ void AsideStore::forget_after(const std::optional<Position>& place) {
   std::erase_if(rows_, [&](const Row& row) {
     if (!row.parked && plan_stays) return false;
     return !place || core::comes_after(row.position, *place, stage_.setup.order);
+  });
+  promote_heads();
+}
+
+void AsideStore::forget_between(const std::optional<Position>& from, const Position& to) {
+  std::erase_if(rows_, [&](const Row& row) {
+    const bool behind = from && !core::comes_after(row.position, *from, stage_.setup.order);
+    if (behind || core::comes_after(row.position, to, stage_.setup.order)) return false;
+    if (row.parked) stage_.evidence.discards.push_back({stage_.now(), std::stoll(row.position.id)});
+    return true;
   });
   promote_heads();
 }

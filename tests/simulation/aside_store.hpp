@@ -56,7 +56,8 @@ class AsideStore {
 
   /// The rows of a batch are begun; those that are not there yet come there in this order.
   void begin(const Batch& batch);
-  void queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch);
+  /// Answers whether one is due at once: the rows before it were delivered since it was read.
+  bool queue(const std::vector<QueuedRow>& rows, std::uint64_t epoch);
   /// Handed over. Answers the keys that they held and of which no row is left.
   std::vector<std::optional<std::string>> take(const std::vector<Position>& rows);
   /// A row that is parked already stays so, and the rows of its key wait with it. Answers whether
@@ -72,6 +73,8 @@ class AsideStore {
   void skip(const std::string& id);
   /// What comes after `place` comes again in its order.
   void forget_after(const std::optional<Position>& place);
+  /// What is jumped over.
+  void forget_between(const std::optional<Position>& from, const Position& to);
   /// The batch in flight, but for its late rows.
   void forget_batch();
 

@@ -262,35 +262,50 @@ std::vector<CursorStore::Passed> passed_by(const Settlement& settlement, const B
 void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const Batch& batch,
                        SettleAnswer& answer) {
   const auto passed = passed_by(settlement, batch);
-  const auto unused = settlement.unused;
-  if (passed.empty() && unused == 0) return;
+  const auto unused = settlement.unused + settlement.put_back();
+  const auto& again = settlement.done_aside;
+  const bool moves = !passed.empty() || !again.empty() || unused > 0;
   const auto* park = std::get_if<Park>(&settlement.fate);
   const bool reuses = park && stage_.sabotaged(Sabotage::park_keeps_sequence);
-  Evidence::Move move{.by = Evidence::Move::By::holder,
-                      .at = stage_.now(),
-                      .from = cursor_.position,
-                      .to = cursor_.position,
-                      .sequence_before = cursor_.sequence,
-                      .sequence = cursor_.sequence + passed.size() + unused - (reuses ? 1 : 0),
-                      .mover_epoch = epoch,
-                      .row_epoch = cursor_.epoch,
-                      .done = {},
-                      .back = false,
-                      .unused = unused};
+  Evidence::Move move{
+      .by = Evidence::Move::By::holder,
+      .at = stage_.now(),
+      .from = cursor_.position,
+      .to = cursor_.position,
+      .sequence_before = cursor_.sequence,
+      .sequence = cursor_.sequence + passed.size() + again.size() + unused - (reuses ? 1 : 0),
+      .mover_epoch = epoch,
+      .row_epoch = cursor_.epoch,
+      .done = {},
+      .back = false,
+      .unused = unused};
   for (const auto& [row, late] : passed) {
     if (!late || stage_.sabotaged(Sabotage::late_delivery_moves_cursor)) move.to = row;
   }
   const bool noted = !batch.redriven || stage_.sabotaged(Sabotage::parked_noted_again);
   if (noted) move.done = ids_of(passed);
   if (batch.redriven) move.redriven = ids_of(passed);
-  if (batch.planned) answer.ended_keys = aside_.take(settlement.done);
-  aside_.queue(settlement.queued, epoch);
+  for (const auto& row : again) move.redriven.push_back(id_of(row));
+  const auto held = static_cast<int>(aside_.held());
+  const auto parked = static_cast<int>(aside_.heads()) - held;
+  const auto set_aside = [&](const Park& row) {
+    if (aside_.park(row, epoch)) answer.parked_keys.insert(row.key);
+  };
+  for (const auto& row : settlement.parks) {
+    if (!row.redriven) set_aside(row);
+  }
+  answer.makes_due = aside_.queue(settlement.queued, epoch);
+  answer.ended_keys = aside_.take(batch.planned ? settlement.done : again);
+  answer.makes_due = answer.makes_due || !again.empty();
+  for (const auto& row : settlement.parks) {
+    if (row.redriven) set_aside(row);
+  }
   const auto attempts = settlement.done.empty() ? cursor_.attempts : 1;
   cursor_.position = move.to;
-  if (park) {
-    answer.holds_key = aside_.park(*park, epoch);
-    answer.parked_key = park->key;
-  }
+  if (park) set_aside(*park);
+  answer.held_keys = static_cast<int>(aside_.held()) - held;
+  answer.parked = static_cast<int>(aside_.heads() - aside_.held()) - parked;
+  if (!moves) return;
   write_down(std::move(move));
   begin_anew();
   cursor_.attempts = settlement.failed() && !park ? attempts : 0;
@@ -301,7 +316,9 @@ void CursorStore::move(std::uint64_t epoch, const Settlement& settlement, const 
 void CursorStore::keep(const InFlight& in_flight, std::uint64_t epoch) {
   for (const auto& id : in_flight.ahead.done) {
     const auto& before = cursor_.ahead.done;
-    if (std::find(before.begin(), before.end(), id) != before.end()) continue;
+    const auto& aside = in_flight.ahead.set_aside;
+    const bool known = std::find(before.begin(), before.end(), id) != before.end();
+    if (known || std::find(aside.begin(), aside.end(), id) != aside.end()) continue;
     stage_.evidence.kept.push_back({stage_.now(), std::stoll(id), epoch});
   }
   cursor_.ahead = in_flight.ahead;
@@ -416,6 +433,7 @@ void CursorStore::jump(const Position& to) {
     passed.push_back(position_of(row));
   }
   const auto from = cursor_.position;
+  aside_.forget_between(from, to);
   act(Evidence::Move::By::rewind, to, passed, cursor_.sequence + passed.size());
   if (!stage_.sabotaged(Sabotage::jump_not_noted)) ledger_.jump(passed, from);
 }

@@ -97,7 +97,7 @@ class CursorStore {
   // Rows set aside.
   [[nodiscard]] const AsideStore& aside() const { return aside_; }
   void give_up(std::uint64_t numbers);
-  [[nodiscard]] DueRows due_rows(std::uint64_t epoch, unsigned rows_max);
+  [[nodiscard]] DueRows due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice);
   LeftOut leave_out(std::uint64_t epoch, const std::string& id);
   void redrive(const ParkedChoice& choice);
   void discard(const ParkedChoice& choice);

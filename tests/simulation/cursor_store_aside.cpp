@@ -8,7 +8,15 @@ namespace seriatim::simulation {
 
 // --- rows set aside ------------------------------------------------------------------------------
 
-DueRows CursorStore::due_rows(std::uint64_t epoch, unsigned rows_max) {
+namespace {
+
+bool contains(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+DueRows CursorStore::due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice) {
   DueRows due{handed_to_ > cursor_.sequence, {}};
   const bool may_release = !stage_.sabotaged(Sabotage::held_never_due);
   if (may_release && epoch == cursor_.epoch && aside_.held_for() == 0) {
@@ -20,7 +28,14 @@ DueRows CursorStore::due_rows(std::uint64_t epoch, unsigned rows_max) {
   }
   const bool at_first = !cursor_.position && stage_.sabotaged(Sabotage::plan_not_read_at_first);
   if (at_first || stage_.sabotaged(Sabotage::due_overtaken)) return due;
-  for (const auto& row : aside_.due()) {
+  auto rows = aside_.due();
+  std::stable_partition(rows.begin(), rows.end(), [&](const AsideStore::Row& row) {
+    return contains(choice.first, row.position.id);
+  });
+  for (const auto& row : rows) {
+    const bool left_out = (row.holds_key && choice.not_of.contains(row.key)) ||
+                          contains(choice.not_these, row.position.id);
+    if (left_out) continue;
     const bool begun = row.begun || stage_.sabotaged(Sabotage::redrive_while_open);
     auto& next = due.rows.emplace_back(DueRow{row.position.id, begun, row.parked});
     next.late = row.late;
@@ -55,7 +70,8 @@ LeftOut CursorStore::leave_out(std::uint64_t epoch, const std::string& id) {
   const bool of_a_key = parked != nullptr && parked->holds_key;
   const bool begun = aside_.leave_out(id);
   table_.wal.commit(true);
-  if (!begun || handed_to_ <= cursor_.sequence) return LeftOut::quietly;
+  const bool several = cursor_.ahead != RowsAhead{};
+  if (!begun || several || handed_to_ <= cursor_.sequence) return LeftOut::quietly;
   give_up(of_a_key ? handed_to_ - cursor_.sequence : 1);
   return LeftOut::number_unused;
 }

@@ -57,7 +57,8 @@ void Judge::on_queued(const Evidence::Parked& parked, std::size_t rank) {
   auto& fate = fate_[rank];
   const auto what = "row " + id_at(rank);
   if (fate.parked_as > 0 || fate.noted) breach("P6", parked.at, what + " queues a second time");
-  if (!key_is_held(rank)) breach("P6", parked.at, what + " queues behind nothing");
+  // With several calls in flight the rows before it may be delivered after it was read.
+  if (!key_is_held(rank) && !several()) breach("P6", parked.at, what + " queues behind nothing");
   for (std::size_t other = 0; other < fate_.size(); ++other) {
     if (!queues_with(rank, other)) continue;
     fate.due = fate.due || fate_[other].due;
@@ -170,8 +171,6 @@ void Judge::on_numbered(const Attempt& attempt) {
   if (fresh || known->second == rank) return;
   const auto other = std::exchange(known->second, rank);
   if (row_at(rank).astray || row_at(other).astray || fate_[other].removed) return;
-  // A put-back row's number may go to another row (docs/parked.md).
-  if (several() && (fate_[rank].parked_as > 0 || fate_[other].parked_as > 0)) return;
   const bool settled_rows_alone = setup_.astray == 0 && setup_.clock_leap == 0;
   if (!settled_rows_alone && fate_[rank].parked_as == 0 && fate_[other].parked_as == 0) return;
   breach("P3", attempt.begun,

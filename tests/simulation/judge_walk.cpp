@@ -136,7 +136,9 @@ void Judge::on_done(const Evidence::Move& move, const std::string& what) {
   }
   extend_prefixes();
   for (const auto id : move.redriven) on_handed_over_again(move, id, what);
-  const auto numbers = move.redriven.empty() ? move.done.size() : move.redriven.size();
+  const auto numbers = !several() && !move.redriven.empty()
+                           ? move.redriven.size()
+                           : move.done.size() + move.redriven.size();
   if (move.sequence != move.sequence_before + numbers + move.unused) {
     breach("P6", move.at, what + " with sequence " + std::to_string(move.sequence));
   }
@@ -176,7 +178,8 @@ void Judge::on_begun(const Attempt& attempt) {
   if (epoch != epoch_at(attempt.begun)) return;
   on_begun_by_key(attempt, *rank);
   several() ? on_numbered(attempt) : check_number(attempt, *rank);
-  if (attempt.late != (*rank < cursor_end_) && !moved_since(attempt, *rank)) {
+  const bool late = *rank < cursor_end_ || (several() && fate_[*rank].parked_as > 0);
+  if (attempt.late != late && !moved_since(attempt, *rank)) {
     breach("P2", attempt.begun,
            name(attempt) +
                (attempt.late ? " is marked as late, and is not" : " is late, and not marked"));
@@ -221,11 +224,13 @@ void Judge::on_begun_in_order(const Attempt& attempt, std::size_t rank) {
 void Judge::on_repeated(const Attempt& attempt) {
   const auto [known, first] = attempt_of_.try_emplace(attempt.id, &attempt);
   if (first) return;
-  const auto& earlier = *std::exchange(known->second, &attempt);
+  // A holder that was replaced may finish what it was handing over.
+  const bool is_over = attempt.epoch < known->second->epoch;
+  const auto& earlier = is_over ? *known->second : *std::exchange(known->second, &attempt);
   if (earlier.body != attempt.body) {
     breach("P3", attempt.begun, name(attempt) + " is repeated with other bytes");
   }
-  if (earlier.sequence != attempt.sequence && !renumbered_between(earlier, attempt)) {
+  if (earlier.sequence != attempt.sequence && !is_over && !renumbered_between(earlier, attempt)) {
     breach("P3", attempt.begun,
            name(attempt) + " had sequence " + std::to_string(earlier.sequence) + " before");
   }

@@ -398,6 +398,10 @@ TEST_SUITE("mutants of rows set aside") {
   TEST_CASE("a held key: each guard is needed") {
     must_be_caught({.mutant = Mutant::parked_key_goes_on}, Profile::holding, 50, "P4");
     must_be_caught({.mutant = Mutant::numbers_used_again}, Profile::holding, 2'000, "P3");
+    must_be_caught({.mutant = Mutant::due_numbers_forgotten}, Profile::holding, 2'000, "P3");
+    must_be_caught({.mutant = Mutant::queue_passed_by}, Profile::holding, 5'000, "P2 P4 P6");
+    must_be_caught({.sabotage = Sabotage::queue_without_head}, Profile::holding, 5'000,
+                   "liveness P1 P2 P4");
     must_be_caught({.sabotage = Sabotage::keys_not_reloaded}, Profile::holding, 500, "P4 P6");
     must_be_caught({.sabotage = Sabotage::queue_not_written}, Profile::holding, 50, "P1 P6");
     must_be_caught({.sabotage = Sabotage::redrive_out_of_order}, Profile::holding, 50, "P2 P3 P4");

@@ -19,7 +19,7 @@ class Relay::LaneStore final : public Store {
                       const Batch& batch) override;
   void release(std::uint64_t epoch, bool untouched) override;
   ParkedKeys parked_keys() override;
-  DueRows due_rows(std::uint64_t epoch, unsigned rows_max) override;
+  DueRows due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice) override;
   LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
                     const std::optional<std::string>& unreadable) override;
   bool is_lost() noexcept override;

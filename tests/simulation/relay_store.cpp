@@ -76,9 +76,10 @@ ParkedKeys Relay::LaneStore::parked_keys() {
       backend_, [&server = relay_.server_](Backend&) { return server.cursors().aside().keys(); });
 }
 
-DueRows Relay::LaneStore::due_rows(std::uint64_t epoch, unsigned rows_max) {
-  return relay_.execute(backend_, [&server = relay_.server_, epoch, rows_max](Backend&) {
-    return server.cursors().due_rows(epoch, rows_max);
+DueRows Relay::LaneStore::due_rows(std::uint64_t epoch, unsigned rows_max,
+                                   const DueChoice& choice) {
+  return relay_.execute(backend_, [&server = relay_.server_, epoch, rows_max, choice](Backend&) {
+    return server.cursors().due_rows(epoch, rows_max, choice);
   });
 }
 

@@ -70,6 +70,7 @@ enum class Sabotage {
   park_keeps_sequence,         ///< a row set aside uses up no number
   parked_noted_again,          ///< a parked row is put into the ledger again when it is redriven
   held_never_due,              ///< a held key is not tried again
+  queue_without_head,          ///< a row queues though the rows before it were delivered meanwhile
   newer_are_due_at_once,       ///< … and rows that come meanwhile go out before its queue
   redriven_not_taken,          ///< … and stays parked and due though it was delivered
   redrive_out_of_order,        ///< parked rows are handed over again in the order of whim

@@ -71,6 +71,21 @@ class Judge {
     if (accepted) uncommitted_.insert(id);
     if (!accepted) failed_ = std::min(failed_.value_or(id), id);
   }
+  /// It failed, and is to be set aside.
+  void leaves(int id) {
+    calls_.erase(id);
+    leaving_.insert(id);
+  }
+  /// … and is, so later rows of its key queue.
+  void set_aside(int id, std::optional<int> held_key) {
+    require(!calls_.contains(id) && !uncommitted_.contains(id), id, "is set aside amid its call");
+    committed_.insert(id);
+    in_doubt_.erase(id);
+    for (const auto& [later, key] : rows_) {
+      if (later > id && key == held_key) queues_.insert(later);
+    }
+  }
+  [[nodiscard]] bool queues(int id) const { return queues_.contains(id); }
   void read_as_queued(int id) { queues_.insert(id); }
   void queued(const std::vector<QueuedRow>& rows) {
     for (const auto& row : rows) {
@@ -85,7 +100,7 @@ class Judge {
     require(calls_.empty(), id, "is said to have failed while calls are in flight");
     for (const auto& [earlier, key] : rows_) {
       const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier) ||
-                        queues_.contains(earlier);
+                        queues_.contains(earlier) || leaving_.contains(earlier);
       require(earlier >= id || done, id, "is said to have failed before a row before it is done");
     }
     failed_.reset();
@@ -94,6 +109,7 @@ class Judge {
   void crashed() {
     calls_.clear();
     uncommitted_.clear();
+    leaving_.clear();
     in_doubt_.clear();
     failed_.reset();
   }
@@ -109,12 +125,11 @@ class Judge {
     }
   }
   /// All answers of before are committed with it.
-  void committed(const Kept& kept, bool parked) {
+  void committed(const Kept& kept) {
     committed_.insert(uncommitted_.begin(), uncommitted_.end());
     for (const int id : uncommitted_) in_doubt_.erase(id);
     uncommitted_.clear();
-    if (parked) committed_.insert(kept.cursor);  // it has another place now
-    if (parked) in_doubt_.erase(kept.cursor);
+    leaving_.clear();
     for (const auto& [id, key] : rows_) {
       require(id > kept.cursor || committed_.contains(id), id, "was passed by the cursor");
     }
@@ -141,6 +156,7 @@ class Judge {
   std::map<int, int> rows_;    ///< in the table, with their keys
   std::map<int, int> calls_;   ///< in flight, with their keys
   std::set<int> uncommitted_;  ///< accepted since the last crash
+  std::set<int> leaving_;      ///< to be set aside
   std::set<int> committed_;
   std::set<int> queues_;       ///< read, and to be passed without a call
   std::set<int> in_doubt_;     ///< must go out alone
@@ -224,7 +240,7 @@ class Run {
     ids.resize(std::min({ids.size(), window_->wanted(), static_cast<std::size_t>(1 + pick(3))}));
     PollResult round;
     for (const int id : ids) {
-      if (table_.at(id) == queued_key_ && id >= queued_from_) {
+      if ((table_.at(id) == queued_key_ && id >= queued_from_) || held_.contains(table_.at(id))) {
         round.queued.push_back({Position{0, std::to_string(id)}, std::to_string(queued_key_),
                                 round.records.size(), false});
         judge_.read_as_queued(id);
@@ -252,8 +268,15 @@ class Run {
     if (judge_.calls().empty()) return;
     const int id = any_call();
     const bool fails = troubles && random_.chance(0.2);
+    if (fails && pick(2) == 0) {
+      judge_.leaves(id);
+      return window_->set_aside(number_of_call_.at(id), park(id));
+    }
     judge_.ended(id, !fails);
     window_->answered(number_of_call_.at(id), fails ? Outcome::retry_later("") : Outcome::done());
+  }
+  Park park(int id) {
+    return {.row = Position{0, std::to_string(id)}, .key = {}, .holds_key = pick(4) > 0};
   }
   /// A call was not begun in time: its row is announced once more.
   void give_back() {
@@ -265,15 +288,13 @@ class Run {
   void commit(bool troubles) {
     const auto failed = window_->failed();
     if (!failed && !window_->has_news()) return;
-    auto then = Window::Then::goes_on;
     if (failed) {
-      judge_.failed(std::stoi(failed->row->id()));
-      then = pick(2) == 0 ? Window::Then::stops : Window::Then::parks_first;
-    } else if (troubles && judge_.calls().empty() && pick(4) == 0) {
-      then = Window::Then::stops;
+      const int id = std::stoi(failed->row->id());
+      judge_.failed(id);
+      if (pick(2) == 0) window_->set_first_aside(park(id));
     }
-    const bool parks = then == Window::Then::parks_first;
-    auto written = window_->commit(then);
+    const bool stops = failed || (troubles && judge_.calls().empty() && pick(4) == 0);
+    auto written = window_->commit(!stops);
     const bool counts = !troubles || random_.chance(0.98);
     const bool known = counts && (!troubles || random_.chance(0.98));
     if (counts) {
@@ -281,16 +302,18 @@ class Run {
       if (!written.queued.empty()) {
         kept_.cursor = std::max(kept_.cursor, std::stoi(written.queued.back().position.id));
       }
-      if (parks) kept_.cursor = std::stoi(failed->row->id());
-      const auto& in_flight = written.in_flight;
-      const auto passed = written.done.size() + written.queued.size() + (parks ? 1 : 0);
-      kept_.sequence += passed + written.unused;
+      for (const auto& parked : written.parks) {
+        const int id = std::stoi(parked.row.id);
+        judge_.set_aside(id, parked.holds_key ? std::optional(key_of_.at(id)) : std::nullopt);
+        if (parked.holds_key) held_.insert(key_of_.at(id));
+      }
+      kept_.sequence += written.done.size() + written.queued.size() + written.unused;
       judge_.queued(written.queued);
-      kept_.ahead = in_flight.ahead;
-      judge_.committed(kept_, parks);
+      kept_.ahead = written.in_flight.ahead;
+      judge_.committed(kept_);
     }
     if (!known) return crash();
-    if (then == Window::Then::goes_on) return;
+    if (!stops) return;
     judge_.claimed_together();
     claim(false);
   }
@@ -313,6 +336,7 @@ class Run {
   int keys_ = 1;
   int queued_key_ = -1;  ///< from this row on its rows queue
   int queued_from_ = 0;
+  std::set<int> held_;  ///< keys of which a row is aside
   Window::Limits limits_;
   Judge judge_;
   std::map<int, int> table_;  ///< keys by id; key 0: none

@@ -74,8 +74,9 @@ struct LaneReport {
   std::string not_read;
   std::optional<LaneWait> wait;  ///< what holds the lane up, other than rows, fence and back-off
   std::optional<std::chrono::milliseconds>
-      called_for;          ///< its handler was called with it so long ago, and is at it
-  std::string updated_at;  ///< of the cursor row, ISO 8601 UTC
+      called_for;              ///< its handler was called with it so long ago, and is at it
+  std::size_t done_ahead = 0;  ///< several calls in flight: rows after the cursor done or set aside
+  std::string updated_at;      ///< of the cursor row, ISO 8601 UTC
   /// The auditor went last through everything behind the cursor so long ago. Absent: nobody runs
   /// the lane, it is halted, or this role may not read seriatim.audited.
   std::optional<std::chrono::milliseconds> audit_age;

@@ -8,11 +8,15 @@
 
 namespace seriatim::postgres {
 
-DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_max) {
+DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_max,
+                      const DueChoice& choice) {
   DueRows due;
-  for (const auto& row : connection.run(sql::store::due_rows,
-                                        {lane.process, std::to_string(lane.lane),
-                                         std::to_string(lane.lanes), std::to_string(rows_max)})) {
+  const std::vector<std::optional<std::string>> not_of(choice.not_of.begin(), choice.not_of.end());
+  for (const auto& row :
+       connection.run(sql::store::due_rows,
+                      {lane.process, std::to_string(lane.lane), std::to_string(lane.lanes),
+                       std::to_string(rows_max), array_text(choice.first),
+                       nullable_array_text(not_of), array_text(choice.not_these)})) {
     due.number_in_use = row["number_in_use"].as<bool>();
     if (!row["held_for_ms"].is_null()) {
       due.held_for = std::chrono::milliseconds(row["held_for_ms"].as<std::int64_t>());
@@ -29,14 +33,15 @@ DueRows read_due_rows(Connection& connection, const LaneId& lane, unsigned rows_
   return due;
 }
 
-DueRows CursorRepository::due_rows(std::uint64_t epoch, unsigned rows_max) {
+DueRows CursorRepository::due_rows(std::uint64_t epoch, unsigned rows_max,
+                                   const DueChoice& choice) {
   connection_.rollback();
-  auto due = read_due_rows(connection_, lane_, rows_max);
+  auto due = read_due_rows(connection_, lane_, rows_max, choice);
   if (!due.held_for || due.held_for->count() > 0) return due;
   connection_.run(
       sql::store::release_held,
       lane_and({std::to_string(epoch), std::to_string(lane_.lanes), std::to_string(rows_max)}));
-  return read_due_rows(connection_, lane_, rows_max);
+  return read_due_rows(connection_, lane_, rows_max, choice);
 }
 
 ParkedKeys read_parked_keys(Connection& connection, const std::string& process) {
@@ -66,15 +71,16 @@ LeftOut CursorRepository::leave_out(std::uint64_t epoch, const DueRow& row,
 
 std::optional<Statement> CursorRepository::queue_statement(
     const std::vector<QueuedRow>& rows) const {
-  if (rows.empty()) return std::nullopt;
   std::vector<std::string> times;
   std::vector<std::string> ids;
   std::vector<std::optional<std::string>> keys;
   for (const auto& row : rows) {
+    if (row.aside) continue;
     times.push_back(timestamp_text(row.position.created_at_us));
     ids.push_back(row.position.id);
     keys.push_back(row.key);
   }
+  if (ids.empty()) return std::nullopt;
   return Statement{sql::store::queue_rows,
                    lane_and({array_text(times), array_text(ids), nullable_array_text(keys)})};
 }

@@ -273,6 +273,10 @@ CursorRepository::Move CursorRepository::move_of(const Settlement& settlement, c
     pass(done, batch.late.contains(done.id));
   }
   if (const auto* park = std::get_if<Park>(&settlement.fate)) pass(park->row, park->late);
+  for (const auto& row : settlement.done_late) pass(row, true);
+  for (const auto& park : settlement.parks) {
+    if (park.late && !park.redriven) pass(park.row, true);
+  }
   if (!batch.redriven && !late.empty()) note_late(late, move);
   return move;
 }
@@ -295,31 +299,33 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
   const auto* next = std::get_if<Next>(&settlement.fate);
   const bool parks = std::holds_alternative<Park>(settlement.fate);
   const auto& several = settlement.in_flight;
-  const auto unused = settlement.unused;
+  // The numbers of rows that are put back stay unused too.
+  const auto given_up = settlement.unused + settlement.put_back();
   const auto announced = several ? several->numbers : next ? next->rows : 0;
   const bool announces = next || (several && several->calls);
-  auto params =
-      lane_and({expected(epoch),
-                at(settlement.from),
-                id(settlement.from),
-                at(move.to),
-                id(move.to),
-                std::to_string(move.rows + unused),
-                several ? std::to_string(several->attempts) : row.attempts,
-                std::to_string(leases_.lane.count()),
-                array_text(noted.listed),
-                std::to_string(settlement.queued.size() + (parks ? 1 : 0) + unused),
-                std::to_string(announced),
-                noted.ranges,
-                move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
-                std::to_string((redriven ? move.rows : 0) + unused),
-                row.state,
-                row.reason,
-                row.failed_id,
-                row.detail,
-                row.delay,
-                began_text(),
-                announces ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
+  auto params = lane_and(
+      {expected(epoch),
+       at(settlement.from),
+       id(settlement.from),
+       at(move.to),
+       id(move.to),
+       std::to_string(move.rows + settlement.done_aside.size() + given_up),
+       several ? std::to_string(several->attempts) : row.attempts,
+       std::to_string(leases_.lane.count()),
+       array_text(noted.listed),
+       std::to_string(settlement.queued.size() + settlement.parked_late() + (parks ? 1 : 0) +
+                      given_up),
+       std::to_string(announced),
+       noted.ranges,
+       move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
+       std::to_string((redriven ? move.rows : 0) + settlement.done_aside.size() + given_up),
+       row.state,
+       row.reason,
+       row.failed_id,
+       row.detail,
+       row.delay,
+       began_text(),
+       announces ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
   if (several) params.push_back(json_of(several->ahead));
   return params;
 }
@@ -331,11 +337,12 @@ SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& set
   // Nobody knows what became of the row, so nothing of what its handler wrote here is kept.
   if (lent_ && lent_->used() && unknown && settlement.done.empty()) connection_.rollback();
   const auto move = move_of(settlement, batch);
-  const bool takes = batch.planned && !settlement.done.empty();
+  auto taken = batch.planned ? settlement.done : settlement.done_aside;
+  taken.insert(taken.end(), settlement.done_late.begin(), settlement.done_late.end());
+  const bool parks = std::holds_alternative<Park>(settlement.fate) || !settlement.parks.empty();
   const bool marks = !mark_rows_.empty() && !settlement.done.empty();
-  const bool parks = std::holds_alternative<Park>(settlement.fate);
-  const bool alone =
-      !connection_.in_transaction() && settlement.queued.empty() && !takes && !marks && !parks;
+  const bool alone = !connection_.in_transaction() && settlement.queued.empty() && taken.empty() &&
+                     !marks && !parks;
   const auto& all = settlement.in_flight ? several_ : one_;
   const auto& texts = alone ? all.alone : all.surely;
   Statement statement{halt ? texts.halt : texts.settle,
@@ -343,7 +350,7 @@ SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& set
   SettleAnswer settled;
   try {
     settled = alone ? SettleAnswer{.grant = settle_alone(statement)}
-                    : settle_in_transaction(std::move(statement), settlement, takes);
+                    : settle_in_transaction(std::move(statement), settlement, taken);
   } catch (const SourceBroken& refused) {
     const bool division_by_zero = refused.sqlstate() == "22012";  // or by a trigger of the user's
     if (alone || !division_by_zero || !changed_hands(epoch, settlement.from)) throw;
@@ -380,26 +387,78 @@ Grant CursorRepository::settle_alone(const Statement& statement) {
   return grant_from(answers[1]);
 }
 
-/// `takes`: rows of the batch leave those set aside.
+namespace {
+
+void note_queued(const Answer& answer, SettleAnswer& settled) {
+  for (std::size_t row = 0; row < answer.size(); ++row) {
+    if (answer.value(row, "held") != "true") continue;
+    settled.held_keys += 1;
+    settled.makes_due = true;
+  }
+}
+
+void note_taken(const Answer& answer, SettleAnswer& settled) {
+  for (std::size_t row = 0; row < answer.size(); ++row) {
+    const bool held = answer.value(row, "held") == "true";
+    if (answer.value(row, "followed") == "true") {
+      settled.makes_due = true;
+      continue;
+    }
+    (held ? settled.held_keys : settled.parked) -= 1;
+    if (answer.value(row, "holds_key") == "true") {
+      settled.ended_keys.push_back(answer.value(row, "key"));
+    }
+  }
+}
+
+void note_parked(const Answer& answer, const Park& park, SettleAnswer& settled) {
+  const auto before = answer.value(0, "before");
+  if (before == "held") settled.held_keys -= 1;
+  if (before == "parked") settled.parked -= 1;
+  (park.retry_in ? settled.held_keys : settled.parked) += 1;
+  if (answer.value(0, "holds_key") == "true") settled.parked_keys.insert(answer.value(0, "key"));
+}
+
+}  // namespace
+
+/// `taken`: rows that leave those set aside. Rows that queue are written after the one that they
+/// follow, and before it is taken.
 SettleAnswer CursorRepository::settle_in_transaction(Statement settle, const Settlement& settlement,
-                                                     bool takes) {
-  std::vector<Statement> statements{{sql::store::no_time_limit}, std::move(settle)};
-  const auto delivered = takes || !mark_rows_.empty() ? array_text(ids_of(settlement.done)) : "";
-  if (takes) statements.push_back({sql::store::take_aside, {lane_.process, delivered}});
-  if (auto queued = queue_statement(settlement.queued)) statements.push_back(*std::move(queued));
-  if (!mark_rows_.empty() && !settlement.done.empty()) {
-    statements.push_back({mark_rows_, {delivered}});
+                                                     const std::vector<Position>& taken) {
+  SettleAnswer settled;
+  std::vector<Statement> statements;
+  std::vector<std::function<void(const Answer&)>> notes;
+  const auto add = [&](Statement statement, std::function<void(const Answer&)> note) {
+    statements.push_back(std::move(statement));
+    notes.push_back(std::move(note));
+  };
+  const auto set_aside = [&](const Park& park) {
+    add(park_statement(settlement.from, park),
+        [&](const Answer& answer) { note_parked(answer, park, settled); });
+  };
+  add({sql::store::no_time_limit}, {});
+  add(std::move(settle), [&](const Answer& answer) { settled.grant = grant_from(answer); });
+  for (const auto& park : settlement.parks) {
+    if (!park.redriven) set_aside(park);
   }
-  const auto* park = std::get_if<Park>(&settlement.fate);
-  if (park) statements.push_back(park_statement(settlement.from, *park));
+  if (auto queue = queue_statement(settlement.queued)) {
+    add(*std::move(queue), [&](const Answer& answer) { note_queued(answer, settled); });
+  }
+  if (!taken.empty()) {
+    add({sql::store::take_aside, {lane_.process, array_text(ids_of(taken))}},
+        [&](const Answer& answer) { note_taken(answer, settled); });
+  }
+  auto delivered = ids_of(settlement.done);
+  for (const auto& row : settlement.done_aside) delivered.push_back(row.id);
+  for (const auto& row : settlement.done_late) delivered.push_back(row.id);
+  if (!mark_rows_.empty() && !delivered.empty()) add({mark_rows_, {array_text(delivered)}}, {});
+  for (const auto& park : settlement.parks) {
+    if (park.redriven) set_aside(park);
+  }
+  if (const auto* park = std::get_if<Park>(&settlement.fate)) set_aside(*park);
   const auto answers = connection_.commit_with(statements);
-  SettleAnswer settled{.grant = grant_from(answers[1])};
-  if (park) {
-    settled.holds_key = answers.back().value(0, "holds_key") == "true";
-    settled.parked_key = answers.back().value(0, "key");
-  }
-  for (std::size_t row = 0; takes && row < answers[2].size(); ++row) {
-    settled.ended_keys.push_back(answers[2].value(row, "key"));
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (notes[i]) notes[i](answers[i]);
   }
   return settled;
 }

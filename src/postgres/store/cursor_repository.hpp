@@ -42,7 +42,7 @@ class CursorRepository final : public Store {
   void release(std::uint64_t epoch, bool untouched) override;
 
   ParkedKeys parked_keys() override;
-  DueRows due_rows(std::uint64_t epoch, unsigned rows_max) override;
+  DueRows due_rows(std::uint64_t epoch, unsigned rows_max, const DueChoice& choice) override;
   LeftOut leave_out(std::uint64_t epoch, const DueRow& row,
                     const std::optional<std::string>& unreadable) override;
 
@@ -76,7 +76,8 @@ class CursorRepository final : public Store {
   [[nodiscard]] Statement park_statement(const std::optional<Position>& from,
                                          const Park& park) const;
   Grant settle_alone(const Statement& statement);
-  SettleAnswer settle_in_transaction(Statement settle, const Settlement& settlement, bool takes);
+  SettleAnswer settle_in_transaction(Statement settle, const Settlement& settlement,
+                                     const std::vector<Position>& taken);
   [[nodiscard]] bool changed_hands(std::uint64_t epoch, const std::optional<Position>& from);
   bool asks_what_is_flushed();
   /// When the process began, as a timestamp; absent before the first claim.

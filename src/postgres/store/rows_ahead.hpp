@@ -12,6 +12,8 @@ namespace seriatim::postgres {
 
 /// Runs of consecutive integers are kept as their ends. Absent: nothing is to be kept.
 [[nodiscard]] std::optional<std::string> json_of(const RowsAhead& ahead);
+/// How many rows a receiver may be called with now.
+[[nodiscard]] std::size_t announced(const RowsAhead& ahead);
 /// SourceBroken if it is not what `json_of` writes.
 [[nodiscard]] RowsAhead rows_ahead_from(std::string_view json);
 

@@ -199,6 +199,17 @@ std::optional<std::string> skip_in(Act& act, const Target& target, const Table& 
   if (failed_with(lane, id) || lane.cursor.reason == HaltReason::late_row) {
     if (auto late = set_aside_late(act, table, lane, id)) return late;
   }
+  const auto& ahead = lane.cursor.ahead;
+  const auto contains = [&](const std::vector<std::string>& ids) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  if (contains(ahead.set_aside)) {
+    throw Error("row " + id + " is set aside already: seriatim parked list " +
+                shell_word(target.process.name));
+  }
+  if (contains(ahead.done)) {
+    throw Error("row " + id + " is delivered already; nothing was skipped");
+  }
   WaitingRows rows(connection, table, lane.id);
   const auto first = first_row(connection, rows, lane);
   if (!first || first->row.id != id) {

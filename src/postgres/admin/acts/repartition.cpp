@@ -158,6 +158,14 @@ class Repartition {
   Columns kept(const LaneRow& lane, const pqxx::row& shared) const {
     auto set = lane_at_barrier(shared);
     for (const auto& [column, value] : starts_anew(lane)) set[column] = value;
+    const auto& cursor = lane.cursor;
+    const auto given = std::max(cursor.handed_to, cursor.ahead.numbered_to);
+    if (cursor.ahead != RowsAhead{} && given > cursor.sequence) {  // they stay unused
+      const auto unused = given - cursor.sequence;
+      set["sequence"] = std::to_string(given);
+      set["set_aside"] = std::to_string(cursor.set_aside + unused);
+      set["redriven"] = std::to_string(lane.redriven + unused);
+    }
     for (const auto* column : {"holder", "holder_pid", "holder_started", "lease_until"}) {
       set[column] = std::nullopt;
     }

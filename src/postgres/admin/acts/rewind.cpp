@@ -159,7 +159,7 @@ class Rewind {
 
   /// Rows up to there are accounted for in buckets of their own, after the open one.
   Columns jump(const LaneRow& lane, RewindStep& step) {
-    forget_aside(lane, step.from);
+    forget_aside(lane, step.from, step.to);
     step.rows = PositionLookup(connection_, table_, lane.id).jump(step.from, *step.to);
     step.sequence_to = step.sequence_from + step.rows;
     connection_.run(sql::acts::close_bucket, of(lane, {at(step.from), id(step.from), "false"}));
@@ -176,7 +176,7 @@ class Rewind {
     const auto rest = remainder(lane, step);
     connection_.run(statement_for(sql::acts::forget_horizon, table_, {}),
                     of(lane, {at(step.to), id(step.to)}));
-    forget_aside(lane, step.to);
+    forget_aside(lane, step.to, std::nullopt);
     const auto kept = connection_.run(sql::acts::undo_buckets, of(lane, {rest.first_bucket_gone}));
     if (table_.by_id && step.to) {
       step.newer = connection_
@@ -239,10 +239,13 @@ class Rewind {
         .as<std::uint64_t>();
   }
 
-  /// Rows after this place: they come again where they are, or are jumped over.
-  void forget_aside(const LaneRow& lane, const std::optional<Position>& place) {
-    connection_.run(statement_for(sql::acts::forget_aside, table_, {}),
-                    of(lane, {at(place), id(place), std::to_string(lane.id.lanes)}));
+  /// Rows after this place: they come again where they are, or are jumped over. Rows that were set
+  /// aside while several calls were in flight may come after the place that is jumped to.
+  void forget_aside(const LaneRow& lane, const std::optional<Position>& place,
+                    const std::optional<Position>& up_to) {
+    connection_.run(
+        statement_for(sql::acts::forget_aside, table_, {}),
+        of(lane, {at(place), id(place), std::to_string(lane.id.lanes), at(up_to), id(up_to)}));
     connection_.run(sql::acts::promote_heads, {lane.id.process});
   }
 

@@ -10,6 +10,7 @@
 #include "postgres/reader/row_search.hpp"
 #include "postgres/store/lane_rows.hpp"
 #include "postgres/store/late_check.hpp"
+#include "postgres/store/rows_ahead.hpp"
 #include "postgres/store/start_place.hpp"
 #include "postgres/table/long_transaction.hpp"
 #include "postgres/table/table.hpp"
@@ -43,6 +44,8 @@ LaneReport report_from(const LaneRow& row) {
   report.lane.sequence = row.cursor.sequence;
   report.lane.epoch = row.cursor.epoch;
   report.lane.attempts = row.cursor.attempts;
+  report.lane.in_flight = row.holder_alive ? announced(row.cursor.ahead) : 0;
+  report.done_ahead = row.cursor.ahead.done.size();
   report.lane.reason = row.cursor.reason;
   report.lane.detail = row.cursor.detail;
   report.lane.row_id = row.cursor.row_id;
