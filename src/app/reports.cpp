@@ -199,7 +199,8 @@ std::vector<std::string> notes_of(const LaneReport& report) {
     const auto calls = lane.in_flight == 1 ? " call is in flight or begins next; "
                                            : " calls are in flight or begin next; ";
     notes.push_back(std::to_string(lane.in_flight) + calls + std::to_string(report.done_ahead) +
-                    " rows after the cursor are done or set aside");
+                    (report.done_ahead == 1 ? " row" : " rows") +
+                    " after the cursor done or set aside");
   }
   if (report.audit_age > LaneReport::audit_age_max) {
     notes.push_back("late rows: its last complete audit was " + human_duration(*report.audit_age) +

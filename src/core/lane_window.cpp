@@ -290,7 +290,8 @@ bool Lane::may_be_set_aside(const Window::Failed& failed) const {
     const bool was_parked = failed.due && failed.due->redriven && failed.due->attempts == 0;
     return was_parked || config_.max_parked == 0 || cursor_.parked + more < config_.max_parked;
   }
-  return failed.due ||
+  const bool redriven = failed.due && failed.due->redriven;
+  return redriven ||
          (failed_in_turn_ < held_at_once && cursor_.held_keys + more < config_.max_held_keys);
 }
 

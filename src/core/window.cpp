@@ -75,6 +75,7 @@ void Window::queue(Row& row) {
   row.state = State::queued;
   queued_[row.record->key] += 1;
   alone_ -= row.alone ? 1 : 0;
+  row.number = row.attempts = 0;  // it goes out after others of its key, so under a later one
 }
 
 /// A parked row has the one under which it is aside: it may have been given another one since.
@@ -149,10 +150,12 @@ void Window::none_left() {
 
 std::vector<std::shared_ptr<Record>> Window::begin() {
   std::vector<std::shared_ptr<Record>> rows;
-  const bool failed = failed_from_ != nowhere;
-  auto next = failed ? callable_.lower_bound(first_place) : callable_.begin();
-  while (next != callable_.end() && next->first < failed_from_) {
+  for (auto next = callable_.begin(); next != callable_.end();) {
     auto& row = *next->second;
+    if (is_held_up(row)) {
+      ++next;
+      continue;
+    }
     next = callable_.erase(next);
     row.state = State::called;
     row.record->sequence = row.number;
@@ -261,14 +264,27 @@ bool Window::can_announce() const {
   return next_ready() != nullptr && open_ < most_open();
 }
 
+/// By a row that failed. A due row goes on if a row before the one that failed waits for it.
+bool Window::is_held_up(const Row& row) const {
+  if (!row.due || failed_from_ < first_place) return row.place >= failed_from_;
+  if (failed_from_ == nowhere) return false;
+  const auto& of_key = keys_.at(key_of(row));
+  return std::none_of(of_key.begin(), of_key.end(), [this](const Row* other) {
+    return other->place >= first_place && other->place < failed_from_;
+  });
+}
+
 /// Due rows leave half of the calls to others: a receiver may hang at each of them.
-bool Window::due_may_go() const {
-  return failed_from_ == nowhere && open_due_ < std::max(1U, limits_.in_flight / 2);
+bool Window::has_call_for_due() const {
+  return open_due_ < std::max(1U, limits_.in_flight / 2);
 }
 
 Window::Row* Window::next_ready() const {
-  if (!ready_due_.empty() && due_may_go()) return ready_due_.begin()->second;
-  const bool ready = !ready_.empty() && ready_.begin()->first < failed_from_;
+  for (const auto& [place, row] : ready_due_) {
+    if (!has_call_for_due()) break;
+    if (!is_held_up(*row)) return row;
+  }
+  const bool ready = !ready_.empty() && !is_held_up(*ready_.begin()->second);
   return ready ? ready_.begin()->second : nullptr;
 }
 
@@ -353,8 +369,8 @@ void Window::announce() {
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_open()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
-                      of_key[1]->state == State::waiting && of_key[1]->place < failed_from_ &&
-                      (!of_key[1]->due || due_may_go());
+                      of_key[1]->state == State::waiting && !is_held_up(*of_key[1]) &&
+                      (!of_key[1]->due || has_call_for_due());
     if (next) announce(*of_key[1]);
   }
 }

@@ -148,7 +148,8 @@ class Window {
   /// A receiver may have seen it, and may not have accepted it.
   [[nodiscard]] static bool is_in_doubt(const RowsAhead::Open& row) { return row.attempts > 0; }
   [[nodiscard]] std::vector<RowsAhead::Open>::iterator find_known(const std::string& id);
-  [[nodiscard]] bool due_may_go() const;
+  [[nodiscard]] bool is_held_up(const Row& row) const;
+  [[nodiscard]] bool has_call_for_due() const;
   [[nodiscard]] const Row* failed_row() const;
   [[nodiscard]] Row* next_ready() const;
   void announce();

@@ -25,6 +25,7 @@ DueChoice Window::due_choice() const {
       choice.not_these.push_back(row.record->id());
     }
   }
+  for (const auto& row : late_queued_) choice.not_these.push_back(row.position.id);
   return choice;
 }
 

@@ -39,7 +39,7 @@ TEST_SUITE("reports") {
     report.lane.in_flight = 1;
     report.done_ahead = 40;
     CHECK(app::lanes_table(app::LaneReports{report}, false)
-              .find("1 call is in flight or begins next; 40 rows after the cursor are done") !=
+              .find("1 call is in flight or begins next; 40 rows after the cursor done") !=
           std::string::npos);
     CHECK(app::lanes_json(app::LaneReports{report}).find("\"in_flight\":1,\"done_ahead\":40") !=
           std::string::npos);

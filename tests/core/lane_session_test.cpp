@@ -44,7 +44,7 @@ struct OneLane final : Source {
   PollResult round;  ///< of every poll
 };
 
-Record row(const std::string& id) {
+Record planned_row(const std::string& id) {
   Record record;
   record.position = {std::stoll(id), id};
   return record;
@@ -66,7 +66,7 @@ TEST_SUITE("lane session") {
 
   TEST_CASE("a batch that is started again is without the rows that were delivered") {
     OneLane source;
-    source.round.records = {row("1"), row("2")};
+    source.round.records = {planned_row("1"), planned_row("2")};
     source.round.planned = true;
     Waker waker;
     runtime::LaneSession session(source, {"p", 0, 1}, {}, "us", waker);

@@ -170,6 +170,7 @@ class Judge {
   std::map<std::int64_t, const Attempt*> attempt_of_;  ///< the last one, by id
   std::uint64_t parked_rows_ = 0;
   std::map<std::optional<std::string>, std::size_t> successes_of_key_;  ///< as successes_up_to_
+  std::map<std::optional<std::string>, std::uint64_t> highest_of_key_;  ///< number accepted
   std::map<std::uint64_t, std::size_t> rank_of_number_;  ///< that receivers may have taken
   std::uint64_t highest_success_ = 0;                    ///< its number
   std::uint64_t rewound_in_ = 0;    ///< the first epoch after the cursor was last rewound

@@ -61,6 +61,13 @@ void Judge::on_accepted(const Attempt& attempt) {
     }
     highest_success_ = attempt.sequence;
   }
+  if (several() && attempt.epoch == epoch_at(attempt.ended) && !fate_[*rank].dead_letter) {
+    auto& highest = highest_of_key_[row_key(*rank)];
+    if (attempt.sequence <= highest) {
+      breach("P3", attempt.ended, name(attempt) + " has no higher number than its key had before");
+    }
+    highest = std::max(highest, attempt.sequence);
+  }
   on_accepted_by_key(attempt, *rank);
   if (several() || fate_[*rank].parked_as > 0 || fate_[*rank].gave_way)
     return;  // in the order of its key alone
