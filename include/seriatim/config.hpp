@@ -36,6 +36,12 @@ struct BackoffConfig {
   std::chrono::milliseconds retry_after_max{3'600'000};  ///< a longer Retry-After is cut to this
 };
 
+/// So many calls of rows in this time. 0 rows: no limit.
+struct RateLimit {
+  unsigned rows = 0;
+  std::chrono::milliseconds per{1'000};
+};
+
 /// A named stream: one source, one handler, one cursor row per lane.
 struct ProcessConfig {
   std::string name;    ///< the cursor's key; 1 to 63 bytes
@@ -59,6 +65,11 @@ struct ProcessConfig {
   /// In flight: so many rows after the cursor are kept in memory, waiting, called or done. Bounds
   /// what is kept next to the cursor, too.
   unsigned window_rows = 4'096;
+
+  /// No more calls than this, also if rows wait; each row of a batch counts, and each attempt.
+  /// Several lanes share it in equal parts. Up to a tenth of a second's rows may go out at once.
+  RateLimit rate_limit;
+  RateLimit key_rate_limit;  ///< … with rows of one key; with one call at a time the lane waits
 
   unsigned batch_rows = 100;  ///< rows fetched at once
   /// While a batch is delivered the next one is read, on a second connection; for handlers that

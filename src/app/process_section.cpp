@@ -1,6 +1,7 @@
 #include "app/process_section.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "app/text.hpp"
@@ -13,12 +14,14 @@ using std::chrono::milliseconds;
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::size_t name_bytes_max = 63;
 constexpr unsigned lanes_max = 1024;
 constexpr unsigned in_flight_max = 1024;
 constexpr unsigned window_rows_max = 65'536;
+constexpr unsigned rate_rows_max = 1'000'000;
 constexpr unsigned batch_rows_max = 100'000;
 constexpr std::size_t bytes_max = 1U << 30U;  // PostgreSQL's own limit for one value
 
@@ -47,6 +50,35 @@ void read_size(Options& from, std::string_view key, std::size_t& value) {
     value = read;
   } else {
     from.problem(key, "must be between 1 and " + human_bytes(bytes_max));
+  }
+}
+
+/// "10/s", "600/min", "100/h"
+std::optional<RateLimit> rate_of(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto digits = text.substr(0, slash);
+  const auto unit = text.substr(slash + 1);
+  RateLimit limit;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), limit.rows);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  if (limit.rows == 0 || limit.rows > rate_rows_max) return std::nullopt;
+  if (unit == "s") return limit;
+  limit.per = unit == "min" ? milliseconds(minutes(1)) : milliseconds(hours(1));
+  return unit == "min" || unit == "h" ? std::optional(limit) : std::nullopt;
+}
+
+void read_rate(Options& section, std::string_view key, RateLimit& value) {
+  if (!section.has(key)) return;
+  const auto text = section.text(key, "");
+  const auto rate = rate_of(text);
+  if (rate) {
+    value = *rate;
+  } else {
+    section.problem(key,
+                    R"(must be rows and a time, such as "10/s", "600/min" or "100/h", with 1 to )" +
+                        std::to_string(rate_rows_max) + " rows");
   }
 }
 
@@ -131,6 +163,8 @@ void read_pace(Options& section, ProcessConfig& process) {
   }
   read_duration(section, "handler_deadline", process.handler_deadline,
                 {milliseconds{1}, hours{24}});
+  read_rate(section, "rate_limit", process.rate_limit);
+  read_rate(section, "key_rate_limit", process.key_rate_limit);
   read_duration(section, "max_hold", process.max_hold, {milliseconds{1}, seconds{60}});
   read_duration(section, "poll_interval_min", process.poll_interval_min,
                 {milliseconds{1}, seconds{60}});
@@ -272,6 +306,9 @@ ConfiguredProcess read_process(Options& section, const HandlerRegistry& handlers
   }
   if (process.on_poison == OnPoison::park_key && result.target.source.key.empty()) {
     section.problem("on_poison", "\"park_key\" needs source.key, which says whose rows queue");
+  }
+  if (process.key_rate_limit.rows > 0 && result.target.source.key.empty()) {
+    section.problem("key_rate_limit", "needs source.key, which says whose rows are counted");
   }
   refuse_both_lists(section, result.target);
   read_handler(section.table("handler"), handlers, section.has("commit_every"), result);

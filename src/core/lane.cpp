@@ -20,7 +20,7 @@ constexpr unsigned longest_backoff = 32;  ///< after so many failures it has rea
 }  // namespace
 
 Lane::Lane(const ProcessConfig& config, unsigned lane, Options options)
-    : config_(config), lane_(lane), options_(options) {}
+    : config_(config), lane_(lane), options_(options), pace_(config) {}
 
 LaneStatus Lane::status() const {
   LaneStatus status;
@@ -184,6 +184,7 @@ Action Lane::handle(Polled& event, const Moment& moment) {
 }
 
 Action Lane::start(const Moment& moment) {
+  if (!take_tokens(next_, moment)) return wait_for_token(moment);
   const bool again = uncalled();
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
@@ -240,8 +241,29 @@ Action Lane::call(const Moment& moment) {
 }
 
 std::size_t Lane::rows_to_call(std::size_t first) const {
+  const auto rows = std::min<std::size_t>(config_.commit_every, round_.records.size() - first);
   if (solo_rows_ > 0) return 1;
-  return std::min<std::size_t>(config_.commit_every, round_.records.size() - first);
+  return pace_.limits() ? std::min(rows, tokens_) : rows;
+}
+
+/// For the rows from that one on that may be called now by the rate limits.
+bool Lane::take_tokens(std::size_t first, const Moment& moment) {
+  if (!pace_.limits()) return true;
+  tokens_ = config_.commit_every;
+  const auto most = rows_to_call(first);
+  for (tokens_ = 0; tokens_ < most; ++tokens_) {
+    const auto& key = round_.records[first + tokens_].key;
+    if (!pace_.is_free(key, moment.now)) break;
+    pace_.take(key, moment.now);
+  }
+  return tokens_ > 0;
+}
+
+Action Lane::wait_for_token(const Moment& moment) {
+  const auto& key = round_.records[next_].key;
+  enter(LaneState::running, "the next row waits for its rate limit");
+  wake_at_ = std::max(pace_.free_at(), pace_.key_free_at(key));
+  return rest(moment);
 }
 
 /// The numbers that a receiver may see: those of rows that queue, from that one on, lie among them.

@@ -4,6 +4,7 @@
 
 #include "core/action.hpp"
 #include "core/event.hpp"
+#include "core/pace.hpp"
 #include "core/window.hpp"
 #include "seriatim/config.hpp"
 #include "seriatim/observer.hpp"
@@ -94,11 +95,13 @@ class Lane {
   Action call(const Moment&);
   Action start(const Moment&);
   [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
+  bool take_tokens(std::size_t first, const Moment&);
+  Action wait_for_token(const Moment&);
   [[nodiscard]] std::size_t rows_announced(std::size_t first, std::size_t first_queued) const;
   [[nodiscard]] std::optional<PollSource> poll_after(std::size_t end) const;
   Action go_on(const Moment&);
   Action settle(std::size_t done, std::size_t rows_ahead, const Moment&);
-  [[nodiscard]] Fate fate_after(std::size_t end, std::size_t rows_ahead, const Moment&) const;
+  [[nodiscard]] Fate fate_after(std::size_t end, std::size_t rows_ahead, const Moment&);
   void move_over_settled();
   [[nodiscard]] std::uint64_t numbers_given_up(const Settlement&) const;
   [[nodiscard]] Fate fate_of(const Failed&, const Moment&);
@@ -152,6 +155,7 @@ class Lane {
   ProcessConfig config_;
   unsigned lane_;
   Options options_;
+  Pace pace_;
 
   LaneState state_ = LaneState::claiming;
   std::string detail_;  ///< what holds it, in words
@@ -165,6 +169,7 @@ class Lane {
   std::size_t next_ = 0;         ///< first record of round_ not yet delivered
   std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
   std::size_t calling_ = 0;      ///< records in the call or settlement in flight
+  std::size_t tokens_ = 0;       ///< taken for the next call, if there is a rate limit
   /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
   std::uint64_t seen_to_ = 0;    ///< no receiver has seen a greater number

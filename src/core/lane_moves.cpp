@@ -43,11 +43,14 @@ Action Lane::settle(std::size_t done, std::size_t rows_ahead, const Moment& mome
 
 /// Of the row after those that are done. Before the next call comes the lease, which a batch of
 /// slow rows must not outlast.
-Fate Lane::fate_after(std::size_t end, std::size_t rows_ahead, const Moment& moment) const {
+Fate Lane::fate_after(std::size_t end, std::size_t rows_ahead, const Moment& moment) {
   if (failure_) return *failure_;
   if (going(moment) || renewal_due(moment)) return Rest{};
-  if (end < round_.records.size()) return Next{rows_announced(end, queued_before(end)), false};
-  if (end == next_ || rows_ahead == 0 || round_.redriven()) return Rest{};
+  if (end < round_.records.size()) {
+    if (!take_tokens(end, moment)) return Rest{};
+    return Next{rows_announced(end, queued_before(end)), false};
+  }
+  if (end == next_ || rows_ahead == 0 || round_.redriven() || pace_.limits()) return Rest{};
   return Next{std::min<std::size_t>(config_.commit_every, rows_ahead), true};
 }
 

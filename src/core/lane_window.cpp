@@ -26,7 +26,7 @@ Action Lane::fill_window(const Moment& moment) {
     const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows,
                                 leaves_room ? std::max(config_.window_rows / key_share, 1U) : 0};
     const bool probes = cursor_.state == Cursor::State::retrying || failed_in_turn_ > 0;
-    window_.emplace(limits, cursor_, cursor_.crashes > 0, probes);
+    window_.emplace(limits, cursor_, pace_, cursor_.crashes > 0, probes);
     round_.unreadable.reset();
     uncalled_.reset();
     again_ = revokes_ = false;
@@ -111,6 +111,7 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
 /// always something to call.
 Action Lane::advance(const Moment& moment) {
   auto& window = *window_;
+  window.wake(moment.now);
   if (stops(moment)) {
     if (calls_out_ == 0) return commit(moment);
     return collect(moment.now + config_.lease, true);
@@ -119,7 +120,11 @@ Action Lane::advance(const Moment& moment) {
   if (calls_out_ > 0 && (revokes || !std::exchange(collected_, false))) {
     return collect(moment.now, revokes);
   }
-  if (auto rows = again_ ? Rows{} : window.begin(); !rows.empty()) {
+  // A row that waited for its rate limit since the last commit may have waited too long.
+  const auto token_at = window.token_at();
+  const bool stale = moment.now >= announced_at_ + call_begin_max / 2;
+  if (token_at && *token_at <= moment.now && stale) again_ = true;
+  if (auto rows = again_ ? Rows{} : window.begin(moment.now); !rows.empty()) {
     return call_rows(std::move(rows), moment);
   }
   if (window.failed() || commit_is_due(moment)) return commit(moment);
@@ -133,6 +138,7 @@ Action Lane::advance(const Moment& moment) {
   if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
   if (reads) until = std::min(until, read_at_);
   if (held_until_ && window.due_wanted() > 0) until = std::min(until, *held_until_);
+  if (token_at) until = std::min(until, *token_at);
   return collect(until, false);
 }
 

@@ -16,8 +16,9 @@ constexpr std::size_t come_among = 100'000;
 
 }  // namespace
 
-Window::Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes)
+Window::Window(Limits limits, const Cursor& cursor, Pace& pace, bool one_by_one, bool probes)
     : limits_(limits),
+      pace_(pace),
       sequence_(cursor.sequence),
       numbered_to_(std::max(cursor.ahead.numbered_to, cursor.sequence)),
       read_to_(cursor.position),
@@ -91,6 +92,11 @@ void Window::enqueue(Row& row) {
 }
 
 void Window::make_ready(Row& row) {
+  const auto free_at = pace_.key_free_at(key_of(row));
+  if (free_at > Time::min()) {
+    paced_.emplace(std::pair(free_at, row.place), &row);
+    return;
+  }
   (row.due ? ready_due_ : ready_).emplace(row.place, &row);
 }
 
@@ -148,14 +154,38 @@ void Window::none_left() {
 
 // --- calls --------------------------------------------------------------------------------------
 
-std::vector<std::shared_ptr<Record>> Window::begin() {
+void Window::wake(Time now) {
+  while (!paced_.empty() && paced_.begin()->first.first <= now) {
+    auto* row = paced_.begin()->second;
+    (row->due ? ready_due_ : ready_).emplace(row->place, row);
+    paced_.erase(paced_.begin());
+  }
+}
+
+std::optional<Time> Window::token_at() const {
+  if (!pace_.limits()) return std::nullopt;
+  std::optional<Time> first;
+  const auto take = [&](Time at) { first = std::min(first.value_or(at), at); };
+  if (!paced_.empty()) take(paced_.begin()->first.first);
+  for (const auto& [place, row] : callable_) {
+    if (calls_ >= limits_.in_flight) break;  // an answer comes first
+    if (!is_held_up(*row)) take(std::max(pace_.free_at(), pace_.key_free_at(key_of(*row))));
+  }
+  return first;
+}
+
+/// With a rate limit no row waits for its call here or elsewhere once its token is taken, so that
+/// calls that took long are not followed by many at once.
+std::vector<std::shared_ptr<Record>> Window::begin(Time now) {
   std::vector<std::shared_ptr<Record>> rows;
   for (auto next = callable_.begin(); next != callable_.end();) {
+    if (pace_.limits() && calls_ >= limits_.in_flight) break;
     auto& row = *next->second;
-    if (is_held_up(row)) {
+    if (is_held_up(row) || !pace_.is_free(key_of(row), now)) {
       ++next;
       continue;
     }
+    pace_.take(key_of(row), now);
     next = callable_.erase(next);
     row.state = State::called;
     row.record->sequence = row.number;
@@ -370,7 +400,7 @@ void Window::announce() {
     if (open_ >= most_open()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
                       of_key[1]->state == State::waiting && !is_held_up(*of_key[1]) &&
-                      (!of_key[1]->due || has_call_for_due());
+                      (!of_key[1]->due || has_call_for_due()) && !pace_.limits_keys();
     if (next) announce(*of_key[1]);
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/pace.hpp"
 #include "seriatim/outcome.hpp"
 #include "seriatim/record.hpp"
 #include "seriatim/store.hpp"
@@ -46,6 +47,8 @@ struct WindowCommit {
 /// is to stop at it. A row of its key may have been read as one that queues, and not be aside yet
 /// when the last due row of the key is done. So later rows of the key queue as well until it is.
 ///
+/// Rows that wait for a rate limit (Pace) let other keys pass.
+///
 /// Pure: no clock, thread or chance. tests/simulation/window_test.cpp judges it.
 class Window {
  public:
@@ -67,8 +70,8 @@ class Window {
 
   /// `one_by_one`: a process ended while rows ahead were in flight. Those that a receiver may have
   /// seen go out one at a time, each with its own commit. `probes`: the first row failed, so it
-  /// goes out alone.
-  Window(Limits limits, const Cursor& cursor, bool one_by_one, bool probes = false);
+  /// goes out alone. `pace` outlives the window.
+  Window(Limits limits, const Cursor& cursor, Pace& pace, bool one_by_one, bool probes = false);
 
   // --- reading
   /// How many more rows to read now.
@@ -92,7 +95,11 @@ class Window {
 
   // --- calls
   /// Rows to call now.
-  [[nodiscard]] std::vector<std::shared_ptr<Record>> begin();
+  [[nodiscard]] std::vector<std::shared_ptr<Record>> begin(Time now);
+  /// Rows whose key may be called again are ready again.
+  void wake(Time now);
+  /// When the next row that waits for a rate limit may be called or announced.
+  [[nodiscard]] std::optional<Time> token_at() const;
   [[nodiscard]] bool is_called(std::uint64_t number) const { return by_number_.contains(number); }
   void answered(std::uint64_t number, const Outcome& outcome);
   void not_begun(std::uint64_t number);
@@ -175,6 +182,7 @@ class Window {
   static constexpr auto first_place = nowhere / 2;
 
   const Limits limits_;
+  Pace& pace_;
   std::uint64_t sequence_;     ///< the cursor's
   std::uint64_t numbered_to_;  ///< the greatest that a row was given
   std::optional<Position> read_to_;
@@ -194,6 +202,8 @@ class Window {
   std::map<Key, std::deque<Row*>> keys_;     ///< … that are not over, in lane order
   std::map<std::size_t, Row*> ready_;        ///< … waiting, and the first of their key; by place
   std::map<std::size_t, Row*> ready_due_;
+  /// … that would be ready if their key had not been called so lately; by time and place
+  std::map<std::pair<Time, std::size_t>, Row*> paced_;
   std::map<std::size_t, Row*> callable_;  ///< … announced, and the first of their key; by place
   std::vector<QueuedRow> late_queued_;    ///< due rows whose key is held; to be written
   std::map<Key, std::size_t> queued_;     ///< … how many of a key queue, and are not aside yet

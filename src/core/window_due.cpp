@@ -127,6 +127,7 @@ void Window::queue_key(const Row& row) {
            "rows of a key go in order");
     unannounce(*other);
     (other->due ? ready_due_ : ready_).erase(other->place);
+    std::erase_if(paced_, [&](const auto& waiting) { return waiting.second == other; });
     if (!other->due) {
       queue(*other);
       continue;

@@ -179,6 +179,18 @@ void draw_holding(Setup& setup, Random& random) {
   setup.keys = small(random, 1, 8);
 }
 
+std::string rate_text(const char* name, const RateLimit& limit) {
+  return limit.rows == 0 ? "" : name + std::to_string(limit.rows) + "/s";
+}
+
+/// From a source of its own, so that the schedules of the other seeds stay what they were.
+void draw_rates(Setup& setup) {
+  Random random(setup.seed * 7'919 + static_cast<std::uint64_t>(setup.profile));
+  if (random.chance(0.85)) return;
+  if (random.chance(0.7)) setup.config.rate_limit.rows = small(random, 30, 300);
+  if (random.chance(0.7)) setup.config.key_rate_limit.rows = small(random, 30, 300);
+}
+
 }  // namespace
 
 std::optional<std::string> key_of(const Setup& setup, std::size_t number) {
@@ -229,6 +241,7 @@ Setup draw_setup(std::uint64_t seed, Profile profile) {
   if (profile == Profile::parking) draw_parking(setup, random);
   if (profile == Profile::flights) draw_flights(setup, random);
   if (profile == Profile::holding) draw_holding(setup, random);
+  draw_rates(setup);
   return setup;
 }
 
@@ -244,7 +257,8 @@ std::string describe(const Setup& setup) {
          (config.in_flight > 1 ? ", in_flight " + std::to_string(config.in_flight) + ", " +
                                      std::to_string(setup.keys) + " keys"
                                : "") +
-         (setup.in_flight_changes ? " or 1" : "") + (setup.asks_behind ? ", asks behind" : "") +
+         (setup.in_flight_changes ? " or 1" : "") + rate_text(", rate_limit ", config.rate_limit) +
+         rate_text(", key_rate_limit ", config.key_rate_limit) + (setup.asks_behind ? ", asks behind" : "") +
          (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
          (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
          (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/mutant.hpp"
+#include "core/pace.hpp"
 #include "simulation/random.hpp"
 
 using namespace seriatim;
@@ -40,6 +41,17 @@ class Judge {
  public:
   explicit Judge(Window::Limits limits) : limits_(limits) {}
 
+  /// By time. With limits no more than one row fits into a bucket.
+  void begun_at(int id, int key, core::Time now, const ProcessConfig& config) {
+    const auto keeps = [&](const RateLimit& limit, std::optional<core::Time> last) {
+      return limit.rows == 0 || !last || now - *last >= limit.per / limit.rows;
+    };
+    require(keeps(config.rate_limit, last_call_), id, "is called faster than the limit allows");
+    const auto [of_key, first] = last_of_key_.emplace(key, now);
+    require(first || keeps(config.key_rate_limit, of_key->second), id,
+            "is called faster than the limit of its key allows");
+    last_call_ = of_key->second = now;
+  }
   void begun(int id, int key, const Record& record, const Kept& kept) {
     require(!committed_.contains(id), id, "goes out again though its outcome was committed");
     require(calls_.size() + uncommitted_.size() < limits_.in_flight + limits_.commit_every, id,
@@ -161,6 +173,8 @@ class Judge {
   std::set<int> queues_;       ///< read, and to be passed without a call
   std::set<int> in_doubt_;     ///< must go out alone
   std::optional<int> failed_;  ///< the first row that did
+  std::optional<core::Time> last_call_;
+  std::map<int, core::Time> last_of_key_;
   std::uint64_t passed_before_ = 0;
   std::map<int, std::uint64_t> number_of_;
   std::set<std::uint64_t> numbers_;
@@ -168,7 +182,8 @@ class Judge {
 
 class Run {
  public:
-  explicit Run(std::uint64_t seed) : random_(seed), limits_(draw()), judge_(limits_) {
+  explicit Run(std::uint64_t seed)
+      : random_(seed), limits_(draw()), pace_(rates_), judge_(limits_) {
     for (int id = 1; id <= rows_in_table; ++id) {
       table_.emplace(id, pick(keys_));
       judge_.inserted(id, table_.at(id));
@@ -179,6 +194,8 @@ class Run {
   void go() {
     for (int step = 0; step < steps_max; ++step) {
       const bool troubles = step < steps_with_trouble;
+      now_ += std::chrono::milliseconds(pick(60));
+      window_->wake(now_);
       if (!troubles && is_at_rest()) return judge_.at_rest();
       if (troubles && random_.chance(0.04)) {
         crash();
@@ -199,6 +216,8 @@ class Run {
       queued_key_ = pick(keys_);
       queued_from_ = 1 + pick(rows_in_table);
     }
+    if (pick(4) == 0) rates_.rate_limit.rows = 10 / (1U << static_cast<unsigned>(pick(3)));
+    if (pick(4) == 0) rates_.key_rate_limit.rows = 10 / (1U << static_cast<unsigned>(pick(3)));
     return {static_cast<unsigned>(1 + pick(4)), pick(2) == 0 ? 1U : 3U,
             static_cast<std::size_t>(2 + pick(8))};
   }
@@ -213,7 +232,7 @@ class Run {
     if (kept_.cursor > 0) cursor.position = Position{0, std::to_string(kept_.cursor)};
     cursor.sequence = kept_.sequence;
     cursor.ahead = kept_.ahead;
-    window_.emplace(limits_, cursor, one_by_one);
+    window_.emplace(limits_, cursor, pace_, one_by_one);
   }
   [[nodiscard]] std::vector<int> unread() const {
     const auto& read_to = window_->read_to();
@@ -253,8 +272,9 @@ class Run {
     window_->add(std::move(round));
   }
   void call() {
-    for (const auto& record : window_->begin()) {
+    for (const auto& record : window_->begin(now_)) {
       const int id = std::stoi(record->id());
+      judge_.begun_at(id, key(*record), now_, rates_);
       judge_.begun(id, key_of_.emplace(id, key(*record)).first->second, *record, kept_);
       number_of_call_[id] = record->sequence;
     }
@@ -337,7 +357,10 @@ class Run {
   int queued_key_ = -1;  ///< from this row on its rows queue
   int queued_from_ = 0;
   std::set<int> held_;  ///< keys of which a row is aside
+  ProcessConfig rates_;
   Window::Limits limits_;
+  core::Time now_{};
+  core::Pace pace_;
   Judge judge_;
   std::map<int, int> table_;  ///< keys by id; key 0: none
   std::map<int, int> key_of_;
@@ -389,5 +412,6 @@ TEST_SUITE("window of rows in flight") {
     must_be_caught(Mutant::numbers_forgotten, "has another number than before");
     must_be_caught(Mutant::doubtful_together, "is not alone");
     must_be_caught(Mutant::failure_passed, "overtakes a row that failed");
+    must_be_caught(Mutant::rate_not_kept, "is called faster than the limit");
   }
 }
