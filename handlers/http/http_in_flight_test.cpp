@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "http/http_handler.hpp"
 #include "lab/http/http_service.hpp"
@@ -130,6 +131,39 @@ TEST_SUITE("http, several calls in flight") {
     for (const auto& request : requests) {
       if (request.body != "k0") CHECK(request.at - first->at < 450ms);
     }
+  }
+
+  TEST_CASE("rate_limit: rows take their time, whatever the number of calls") {
+    for (const unsigned in_flight : {1U, 16U}) {
+      CAPTURE(in_flight);
+      HttpService receiver;
+      auto config = http_process(in_flight);
+      config.rate_limit.rows = 40;
+      const auto source = keyed_rows(60, 20);
+      const auto began = std::chrono::steady_clock::now();
+      InProcessRelay relay(source, config, http_to(receiver));
+      REQUIRE(receiver.wait_for_requests(60, in_flight_patience));
+      // The first four may go out at once.
+      CHECK(std::chrono::steady_clock::now() - began >= 56 * 25ms);
+      relay.stop();
+      CHECK(receiver.request_count() == 60);
+      CHECK(source->cursor({"p", 0, 1}).sequence == 60);
+    }
+  }
+
+  TEST_CASE("key_rate_limit: a key that has to wait lets others pass") {
+    HttpService receiver;
+    auto config = http_process(4);
+    config.key_rate_limit = {1, std::chrono::hours(1)};
+    const auto source = keyed_rows(60, 20);
+    InProcessRelay relay(source, config, http_to(receiver));
+    REQUIRE(receiver.wait_for_requests(20, in_flight_patience));
+    relay.stop();
+    std::set<std::string> keys;
+    for (const auto& request : receiver.requests()) keys.insert(request.body);
+    CHECK(keys.size() == 20);
+    CHECK(receiver.request_count() == 20);
+    CHECK(source->cursor({"p", 0, 1}).sequence == 20);  // all others wait
   }
 
   TEST_CASE("a stop waits for the answers that are on their way") {

@@ -180,6 +180,23 @@ std::string lag_text(const LaneReport& report) {
          (late > 0 ? " (" + std::to_string(late) + " late)" : "") + age;
 }
 
+/// While rows wait: perhaps for it.
+std::string limits_note(const LaneReport& report) {
+  if (report.lag_records == 0U) return "";
+  const auto text_of = [](const RateLimit& limit, const char* what) {
+    const auto unit = limit.per == std::chrono::seconds(1)   ? std::string("second")
+                      : limit.per == std::chrono::minutes(1) ? std::string("minute")
+                      : limit.per == std::chrono::hours(1)   ? std::string("hour")
+                                                             : human_duration(limit.per);
+    return limit.rows == 0 ? "" : std::to_string(limit.rows) + " a " + unit + what;
+  };
+  const auto all = text_of(report.rate_limit, " (rate_limit)");
+  const auto of_key = text_of(report.key_rate_limit, " of each key (key_rate_limit)");
+  if (all.empty() && of_key.empty()) return "";
+  return "no more rows go out than " + all + (all.empty() || of_key.empty() ? "" : " and ") +
+         of_key;
+}
+
 std::vector<std::string> notes_of(const LaneReport& report) {
   const auto& lane = report.lane;
   auto notes = explanations(lane);
@@ -210,6 +227,7 @@ std::vector<std::string> notes_of(const LaneReport& report) {
     notes.push_back((barrier->reached ? "its rows wait behind " : "delivers up to ") +
                     barrier_in_force(*barrier) + "; " + barrier_remedy(report));
   }
+  if (auto limits = limits_note(report); !limits.empty()) notes.push_back(std::move(limits));
   if (lane.lane > 0) return notes;  // what follows is the process's
   if (report.long_transaction) notes.push_back(late_order_note(*report.long_transaction));
   if (!report.instances.empty()) notes.push_back(instances_note(report.instances));

@@ -300,6 +300,17 @@ TEST_CASE("each problem is reported with file, line and key, and what to do") {
        "s.toml:3: process.on_retry: \"hold_key\" needs on_poison = \"park_key\": a row that turns "
        "out "
        "to be poison while its key is held must not halt the lane for the other keys"},
+      {process_with("rate_limit = \"10\""),
+       "s.toml:3: process.rate_limit: must be rows and a time, such as \"10/s\", \"600/min\" or "
+       "\"100/h\", with 1 to 1000000 rows"},
+      {process_with("rate_limit = \"0/s\""),
+       "s.toml:3: process.rate_limit: must be rows and a time, such as \"10/s\", \"600/min\" or "
+       "\"100/h\", with 1 to 1000000 rows"},
+      {process_with("rate_limit = \"10/day\""),
+       "s.toml:3: process.rate_limit: must be rows and a time, such as \"10/s\", \"600/min\" or "
+       "\"100/h\", with 1 to 1000000 rows"},
+      {process_with("key_rate_limit = \"10/min\""),
+       "s.toml:3: process.key_rate_limit: needs source.key, which says whose rows are counted"},
       {process_with("batch_rows = 10\ncommit_every = 11"),
        "s.toml:4: process.commit_every: must not exceed batch_rows (10)"},
       {process_with("poll_interval_min = \"1s\""),

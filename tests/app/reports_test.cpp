@@ -33,6 +33,18 @@ TEST_SUITE("reports") {
           std::string::npos);
   }
 
+  TEST_CASE("rows that may wait for a rate limit: it is named") {
+    postgres::LaneReport report;
+    report.lag_records = 0;
+    report.rate_limit.rows = 10;
+    CHECK(app::lanes_table(app::LaneReports{report}, false).find("10 a") == std::string::npos);
+    report.lag_records = 3;
+    report.key_rate_limit = {1, std::chrono::minutes(1)};
+    CHECK(app::lanes_table(app::LaneReports{report}, false)
+              .find("no more rows go out than 10 a second (rate_limit) and 1 a minute of each key "
+                    "(key_rate_limit)") != std::string::npos);
+  }
+
   TEST_CASE("status says how much of a window is in flight, and how much is done") {
     postgres::LaneReport report;
     CHECK(app::lanes_table(app::LaneReports{report}, false).find("in flight") == std::string::npos);

@@ -94,7 +94,8 @@ class Receiver {
 class Watch {
  public:
   Watch() {
-    for (const auto* name : {"halts", "retries", "fenced", "parks", "audited", "flaps", "alone"}) {
+    for (const auto* name :
+         {"halts", "retries", "fenced", "parks", "holds", "audited", "flaps", "alone"}) {
       const std::string table = name;
       stage.database.run("CREATE TABLE " + table +
                          " (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key int DEFAULT 1,"
@@ -106,10 +107,12 @@ class Watch {
 
   /// Relays of all, `alone` included or not. They share the text of their files.
   void write_files(bool with_alone) {
-    common_ = "[database]\nurl = \"${URL}\"\n[console]\nlisten = \"127.0.0.1:${LISTEN}\"\n" +
-              process("halts") + process("retries") + process("fenced") +
-              process("parks", "on_poison = \"park_key\"\n", "key = \"key\"\n") +
-              process("audited") + process("flaps");
+    common_ =
+        "[database]\nurl = \"${URL}\"\n[console]\nlisten = \"127.0.0.1:${LISTEN}\"\n" +
+        process("halts") + process("retries") + process("fenced") +
+        process("parks", "on_poison = \"park_key\"\n", "key = \"key\"\n") +
+        process("holds", "on_poison = \"park_key\"\non_retry = \"hold_key\"\n", "key = \"key\"\n") +
+        process("audited") + process("flaps");
     if (with_alone) common_ += process("alone");
     std::ofstream(stage.folder.path() / "seriatim.toml") << common_;
   }
@@ -195,14 +198,15 @@ class Watch {
 };
 
 const std::vector<std::pair<std::string, std::string>> troubles_of_rows{
-    {"LaneHalted", "halts"},    {"LagHigh", "retries"},     {"Retrying", "retries"},
-    {"FenceBlocked", "fenced"}, {"Stuck", "fenced"},        {"Parked", "parks"},
-    {"ParkedOld", "parks"},     {"AuditBroken", "audited"}, {"AuditLate", "flaps"}};
+    {"LaneHalted", "halts"},    {"LagHigh", "retries"}, {"Retrying", "retries"},
+    {"FenceBlocked", "fenced"}, {"Stuck", "fenced"},    {"Parked", "parks"},
+    {"ParkedOld", "parks"},     {"HeldOld", "holds"},   {"AuditBroken", "audited"},
+    {"AuditLate", "flaps"}};
 
 /// One row each that goes wrong; of `fenced` one row behind a transaction that stays open.
 void cause_trouble_of_rows(Watch& watch, SqlSession& writer) {
   for (const auto& [process, status] :
-       {std::pair{"halts", 422}, {"parks", 422}, {"retries", 503}}) {
+       {std::pair{"halts", 422}, {"parks", 422}, {"holds", 503}, {"retries", 503}}) {
     watch.receiver.answer(process, status);
     watch.insert(process, "10 minutes");
   }
@@ -210,7 +214,7 @@ void cause_trouble_of_rows(Watch& watch, SqlSession& writer) {
   watch.insert("flaps");
   watch.start("one");
   watch.start("two");
-  watch.wait_in_database("count(*) = 6 FROM seriatim.cursor WHERE epoch > 0");
+  watch.wait_in_database("count(*) = 7 FROM seriatim.cursor WHERE epoch > 0");
   watch.wait_in_database("sequence = 1 FROM seriatim.cursor WHERE process_name = 'audited'");
   writer.run("BEGIN; INSERT INTO fenced DEFAULT VALUES");
   watch.insert("fenced");
@@ -219,12 +223,13 @@ void cause_trouble_of_rows(Watch& watch, SqlSession& writer) {
   watch.verb({"audit", "flaps"});
   watch.stage.database.run(
       "UPDATE seriatim.audit_report SET at = at - interval '3 days' WHERE process_name = 'flaps'");
-  watch.wait_in_database("count(*) = 1 FROM seriatim.aside WHERE process_name = 'parks'");
+  watch.wait_in_database("count(*) = 2 FROM seriatim.aside");
   watch.stage.database.run("UPDATE seriatim.aside SET parked_at = parked_at - interval '2 days'");
 }
 
 void end_trouble_of_rows(Watch& watch, SqlSession& writer) {
-  for (const auto* process : {"halts", "parks", "retries"}) watch.receiver.answer(process, 200);
+  for (const auto* process : {"halts", "parks", "holds", "retries"})
+    watch.receiver.answer(process, 200);
   watch.verb({"retry", "halts"});
   watch.verb({"parked", "discard", "parks", "--all", "--reason", "void"});
   writer.run("COMMIT");

@@ -159,6 +159,23 @@ TEST_SUITE("alerts") {
     relay.stop();
   }
 
+  TEST_CASE("a key that is held for long") {
+    HttpService receiver;
+    receiver.reply_with(Reply::with_status(503));
+    Watched watched;
+    watched.configure(http_process("p", "seriatim.outbox", "created_at", receiver.url(),
+                                   "on_poison = \"park_key\"\non_retry = \"hold_key\"\n"
+                                   "backoff = { first = \"50ms\", max = \"500ms\" }\n",
+                                   "key = \"aggregate_id\"\n"),
+                      "resolve_after = \"1s\"\nheld = \"1s\"\n");
+    auto relay = watched.relay("one");
+    watched.stage.append();
+    watched.wait_for("seriatim.process.held", open);
+    receiver.reply_with(Reply::with_status(200));
+    watched.wait_for("seriatim.process.held", open_and_over);
+    relay.stop();
+  }
+
   TEST_CASE("a lane that nobody holds: another relay of the same configuration says so") {
     Watched watched;
     watched.configure(watched.into_log() + "\n[[process]]\nname = \"q\"\n[process.handler]\n" +

@@ -258,10 +258,11 @@ std::string describe(const Setup& setup) {
                                      std::to_string(setup.keys) + " keys"
                                : "") +
          (setup.in_flight_changes ? " or 1" : "") + rate_text(", rate_limit ", config.rate_limit) +
-         rate_text(", key_rate_limit ", config.key_rate_limit) + (setup.asks_behind ? ", asks behind" : "") +
-         (setup.drain_at_end ? ", drain" : "") + (setup.faults ? ", faults" : "") +
-         (setup.astray > 0 ? ", rows astray" : "") + (setup.clock_leap > 0 ? ", clock leaps" : "") +
-         (setup.rewinds ? ", rewinds" : "") + (setup.lookback > 0 ? ", late delivered" : "") +
+         rate_text(", key_rate_limit ", config.key_rate_limit) +
+         (setup.asks_behind ? ", asks behind" : "") + (setup.drain_at_end ? ", drain" : "") +
+         (setup.faults ? ", faults" : "") + (setup.astray > 0 ? ", rows astray" : "") +
+         (setup.clock_leap > 0 ? ", clock leaps" : "") + (setup.rewinds ? ", rewinds" : "") +
+         (setup.lookback > 0 ? ", late delivered" : "") +
          (parks(setup) ? std::string(", ") +
                              (config.on_poison == OnPoison::park_key ? "park_key" : "dead_letter") +
                              ", max_parked " + std::to_string(config.max_parked) + ", " +

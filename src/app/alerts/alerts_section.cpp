@@ -27,6 +27,7 @@ AlertThresholds read_thresholds(Options& section) {
   thresholds.unheld = read_time(section, "unheld", 1min);
   thresholds.lag = read_time(section, "lag", 5min);
   thresholds.fence = read_time(section, "fence", 1min);
+  thresholds.held = read_time(section, "held", 1h);
   thresholds.audit = read_time(section, "audit", 48h);
   thresholds.database = read_time(section, "database", 1min);
   if (!is_off(section, "parked")) {

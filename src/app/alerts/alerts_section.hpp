@@ -22,6 +22,7 @@ struct AlertThresholds {
   std::optional<milliseconds> audit;            ///< the latest `seriatim audit` is older
   std::optional<milliseconds> database;         ///< it does not answer
   std::optional<std::uint64_t> parked;          ///< so many rows are set aside
+  std::optional<milliseconds> held;             ///< a key is held
   std::optional<std::uint64_t> slot;            ///< a replication slot keeps so many bytes
   milliseconds configuration{15 * 60 * 1'000};  ///< relays run with different ones
 };

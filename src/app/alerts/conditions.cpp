@@ -27,6 +27,11 @@ std::string halt_summary(const LaneReport& report) {
   return lane_name(report) + " is " + (notes.empty() ? "halted" : notes.front());
 }
 
+milliseconds age_of(std::int64_t since_us, const Conditions::Seen& seen) {
+  const std::chrono::system_clock::time_point since{std::chrono::microseconds(since_us)};
+  return std::chrono::duration_cast<milliseconds>(seen.at - since);
+}
+
 /// Puts one condition that counts them in the place of many lanes of one process. The lanes' own
 /// are neither opened nor resolved then.
 void gather(std::vector<Condition>& conditions) {
@@ -98,15 +103,18 @@ void Conditions::judge_process(const LaneReport& report, const Seen& seen) {
   if (thresholds_.parked && report.parked.rows >= *thresholds_.parked) {
     add(report, -1, "parked", name + ": " + parked_note(name, report.parked));
   }
+  const auto since_us = report.parked.held_since_us;
+  if (thresholds_.held && since_us && age_of(*since_us, seen) > *thresholds_.held) {
+    add(report, -1, "held", name + ": " + held_note(name, report.parked));
+  }
   if (!report.latest_audit || !thresholds_.audit) return;
   const auto& audit = *report.latest_audit;
-  const auto made = std::chrono::system_clock::time_point(std::chrono::microseconds(audit.at_us));
   if (!audit.sound) {
     add(report, -1, "audit_broken",
         name + ": the audit of " + rfc3339(audit.at_us) +
             " does not find every row delivered: " + printable(audit.detail));
   }
-  const auto age = std::chrono::duration_cast<milliseconds>(seen.at - made);
+  const auto age = age_of(audit.at_us, seen);
   if (age > *thresholds_.audit) {
     add(report, -1, "audit_late", name + ": the latest audit is " + human_duration(age) + " old");
   }

@@ -97,10 +97,11 @@ struct LaneReport {
   std::optional<Barrier> barrier;
   /// The process was renamed, or its cursor row is gone: `lane.detail` says what to do.
   bool without_cursor = false;
-  ParkedCount parked;                       ///< of the process
-  std::vector<InstanceReport> instances;    ///< of the process, where it has several lanes
-  bool instances_hidden = false;            ///< this role may not read who runs it
-  std::optional<LatestAudit> latest_audit;  ///< of the process; absent: none, or not visible
+  ParkedCount parked;                        ///< of the process
+  RateLimit rate_limit{}, key_rate_limit{};  ///< as configured
+  std::vector<InstanceReport> instances;     ///< of the process, where it has several lanes
+  bool instances_hidden = false;             ///< this role may not read who runs it
+  std::optional<LatestAudit> latest_audit;   ///< of the process; absent: none, or not visible
 
   static constexpr std::uint64_t lag_records_max = 100'000;
 };

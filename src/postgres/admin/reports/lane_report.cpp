@@ -349,7 +349,11 @@ std::vector<LaneReport> cursors_of(Connection& connection, const Target& target,
   for (const auto& row : rows) reports.push_back(report_from(row));
   add_sessions(connection, target, rows, reports);
   const auto parked = count_parked(connection, target.process.name);
-  for (auto& report : reports) report.parked = parked;
+  for (auto& report : reports) {
+    report.parked = parked;
+    report.rate_limit = target.process.rate_limit;
+    report.key_rate_limit = target.process.key_rate_limit;
+  }
   return reports;
 }
 
