@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "cli/stage.hpp"
@@ -111,6 +112,54 @@ struct Desk {
   TemporaryFolder folder;
 };
 
+/// Accepts rows, but for those of one key until `recover`.
+class KeyedReceiver {
+ public:
+  static constexpr long keys = 20;
+  static constexpr long refused_key = 7;
+
+  explicit KeyedReceiver(HttpService& service) {
+    service.reply_with([this](const ReceivedRequest& request) {
+      Reply reply = answer(std::stol(request.header("Idempotency-Key").value_or("p:0").substr(2)));
+      reply.delay = std::chrono::milliseconds(5);
+      return reply;
+    });
+  }
+  void recover() {
+    const std::scoped_lock lock(mutex_);
+    refuses_ = false;
+  }
+  [[nodiscard]] std::size_t accepted() const {
+    const std::scoped_lock lock(mutex_);
+    return accepted_.size();
+  }
+  /// So many were accepted again. Each key came in order.
+  [[nodiscard]] std::size_t repeats(std::size_t rows) const {
+    const std::scoped_lock lock(mutex_);
+    std::set<long> seen;
+    std::map<long, long> last;
+    for (const auto id : accepted_) {
+      if (!seen.insert(id).second) continue;
+      CHECK(id > last[id % keys]);
+      last[id % keys] = id;
+    }
+    CHECK(seen.size() == rows);
+    return accepted_.size() - seen.size();
+  }
+
+ private:
+  Reply answer(long id) {
+    const std::scoped_lock lock(mutex_);
+    if (refuses_ && id % keys == refused_key) return Reply::with_status(503);
+    accepted_.push_back(id);
+    return Reply::with_status(200);
+  }
+
+  mutable std::mutex mutex_;
+  bool refuses_ = true;
+  std::vector<long> accepted_;
+};
+
 const std::string halted_over_source =
     "(SELECT state || ' ' || reason = 'halted SOURCE_CHANGED' FROM seriatim.cursor)";
 
@@ -173,6 +222,48 @@ TEST_SUITE("the source changed") {
       CHECK(sent.count("p:" + row[0].value()) >= 1);
     }
     CHECK(promoted.value("SELECT sequence FROM seriatim.cursor") == "15");
+  }
+
+  TEST_CASE("several calls in flight and a held key: a promotion loses and reorders nothing") {
+    constexpr std::size_t rows = 3'000;
+    constexpr std::size_t repeats_max = 32 + 16;
+    Cluster cluster;
+    const auto standby = cluster.copy(true);
+    const Desk desk(either(*cluster.primary, *standby));
+    HttpService service;
+    KeyedReceiver receiver(service);
+    std::ofstream(desk.folder.path() / "seriatim.toml")
+        << database_section(either(*cluster.primary, *standby))
+        << http_process("p", "public.t", "id", service.url(),
+                        "in_flight = 32\ncommit_every = 16\non_poison = \"park_key\"\n"
+                        "on_retry = \"hold_key\"\n"
+                        "backoff = { first = \"10ms\", max = \"100ms\" }\n",
+                        "key = \"(t.id % 20)::text\"\n");
+    Process::Options options;
+    options.folder = desk.folder.path();
+    Process relay(Stage::command({"run"}), options);
+    {
+      SqlSession primary(cluster.primary->url());
+      primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'");
+      primary.run("SELECT pg_reload_conf()");
+      wait_for(primary, "(SELECT sync_state IN ('sync', 'quorum') FROM pg_stat_replication)");
+      primary.run(insert_rows(rows));
+    }
+    wait_until("it is in the midst of it", [&] { return receiver.accepted() >= rows / 3; });
+    cluster.primary->stop(EmbeddedServer::Stop::immediate);
+    Cluster::promote(*standby);
+    SqlSession promoted(standby->url());
+    wait_for(promoted, halted_over_source);
+    CHECK(promoted.value("SELECT count(*) > 0 FROM seriatim.aside") == "t");
+    relay.signal(15);
+    CHECK(relay.wait().code == 0);
+    receiver.recover();
+    CHECK(desk.seriatim({"adopt", "p", "--reason", "failed over"}).code == 0);
+    const auto ended = desk.seriatim({"run", "--drain"});
+    CAPTURE(ended.err);
+    CHECK(ended.code == 0);
+    CHECK(receiver.repeats(rows) <= repeats_max);
+    CHECK(promoted.value("SELECT count(*) FROM seriatim.aside") == "0");
   }
 
   TEST_CASE("a copy of the files promoted elsewhere sends nothing") {
