@@ -81,6 +81,10 @@ struct Wanted {
   unsigned rows_max = 1;
   /// Rows after this one are not wanted. Those up to it come in the order of their positions.
   std::optional<Position> up_to{};
+  /// For several calls in flight, `after` is ahead of the cursor. Then rows up to the cursor are
+  /// late, not those up to `after`.
+  bool ahead = false;
+  std::optional<Position> cursor{};  ///< if `ahead`
 };
 
 /// What a kind of source can do.

@@ -5,7 +5,7 @@
 -- next call may take; $14: ranges for the open bucket; $15: the newest created_at for it;
 -- $16: of the rows, how many were parked and went out again; $17: state; $18: reason of a halt; $19: the row that failed;
 -- $20: what was said of it; $21: ms until it is tried again; $22: when the process began, as in lock_cursor.sql;
--- $23: lease in ms with the next call, NULL: none is announced; $24: keep_ahead.sql
+-- $23: lease in ms with the next call, NULL: none is announced; $24, $25: keep_ahead.sql
 UPDATE seriatim.cursor AS c
 SET position_at = $6::timestamptz, position_id = $7::text, sequence = c.sequence + $8::bigint,
     set_aside = c.set_aside + $12::bigint, {ahead}

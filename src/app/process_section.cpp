@@ -138,11 +138,6 @@ void read_in_flight(Options& section, ConfiguredProcess& configured) {
                     "more than one call at once needs source.key: rows of one key go out one after "
                     "another");
   }
-  if (configured.target.source.late_rows == OnLateRow::deliver) {
-    section.problem("in_flight",
-                    "more than one call at once does not go with late_rows = "
-                    "\"deliver\": use lanes instead");
-  }
   const auto& kind = configured.handler_kind;
   const auto* why = kind == "sql"     ? "which writes in the transaction of the cursor"
                     : kind == "redis" ? "whose stream takes ascending numbers only"

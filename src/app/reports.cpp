@@ -262,7 +262,8 @@ std::string parked_note(const std::string& process, const postgres::ParkedCount&
 std::string held_note(const std::string& process, const postgres::ParkedCount& count) {
   return std::to_string(count.held_keys) + (count.held_keys == 1 ? " key is" : " keys are") +
          " held, with " + std::to_string(count.held_rows) +
-         (count.held_rows == 1 ? " row" : " rows") + ", the first since " + count.held_since +
+         (count.held_rows == 1 ? " row" : " rows") +
+         (count.held_since.empty() ? "" : ", the first since " + count.held_since) +
          "; tried again by itself: seriatim parked list " + shell_word(process);
 }
 

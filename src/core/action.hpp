@@ -27,6 +27,7 @@ struct PollForWindow {
   unsigned rows_max = 1;
   bool all_done = true;  ///< no row that was read before is in flight
   std::optional<DueChoice> due{};
+  std::optional<Position> cursor{};
 };
 struct StartBatch {  ///< → Started: announces a call; the durability commit
   std::uint64_t epoch = 0;

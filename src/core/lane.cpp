@@ -116,7 +116,11 @@ Action Lane::stand_by(bool holder_lives, const Moment& moment) {
 Action Lane::handle(CursorRead& event, const Moment& moment) {
   const bool replaced = event.cursor.epoch != cursor_.epoch;
   if (replaced && !mutant(Mutant::no_epoch)) return refused(moment);
+  const bool unchanged = event.cursor.position == cursor_.position && !event.cursor.held &&
+                         event.cursor.state == Cursor::State::running;
   read_cursor(event.cursor);
+  if (waits_for_token_ && unchanged && !going(moment)) return rest(moment);
+  waits_for_token_ = false;
   drop_window();
   return follow_cursor(moment);
 }
@@ -148,6 +152,7 @@ Action Lane::follow_cursor(const Moment& moment) {
 // --- rows ---------------------------------------------------------------------------------------
 
 Action Lane::poll(const Moment& moment) {
+  waits_for_token_ = false;
   if (!round_.fenced) round_ = {};  // who holds up a fenced one is to be seen until the next poll
   next_ = next_queued_ = 0;
   if (stale_) {  // what the session knows of its source may be what was corrected meanwhile
@@ -185,6 +190,7 @@ Action Lane::handle(Polled& event, const Moment& moment) {
 
 Action Lane::start(const Moment& moment) {
   if (!take_tokens(next_, moment)) return wait_for_token(moment);
+  if (std::exchange(waits_for_token_, false)) enter(LaneState::running);
   const bool again = uncalled();
   if (!again) cursor_.attempts += 1;
   uncalled_ = cursor_.sequence + 1;
@@ -216,7 +222,10 @@ milliseconds Lane::idle_interval_max() const {
 }
 
 Action Lane::handle(Started& event, const Moment& moment) {
-  if (event.grant != Grant::ours) uncalled_.reset();  // as the cursor's row says, once it is read
+  if (event.grant != Grant::ours) {
+    uncalled_.reset();  // as the cursor's row says, once it is read
+    give_back_tokens();
+  }
   if (event.grant == Grant::lost) return refused(moment);
   if (going(moment)) return depart(moment);
   if (event.grant == Grant::held) return wait_for_turn(moment);
@@ -243,26 +252,39 @@ Action Lane::call(const Moment& moment) {
 std::size_t Lane::rows_to_call(std::size_t first) const {
   const auto rows = std::min<std::size_t>(config_.commit_every, round_.records.size() - first);
   if (solo_rows_ > 0) return 1;
-  return pace_.limits() ? std::min(rows, tokens_) : rows;
+  return pace_.limits() ? std::min(rows, tokens_.size()) : rows;
 }
 
 /// For the rows from that one on that may be called now by the rate limits.
 bool Lane::take_tokens(std::size_t first, const Moment& moment) {
   if (!pace_.limits()) return true;
-  tokens_ = config_.commit_every;
-  const auto most = rows_to_call(first);
-  for (tokens_ = 0; tokens_ < most; ++tokens_) {
-    const auto& key = round_.records[first + tokens_].key;
+  give_back_tokens();
+  const auto rows = round_.records.size() - first;
+  const auto most = std::min<std::size_t>(solo_rows_ > 0 ? 1 : config_.commit_every, rows);
+  while (tokens_.size() < most) {
+    const auto& key = key_of(first + tokens_.size());
     if (!pace_.is_free(key, moment.now)) break;
     pace_.take(key, moment.now);
+    tokens_.push_back(key);
   }
-  return tokens_ > 0;
+  return !tokens_.empty();
+}
+
+/// Of rows that were not called.
+void Lane::give_back_tokens(std::size_t used) {
+  for (auto i = used; i < tokens_.size(); ++i) pace_.give_back(tokens_[i]);
+  tokens_.clear();
+}
+
+/// That of a parked row may have changed since; it goes by the one under which it is aside.
+const std::optional<std::string>& Lane::key_of(std::size_t row) const {
+  return round_.redriven() ? round_.due_rows[row].key : round_.records[row].key;
 }
 
 Action Lane::wait_for_token(const Moment& moment) {
-  const auto& key = round_.records[next_].key;
   enter(LaneState::running, "the next row waits for its rate limit");
-  wake_at_ = std::max(pace_.free_at(), pace_.key_free_at(key));
+  waits_for_token_ = true;
+  wake_at_ = std::max(pace_.free_at(), pace_.key_free_at(key_of(next_)));
   return rest(moment);
 }
 
@@ -287,6 +309,7 @@ std::optional<PollSource> Lane::poll_after(std::size_t end) const {
 Action Lane::handle(CallExpired&, const Moment& moment) {
   if (going(moment)) return depart(moment);
   enter(LaneState::running, not_begun_text());
+  give_back_tokens();
   return start(moment);
 }
 
@@ -306,6 +329,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
     next = Outcome::retry_later("the handler did nothing");
   }
   const auto seen = event.threw ? calling_ : done + (next ? 1 : 0);
+  give_back_tokens(breached ? calling_ : seen);
   seen_to_ = std::max(seen_to_, cursor_.sequence + queued_before(next_) - next_queued_ + seen);
   calling_ = done;
   if (done > 0) failed_in_turn_ = 0;
@@ -324,6 +348,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
 
 Action Lane::handle(Settled& event, const Moment& moment) {
   if (settled_) return committed(event, moment);
+  if (event.grant != Grant::ours) give_back_tokens();
   if (event.grant == Grant::lost) return refused(moment);
   count_aside(event);
   if (mutant(Mutant::announced_late)) announced_at_ = moment.now;
@@ -335,6 +360,7 @@ Action Lane::handle(Settled& event, const Moment& moment) {
     return follow_cursor(moment);
   }
   if (park) {  // the rest of the batch is read again: rows of that key queue now
+    next_ = round_.records.size();
     cursor_.attempts = 0;
     cursor_.detail.clear();
     cursor_.row_id.reset();
@@ -386,7 +412,8 @@ void Lane::move_over_settled() {
 Action Lane::go_on(const Moment& moment) {
   if (going(moment)) return depart(moment);
   if (uncalled()) return more_rows() ? call(moment) : poll(moment);
-  return renewal_due(moment) ? Action(ClaimLane{}) : poll(moment);
+  if (renewal_due(moment)) return ClaimLane{};
+  return pace_.limits() && more_rows() ? start(moment) : poll(moment);
 }
 
 Fate Lane::fate_of(const Failed& failed, const Moment& moment) {

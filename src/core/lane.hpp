@@ -96,6 +96,8 @@ class Lane {
   Action start(const Moment&);
   [[nodiscard]] std::size_t rows_to_call(std::size_t first) const;
   bool take_tokens(std::size_t first, const Moment&);
+  void give_back_tokens(std::size_t used = 0);
+  [[nodiscard]] const std::optional<std::string>& key_of(std::size_t row) const;
   Action wait_for_token(const Moment&);
   [[nodiscard]] std::size_t rows_announced(std::size_t first, std::size_t first_queued) const;
   [[nodiscard]] std::optional<PollSource> poll_after(std::size_t end) const;
@@ -124,6 +126,8 @@ class Lane {
   [[nodiscard]] std::optional<std::string> row_that_kills() const;
   bool set_aside(std::uint64_t number, const Outcome&, const Moment&);
   [[nodiscard]] bool may_be_set_aside(const Window::Failed&) const;
+  [[nodiscard]] std::optional<Window::Failed> failed() const;
+  [[nodiscard]] bool halts_at(const Window::Failed&) const;
   Action advance(const Moment&);
   [[nodiscard]] bool stops(const Moment&) const;
   Action call_rows(Rows rows, const Moment&);
@@ -166,10 +170,11 @@ class Lane {
   std::uint64_t held_epoch_ = 0;  ///< the epoch at which the lane was last ours; 0: never
   Cursor cursor_;
   PollResult round_;
-  std::size_t next_ = 0;         ///< first record of round_ not yet delivered
-  std::size_t next_queued_ = 0;  ///< first row of round_.queued not yet set aside
-  std::size_t calling_ = 0;      ///< records in the call or settlement in flight
-  std::size_t tokens_ = 0;       ///< taken for the next call, if there is a rate limit
+  std::size_t next_ = 0;           ///< first record of round_ not yet delivered
+  std::size_t next_queued_ = 0;    ///< first row of round_.queued not yet set aside
+  std::size_t calling_ = 0;        ///< records in the call or settlement in flight
+  std::vector<Pace::Key> tokens_;  ///< taken for the next call, if there is a rate limit
+  bool waits_for_token_ = false;   ///< the next row of round_ does
   /// Sequence number of the row whose attempt is counted but whose call is still to come.
   std::optional<std::uint64_t> uncalled_;
   std::uint64_t seen_to_ = 0;    ///< no receiver has seen a greater number

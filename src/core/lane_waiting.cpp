@@ -36,7 +36,8 @@ Action Lane::handle(Woken& event, const Moment& moment) {
     return ClaimLane{};
   }
   if (state_ == LaneState::idle || state_ == LaneState::fenced) return poll(moment);
-  return ReadCursor{};
+  const bool has_token = waits_for_token_ && moment.now >= wake_at_;
+  return has_token ? start(moment) : Action(ReadCursor{});
 }
 
 /// The row said no: another holder, an operator, or a lock held by one. Check again soon; or let

@@ -35,7 +35,7 @@ Action Lane::fill_window(const Moment& moment) {
   const auto rows =
       static_cast<unsigned>(std::clamp<std::size_t>(window_->wanted(), 1, config_.batch_rows));
   rows_asked_ = rows;
-  return PollForWindow{window_->read_to(), rows, window_->is_empty()};
+  return PollForWindow{window_->read_to(), rows, window_->is_empty(), {}, cursor_.position};
 }
 
 bool Lane::wants_due_rows(const Moment& moment) const {
@@ -90,6 +90,7 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   round_.blockers = std::move(round.blockers);
   round_.unreadable = std::move(round.unreadable);
   read_more_ = rows >= rows_asked_;
+  if (!read_more_ || round_.unreadable) window_->read_to_end();
   if (rows == 0) {
     if (!round_.fenced && !round_.unreadable && !cursor_.barrier) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
@@ -101,6 +102,7 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   read_at_ = moment.now;
   enter(LaneState::running);
   window_->add(std::move(round));
+  revokes_ = revokes_ || window_->has_late_rows();  // those come before others of their keys
   auto id = row_that_kills();
   if (!id) return advance(moment);
   window_.reset();
@@ -123,11 +125,11 @@ Action Lane::advance(const Moment& moment) {
   // A row that waited for its rate limit since the last commit may have waited too long.
   const auto token_at = window.token_at();
   const bool stale = moment.now >= announced_at_ + call_begin_max / 2;
-  if (token_at && *token_at <= moment.now && stale) again_ = true;
+  if (token_at && *token_at <= moment.now && *token_at > announced_at_ && stale) again_ = true;
   if (auto rows = again_ ? Rows{} : window.begin(moment.now); !rows.empty()) {
     return call_rows(std::move(rows), moment);
   }
-  if (window.failed() || commit_is_due(moment)) return commit(moment);
+  if (failed() || commit_is_due(moment)) return commit(moment);
   if (wants_due_rows(moment)) return poll_due();
   const bool reads = window.wanted() > 0 && !round_.unreadable;
   if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) {
@@ -140,6 +142,21 @@ Action Lane::advance(const Moment& moment) {
   if (held_until_ && window.due_wanted() > 0) until = std::min(until, *held_until_);
   if (token_at) until = std::min(until, *token_at);
   return collect(until, false);
+}
+
+/// A row at which the lane stops now. It halts at the first row only.
+std::optional<Window::Failed> Lane::failed() const {
+  auto failed = window_->failed();
+  const bool may_wait = failed && !failed->first && halts_at(*failed);
+  return may_wait ? std::nullopt : failed;
+}
+
+bool Lane::halts_at(const Window::Failed& failed) const {
+  const auto& outcome = failed.outcome;
+  const auto all = failed.attempts + (failed.due ? failed.due->attempts : 0);
+  const bool poison = outcome.kind == Outcome::Kind::poison ||
+                      (config_.max_attempts > 0 && all >= config_.max_attempts);
+  return poison || outcome.kind == Outcome::Kind::unknown;
 }
 
 /// The lane is to be left, a person wants a turn, or the source is broken.
@@ -171,6 +188,7 @@ Action Lane::collect(Time until, bool revoke) {
 bool Lane::commit_is_due(const Moment& moment) const {
   if (again_ || renewal_due(moment)) return true;
   if (!window_->has_news()) return false;
+  if (window_->has_late_rows()) return true;
   if (calls_out_ == 0 || window_->uncommitted() >= (config_.commit_every + 1) / 2) return true;
   const bool idle_calls = calls_out_ < config_.in_flight && window_->can_announce();
   return idle_calls ||
@@ -180,7 +198,7 @@ bool Lane::commit_is_due(const Moment& moment) const {
 Action Lane::commit(const Moment& moment) {
   Fate fate = Rest{};
   if (broken_) fate = *broken_;
-  const auto failed = broken_ ? std::nullopt : window_->failed();
+  const auto failed = broken_ ? std::nullopt : this->failed();
   if (failed) {
     fate = fate_of(
         {*failed->row, failed->outcome, failed->attempts, failed->due ? &*failed->due : nullptr},

@@ -32,8 +32,14 @@ class Pace {
   /// … the next row of this key, as far as the key is concerned.
   [[nodiscard]] Time key_free_at(const Key&) const;
   [[nodiscard]] bool is_free(const Key&, Time now) const;
+  /// So many rows may be called until `burst_time` from now.
+  [[nodiscard]] std::size_t free_soon(Time now) const;
+  /// When that is one more than `rows`.
+  [[nodiscard]] Time more_free_at(std::size_t rows, Time now) const;
   /// A row of this key is called.
   void take(const Key&, Time now);
+  /// It was not called after all.
+  void give_back(const Key&);
   [[nodiscard]] std::size_t known_keys() const { return keys_.size(); }
 
   static constexpr std::chrono::milliseconds burst_time{100};
@@ -46,6 +52,7 @@ class Pace {
     Bucket(const RateLimit& limit, unsigned parts);
     [[nodiscard]] bool limits() const { return interval_.count() > 0; }
     [[nodiscard]] Time free_at(Time full_at) const { return full_at - tolerance_; }
+    [[nodiscard]] std::chrono::nanoseconds interval() const { return interval_; }
     /// When it is full again, after one more was taken.
     [[nodiscard]] Time take(Time full_at, Time now) const {
       return std::max(full_at, now) + interval_;
@@ -56,6 +63,7 @@ class Pace {
     std::chrono::nanoseconds tolerance_{0};
   };
 
+  void remember(const Key&, Time full_at);
   void forget(Time now);
 
   Bucket of_process_;

@@ -6,12 +6,13 @@
 
 namespace seriatim::core {
 
-void queue_rows_of(const ParkedKeys& keys, PollResult& round) {
-  if (keys.empty() || mutant(Mutant::parked_key_goes_on)) return;
+void queue_rows_of(const ParkedKeys& keys, PollResult& round, LateRows late_rows) {
+  const bool late_too = late_rows == LateRows::queue;
+  if ((keys.empty() && !late_too) || mutant(Mutant::parked_key_goes_on)) return;
   std::vector<Record> handed_over;
   for (auto& record : round.records) {
     const bool goes_on = record.late && mutant(Mutant::late_row_goes_on);
-    if (keys.contains(record.key) && !goes_on) {
+    if ((keys.contains(record.key) && !goes_on) || (record.late && late_too)) {
       round.queued.push_back(
           {std::move(record.position), std::move(record.key), handed_over.size(), record.late});
     } else {

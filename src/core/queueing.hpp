@@ -6,8 +6,12 @@
 
 namespace seriatim::core {
 
+enum class LateRows { go_out, queue };
+
 /// Rows of these keys leave the records and queue, so that they are set aside and not handed over.
-void queue_rows_of(const ParkedKeys& keys, PollResult& round);
+/// So do late rows if they are to.
+void queue_rows_of(const ParkedKeys& keys, PollResult& round,
+                   LateRows late_rows = LateRows::go_out);
 
 /// Numbers the records from `first` on; of the rows that queue, those from `first_queued` on are
 /// not settled yet. A row set aside has its number too, so that those after it keep theirs.

@@ -27,6 +27,7 @@ Window::Window(Limits limits, const Cursor& cursor, Pace& pace, bool one_by_one,
       known_open_(cursor.ahead.open.begin(), cursor.ahead.open.end()),
       known_due_(cursor.ahead.aside),
       known_to_(cursor.ahead.to),
+      searches_(true),
       places_(first_place),
       failed_from_(nowhere),
       probes_(probes) {
@@ -42,7 +43,7 @@ Window::Window(Limits limits, const Cursor& cursor, Pace& pace, bool one_by_one,
 /// Enough to keep the calls busy; more may be needed where keys wait for one another.
 std::size_t Window::wanted() const {
   const bool enough = ready_.size() >= limits_.in_flight + limits_.commit_every;
-  if (enough || failed_from_ != nowhere) return 0;
+  if ((enough || failed_from_ != nowhere) && !searches()) return 0;
   return limits_.rows - std::min(limits_.rows, rows_.size());
 }
 
@@ -50,6 +51,11 @@ void Window::add(PollResult round) {
   auto queued = round.queued.begin();
   for (std::size_t i = 0; i <= round.records.size(); ++i) {
     for (; queued != round.queued.end() && queued->before == i; ++queued) {
+      if (queued->late) {
+        queue_waiting(queued->key);
+        queue_late(std::move(*queued));
+        continue;
+      }
       auto& row = push(std::move(queued->position), std::move(queued->key));
       if (!is_over(row)) queue(row);
     }
@@ -60,13 +66,17 @@ void Window::add(PollResult round) {
     if (is_over(row)) continue;
     queues(row) ? queue(row) : enqueue(row);
   }
+  if (rows_.size() >= limits_.rows) read_to_end();
 }
 
 /// Behind rows of its key that queue, or because so many of them wait that there would be no room
 /// for other keys.
 bool Window::queues(const Row& row) const {
   const auto& key = row.record->key;
-  if (queued_.contains(key)) return !mutant(Mutant::queue_passed_by);
+  if (const auto queued = queued_.find(key); queued != queued_.end()) {
+    const bool goes_first = row.attempts > 0 && queued->second == late_rows_of(key);
+    return !goes_first && !mutant(Mutant::queue_passed_by);
+  }
   const auto of_key = keys_.find(key);
   return limits_.rows_of_key > 0 && of_key != keys_.end() &&
          of_key->second.size() >= limits_.rows_of_key;
@@ -84,16 +94,23 @@ const Window::Key& Window::key_of(const Row& row) {
   return row.due && row.due->redriven ? row.due->key : row.record->key;
 }
 
-/// Behind the rows of its key.
+/// Behind the rows of its key. One that has a number already goes before those that have none: they
+/// appeared since, and numbers grow within a key.
 void Window::enqueue(Row& row) {
   auto& of_key = keys_[key_of(row)];
-  of_key.push_back(&row);
-  if (of_key.size() == 1 || mutant(Mutant::key_overlaps)) make_ready(row);
+  const auto behind = row.number == 0
+                          ? of_key.end()
+                          : std::find_if(of_key.begin(), of_key.end(),
+                                         [](const Row* other) { return other->number == 0; });
+  if (behind == of_key.begin() && !of_key.empty()) drop_turn(*of_key.front());
+  of_key.insert(behind, &row);
+  if (of_key.front() == &row || mutant(Mutant::key_overlaps)) make_ready(row);
 }
 
 void Window::make_ready(Row& row) {
   const auto free_at = pace_.key_free_at(key_of(row));
-  if (free_at > Time::min()) {
+  row.paced = free_at > now_;
+  if (row.paced) {
     paced_.emplace(std::pair(free_at, row.place), &row);
     return;
   }
@@ -155,8 +172,10 @@ void Window::none_left() {
 // --- calls --------------------------------------------------------------------------------------
 
 void Window::wake(Time now) {
+  now_ = now;
   while (!paced_.empty() && paced_.begin()->first.first <= now) {
     auto* row = paced_.begin()->second;
+    row->paced = false;
     (row->due ? ready_due_ : ready_).emplace(row->place, row);
     paced_.erase(paced_.begin());
   }
@@ -167,34 +186,49 @@ std::optional<Time> Window::token_at() const {
   std::optional<Time> first;
   const auto take = [&](Time at) { first = std::min(first.value_or(at), at); };
   if (!paced_.empty()) take(paced_.begin()->first.first);
+  const bool waits_to_be_announced =
+      open_ < most_open() && open_ >= most_announced() && next_ready() != nullptr;
+  if (waits_to_be_announced) take(pace_.more_free_at(open_ - calls_, now_));
+  if (calls_ >= limits_.in_flight) return first;  // an answer comes first
   for (const auto& [place, row] : callable_) {
-    if (calls_ >= limits_.in_flight) break;  // an answer comes first
     if (!is_held_up(*row)) take(std::max(pace_.free_at(), pace_.key_free_at(key_of(*row))));
   }
   return first;
 }
 
-/// With a rate limit no row waits for its call here or elsewhere once its token is taken, so that
-/// calls that took long are not followed by many at once.
 std::vector<std::shared_ptr<Record>> Window::begin(Time now) {
   std::vector<std::shared_ptr<Record>> rows;
-  for (auto next = callable_.begin(); next != callable_.end();) {
-    if (pace_.limits() && calls_ >= limits_.in_flight) break;
-    auto& row = *next->second;
-    if (is_held_up(row) || !pace_.is_free(key_of(row), now)) {
-      ++next;
-      continue;
-    }
-    pace_.take(key_of(row), now);
-    next = callable_.erase(next);
-    row.state = State::called;
-    row.record->sequence = row.number;
-    row.record->attempt = row.attempts + (row.due ? row.due->attempts : 0);
-    by_number_.emplace(row.number, &row);
+  while (auto* row = next_call(now)) {
+    pace_.take(key_of(*row), now);
+    callable_.erase(row->place);
+    row->state = State::called;
+    row->record->sequence = row->number;
+    row->record->attempt = row->attempts + (row->due ? row->due->attempts : 0);
+    by_number_.emplace(row->number, row);
     calls_ += 1;
-    rows.push_back(row.record);
+    due_was_last_ = row->due.has_value();
+    rows.push_back(row->record);
   }
   return rows;
+}
+
+/// With a rate limit no row waits for its call elsewhere once it has its token, so that calls that
+/// took long are not followed by many at once; and due rows leave every other token to others.
+Window::Row* Window::next_call(Time now) const {
+  if (pace_.limits() && calls_ >= limits_.in_flight) return nullptr;
+  const auto first_of = [&](auto from) -> Row* {
+    const auto found = std::find_if(from, callable_.end(), [&](const auto& callable) {
+      return is_callable(*callable.second, now);
+    });
+    return found == callable_.end() ? nullptr : found->second;
+  };
+  const bool others_first = pace_.limits() && due_was_last_;
+  auto* other = others_first ? first_of(callable_.lower_bound(first_place)) : nullptr;
+  return other ? other : first_of(callable_.begin());
+}
+
+bool Window::is_callable(const Row& row, Time now) const {
+  return !is_held_up(row) && pace_.is_free(key_of(row), now);
 }
 
 void Window::answered(std::uint64_t number, const Outcome& outcome) {
@@ -230,32 +264,49 @@ void Window::not_begun(std::uint64_t number) {
   auto& row = *by_number_.at(number);
   by_number_.erase(number);
   calls_ -= 1;
+  pace_.give_back(key_of(row));
   row.state = State::announced;
   callable_.emplace(row.place, &row);
+  if (late_rows_of(key_of(row)) > 0) queue_waiting(key_of(row));
 }
 
 std::optional<Window::Failed> Window::failed() const {
-  const auto* row = calls_ == 0 ? failed_row() : nullptr;
+  const auto [row, first] = calls_ == 0 ? failed_row() : FailedRow{};
   if (!row) return std::nullopt;
-  return Failed{row->record, row->outcome, row->attempts, row->due};
+  return Failed{row->record, row->outcome, row->attempts, row->due, first};
 }
 
-const Window::Row* Window::failed_row() const {
+/// The first that failed, if those before it only wait: for it, or for their rate limit.
+Window::FailedRow Window::failed_row() const {
   for (const auto& [place, row] : due_) {
-    if (row.state == State::failed) return &row;
+    if (row.state == State::failed) return {&row};
   }
-  const auto open = std::find_if(rows_.begin(), rows_.end(), [](const Row& row) {
-    return !is_over(row) && row.state != State::answered && row.state != State::leaving;
-  });
-  return open != rows_.end() && open->state == State::failed ? &*open : nullptr;
+  if (failed_from_ == nowhere) return {};
+  bool first = true;
+  for (const auto& row : rows_) {
+    if (row.state == State::failed) return {&row, first};
+    if (is_over(row) || row.state == State::answered || row.state == State::leaving) continue;
+    if (can_be_called(row)) return {};
+    first = first && !keys_.at(key_of(row)).front()->paced;
+  }
+  return {};
+}
+
+/// Now, or once a row of its key that can be called now is done.
+bool Window::can_be_called(const Row& row) const {
+  const auto& next = *keys_.at(key_of(row)).front();
+  return next.state != State::failed && !next.paced;
 }
 
 const Record* Window::first() const {
   const auto due =
       std::find_if(due_.begin(), due_.end(), [](const auto& row) { return row.second.alone; });
   if (due != due_.end()) return due->second.record.get();
-  const auto first =
-      std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !is_over(row); });
+  const bool alone = std::any_of(rows_.begin(), rows_.end(),
+                                 [](const Row& row) { return row.alone && !is_over(row); });
+  const auto first = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return !is_over(row) && row.alone == alone;
+  });
   return first == rows_.end() ? nullptr : first->record.get();
 }
 
@@ -291,7 +342,7 @@ bool Window::has_news() const {
 }
 
 bool Window::can_announce() const {
-  return next_ready() != nullptr && open_ < most_open();
+  return open_ < most_announced() && next_ready() != nullptr;
 }
 
 /// By a row that failed. A due row goes on if a row before the one that failed waits for it.
@@ -312,10 +363,27 @@ bool Window::has_call_for_due() const {
 Window::Row* Window::next_ready() const {
   for (const auto& [place, row] : ready_due_) {
     if (!has_call_for_due()) break;
-    if (!is_held_up(*row)) return row;
+    if (!is_held_up(*row) && may_be_numbered(*row)) return row;
   }
-  const bool ready = !ready_.empty() && !is_held_up(*ready_.begin()->second);
-  return ready ? ready_.begin()->second : nullptr;
+  Row* first = nullptr;
+  for (const auto& [place, row] : ready_) {
+    if (is_held_up(*row)) break;
+    if (!may_be_numbered(*row)) continue;
+    if (row->alone) return row;
+    if (!first) first = row;
+    if (alone_ == 0 && !searches()) break;
+  }
+  return first;
+}
+
+bool Window::may_be_numbered(const Row& row) const {
+  return row.number > 0 || !searches();
+}
+
+/// No more than can be called soon.
+std::size_t Window::most_announced() const {
+  const auto free = pace_.free_soon(now_);
+  return free > most_open() ? most_open() : std::min(most_open(), calls_ + free);
 }
 
 /// A row that is announced may have been called when a process ends, and is called again then.
@@ -330,6 +398,7 @@ WindowCommit Window::commit(bool goes_on) {
   for (auto& [place, row] : due_) finish(row);
   uncommitted_ = setting_aside_ = 0;
   forgot_ = false;
+  queue_late(commit);
   pass(commit);
   pass_due(commit);
   queue_late(commit);
@@ -368,8 +437,7 @@ void Window::pass(WindowCommit& commit) {
   while (!rows_.empty() && passes(rows_.front())) {
     auto& row = rows_.front();
     if (row.state == State::queued) {
-      const auto of_key = queued_.find(row.record->key);
-      if (--of_key->second == 0) queued_.erase(of_key);
+      passed_queued(row.record->key);
     }
     if (row.state != State::done && row.state != State::called) {
       commit.queued.push_back({.position = row.record->position,
@@ -385,6 +453,11 @@ void Window::pass(WindowCommit& commit) {
   }
 }
 
+void Window::passed_queued(const Key& key) {
+  const auto of_key = queued_.find(key);
+  if (--of_key->second == 0) queued_.erase(of_key);
+}
+
 /// A row that queues has used none, so that more may be passed than were given.
 void Window::pass_number() {
   sequence_ += 1;
@@ -397,10 +470,11 @@ void Window::announce() {
   while (can_announce()) announce(*next_ready());
   if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
-    if (open_ >= most_open()) return;
+    if (open_ >= most_announced()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
                       of_key[1]->state == State::waiting && !is_held_up(*of_key[1]) &&
-                      (!of_key[1]->due || has_call_for_due()) && !pace_.limits_keys();
+                      may_be_numbered(*of_key[1]) && (!of_key[1]->due || has_call_for_due()) &&
+                      !pace_.limits_keys();
     if (next) announce(*of_key[1]);
   }
 }

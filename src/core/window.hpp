@@ -66,6 +66,8 @@ class Window {
     Outcome outcome;
     unsigned attempts = 0;        ///< announced for it, since it was set aside
     std::optional<DueRow> due{};  ///< what was kept of a due row
+    /// No row before it is to be called first. Else rows before it wait for their rate limit.
+    bool first = true;
   };
 
   /// `one_by_one`: a process ended while rows ahead were in flight. Those that a receiver may have
@@ -85,6 +87,8 @@ class Window {
   [[nodiscard]] DueChoice due_choice() const;
   /// The answer. Those that the window was made with come first, so the others of them are gone.
   void add_due(PollResult round);
+  /// No more rows can be read for now.
+  void read_to_end() { searches_ = false; }
   /// There is no row after `read_to`: what is kept of others is of rows that are gone.
   void none_left();
   [[nodiscard]] bool has_rows() const { return !rows_.empty() || !due_.empty(); }
@@ -111,7 +115,7 @@ class Window {
   void set_first_aside(Park park);
   /// How many are to be set aside by the next commit.
   [[nodiscard]] unsigned setting_aside() const { return setting_aside_; }
-  /// Set if a failed row is the first one, or due, and nothing is in flight.
+  /// Set if a failed row is due, or no row before it can be called now, and nothing is in flight.
   [[nodiscard]] std::optional<Failed> failed() const;
   /// The first row that is not done: a due one if a process may have ended because of it.
   [[nodiscard]] const Record* first() const;
@@ -120,6 +124,8 @@ class Window {
   /// There is something to commit: an answer, rows to announce, or rows that were passed over.
   [[nodiscard]] bool has_news() const;
   [[nodiscard]] bool can_announce() const;
+  /// Rows that are behind the cursor are to be set aside.
+  [[nodiscard]] bool has_late_rows() const { return !late_queued_.empty(); }
   [[nodiscard]] unsigned uncommitted() const { return uncommitted_; }
   /// What is to be written. The window counts it as written: drop the window if it is not. Unless
   /// it `goes_on`, nothing is announced, and what is announced and not begun is taken back.
@@ -135,6 +141,7 @@ class Window {
     std::uint64_t number = 0;  ///< 0: none yet
     unsigned attempts = 0;     ///< announced
     bool alone = false;        ///< a process may have ended because of it
+    bool paced = false;        ///< in `paced_`
     Outcome outcome = Outcome::done();
     std::optional<DueRow> due{};
     std::optional<Park> park{};  ///< leaving
@@ -156,9 +163,18 @@ class Window {
   [[nodiscard]] static bool is_in_doubt(const RowsAhead::Open& row) { return row.attempts > 0; }
   [[nodiscard]] std::vector<RowsAhead::Open>::iterator find_known(const std::string& id);
   [[nodiscard]] bool is_held_up(const Row& row) const;
+  [[nodiscard]] bool searches() const { return searches_ && !known_open_.empty(); }
   [[nodiscard]] bool has_call_for_due() const;
-  [[nodiscard]] const Row* failed_row() const;
+  struct FailedRow {
+    const Row* row = nullptr;
+    bool first = true;
+  };
+  [[nodiscard]] FailedRow failed_row() const;
+  [[nodiscard]] bool can_be_called(const Row& row) const;
+  [[nodiscard]] bool is_callable(const Row& row, Time now) const;
+  [[nodiscard]] Row* next_call(Time now) const;
   [[nodiscard]] Row* next_ready() const;
+  [[nodiscard]] bool may_be_numbered(const Row& row) const;
   void announce();
   void announce(Row& row);
   void take_back();
@@ -168,10 +184,16 @@ class Window {
   void pass_due(WindowCommit& commit);
   void leave(Row& row, WindowCommit& commit);
   void unannounce(Row& row);
+  void drop_turn(Row& row);
   void queue_key(const Row& row);
+  void queue_waiting(const Key& key);
+  void queue_late(QueuedRow row);
+  [[nodiscard]] std::size_t late_rows_of(const Key& key) const;
   void queue_late(WindowCommit& commit);
   void pass_number();
+  void passed_queued(const Key& key);
   [[nodiscard]] std::size_t most_open() const;
+  [[nodiscard]] std::size_t most_announced() const;
   [[nodiscard]] static bool is_over(const Row& row);
   [[nodiscard]] static const Key& key_of(const Row& row);
   [[nodiscard]] RowsAhead ahead() const;
@@ -192,7 +214,8 @@ class Window {
   std::deque<RowsAhead::Open> known_open_;
   std::vector<RowsAhead::Open> known_due_;
   std::optional<Position> known_to_;
-  bool forgot_ = false;           ///< what is kept of rows that are gone, since the last commit
+  bool searches_ = false;  ///< … so no other row is announced yet: one of these may be of its key
+  bool forgot_ = false;    ///< what is kept of rows that are gone, since the last commit
   std::size_t unknown_rows_ = 0;  ///< read since the claim
   std::size_t places_;
   std::deque<Row> rows_;                     ///< after the cursor, in lane order
@@ -204,8 +227,10 @@ class Window {
   std::map<std::size_t, Row*> ready_due_;
   /// … that would be ready if their key had not been called so lately; by time and place
   std::map<std::pair<Time, std::size_t>, Row*> paced_;
+  Time now_ = Time::min();                ///< of the last `wake`
+  bool due_was_last_ = false;             ///< the last row that was called is a due one
   std::map<std::size_t, Row*> callable_;  ///< … announced, and the first of their key; by place
-  std::vector<QueuedRow> late_queued_;    ///< due rows whose key is held; to be written
+  std::vector<QueuedRow> late_queued_;    ///< to be set aside: late ones, and due ones of held keys
   std::map<Key, std::size_t> queued_;     ///< … how many of a key queue, and are not aside yet
   std::size_t failed_from_;               ///< the place of the first that failed
   std::size_t alone_ = 0;                 ///< rows that go out one by one, read or not

@@ -1,6 +1,5 @@
 // Of the window: rows that are set aside, and due rows, which were set aside before.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "core/ensure.hpp"
@@ -39,7 +38,7 @@ void Window::add_due(PollResult round) {
       if ((known != known_due_.end() && is_in_doubt(*known)) == first) order.push_back(i);
     }
   }
-  std::move(round.queued.begin(), round.queued.end(), std::back_inserter(late_queued_));
+  for (auto& row : round.queued) queue_late(std::move(row));
   for (const auto i : order) {
     auto& row = due_[due_places_];
     row.place = due_places_++;
@@ -79,7 +78,7 @@ void Window::set_aside(std::uint64_t number, Park park) {
 }
 
 void Window::set_first_aside(Park park) {
-  auto* row = const_cast<Row*>(failed_row());
+  auto* row = const_cast<Row*>(failed_row().row);
   ensure(row != nullptr, "the first row failed");
   row->state = State::leaving;
   row->park = std::move(park);
@@ -125,24 +124,64 @@ void Window::queue_key(const Row& row) {
     if (other == &row) continue;
     ensure(other->state == State::waiting || other->state == State::announced,
            "rows of a key go in order");
-    unannounce(*other);
-    (other->due ? ready_due_ : ready_).erase(other->place);
-    std::erase_if(paced_, [&](const auto& waiting) { return waiting.second == other; });
+    drop_turn(*other);
     if (!other->due) {
       queue(*other);
       continue;
     }
     alone_ -= other->alone ? 1 : 0;
     if (!other->due->redriven) {
-      late_queued_.push_back({other->record->position, key_of(*other), 0, true});
+      queue_late({other->record->position, key_of(*other), 0, true});
     }
     due_.erase(other->place);
   }
 }
 
+/// A late row of the key goes out first. Only rows that a receiver may have seen are before it.
+void Window::queue_waiting(const Key& key) {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  auto& of_key = found->second;
+  const auto waits = std::stable_partition(of_key.begin(), of_key.end(), [](const Row* row) {
+    const bool announced = row->state == State::announced;
+    const bool called = row->state != State::waiting && !announced;
+    return row->due || called || row->attempts > (announced ? 1U : 0U);
+  });
+  std::for_each(waits, of_key.end(), [this](Row* row) {
+    drop_turn(*row);
+    queue(*row);
+  });
+  of_key.erase(waits, of_key.end());
+  if (of_key.empty()) keys_.erase(found);
+}
+
+/// It is not called for now.
+void Window::drop_turn(Row& row) {
+  unannounce(row);
+  (row.due ? ready_due_ : ready_).erase(row.place);
+  if (!std::exchange(row.paced, false)) return;
+  std::erase_if(paced_, [&](const auto& waiting) { return waiting.second == &row; });
+}
+
+/// One that is not written yet may be read again.
+void Window::queue_late(QueuedRow row) {
+  const auto known =
+      std::any_of(late_queued_.begin(), late_queued_.end(),
+                  [&](const QueuedRow& other) { return other.position.id == row.position.id; });
+  if (known) return;
+  queued_[row.key] += 1;
+  late_queued_.push_back(std::move(row));
+}
+
+std::size_t Window::late_rows_of(const Key& key) const {
+  return static_cast<std::size_t>(std::count_if(late_queued_.begin(), late_queued_.end(),
+                                                [&](const auto& row) { return row.key == key; }));
+}
+
 /// Each uses up a number.
 void Window::queue_late(WindowCommit& commit) {
   for (auto& row : std::exchange(late_queued_, {})) {
+    passed_queued(row.key);
     row.before = commit.done.size();
     pass_number();
     commit.queued.push_back(std::move(row));

@@ -64,12 +64,6 @@ class PostgresSource final : public Source {
 
   Lane open(const LaneId& lane, const ProcessConfig& config, const std::string& holder,
             Waker& waker) override {
-    if (config.in_flight > 1 && table_.late_rows == OnLateRow::deliver) {
-      throw SourceBroken(HaltReason::config_changed,
-                         "process \"" + lane.process +
-                             "\": in_flight = " + std::to_string(config.in_flight) +
-                             " does not go with late_rows = \"deliver\": use lanes instead");
-    }
     auto shared = std::make_shared<LaneConnection>(url_, connection_options(lane, config), table_);
     auto store = std::make_unique<CursorRepository>(
         shared, table_, lane, holder,

@@ -97,20 +97,23 @@ PollResult TableReader::settled_rows(const Wanted& wanted, bool news) {
 
 PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   if (!late_check_) return round;
-  const auto& after = wanted.after;
+  const auto& cursor = wanted.ahead ? wanted.cursor : wanted.after;
   const bool idle = round.empty();
-  if (!wanted.up_to) written_order_->sort(round, after, poll_.cut());
-  go_before(round, late_check_->run(after, wanted.rows_max, idle), wanted.rows_max);
+  // Ahead of the cursor the next poll goes on after the last row, so rows go by their positions.
+  if (!wanted.up_to && !wanted.ahead) written_order_->sort(round, cursor, poll_.cut());
+  go_before(round, late_check_->run(cursor, wanted.rows_max, idle), wanted.rows_max);
   round.planned = true;
-  round.looked_at = looked_at(round, after);
+  round.looked_at = looked_at(round, cursor);
   return round;
 }
 
-/// The cursor at the last complete check; for the first batch, the place of its first row.
-OrderKey TableReader::looked_at(const PollResult& round,
-                                const std::optional<Position>& after) const {
-  if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
-  return late_check_->looked_at().value_or(order_key_min);
+/// The cursor at the last complete check; before the cursor has moved, the place of the first row.
+OrderKey TableReader::looked_at(const PollResult& round, const std::optional<Position>& cursor) {
+  if (cursor) return late_check_->looked_at().value_or(order_key_min);
+  if (first_row_at_ == order_key_min && !round.records.empty()) {
+    first_row_at_ = round.records.front().position.created_at_us;
+  }
+  return first_row_at_;
 }
 
 PollResult TableReader::reread(const std::vector<std::string>& ids,
@@ -148,6 +151,7 @@ std::size_t TableReader::ready(const Position& after) {
 void TableReader::claimed(std::uint64_t epoch, bool anew) {
   if (anew) poll_.forget_ids();
   if (anew && late_check_) late_check_->forget();
+  if (anew) first_row_at_ = order_key_min;
   identity_.compare(epoch);
 }
 

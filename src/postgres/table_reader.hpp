@@ -45,8 +45,7 @@ class TableReader final : public Reader {
   void refuse_changes();
   PollResult settled_rows(const Wanted& wanted, bool news);
   PollResult with_late_rows(PollResult round, const Wanted& wanted);
-  [[nodiscard]] OrderKey looked_at(const PollResult& round,
-                                   const std::optional<Position>& after) const;
+  [[nodiscard]] OrderKey looked_at(const PollResult& round, const std::optional<Position>& cursor);
 
   std::shared_ptr<LaneConnection> shared_;
   Connection& connection_;
@@ -58,6 +57,7 @@ class TableReader final : public Reader {
   NotificationListener wake_up_;
   std::optional<WrittenOrder> written_order_;  ///< if late rows are delivered
   std::optional<LateCheck> late_check_;        ///< … too
+  OrderKey first_row_at_ = order_key_min;      ///< read since the claim
   std::unique_ptr<ReadAhead> read_ahead_;      ///< if asked for, and no pooler in between
   bool quiet_ = false;                         ///< the last poll found nothing
   /// Rows that came while the lane is fenced are safe from newcomers once a poll found them older

@@ -107,7 +107,11 @@ PollResult Aside::read_each(std::uint64_t epoch, std::vector<DueRow> due, const 
       const bool is_there = record != read.records.end() && record->id() == row->id;
       const bool waits = row->holds_key && left.contains(row->key);
       const bool follows = row->holds_key && taken.contains(row->key);
-      if (is_there && !waits) {
+      // Of a batch of one call that was not called: it is read after the cursor, too.
+      const bool has_place = is_there && !row->redriven && !record->late;
+      if (has_place) {
+        if (!leave_out(epoch, *row, std::nullopt)) return {};
+      } else if (is_there && !waits) {
         record->late = true;
         round.records.push_back(std::move(*record));
         round.due_rows.push_back(*row);

@@ -247,7 +247,7 @@ core::Event LaneDriver::carry_out(const core::PollSource& action) {
 core::Event LaneDriver::carry_out(const core::PollForWindow& action) {
   if (action.due)
     return core::Polled{session_->poll_due(action.after, action.rows_max, *action.due)};
-  return polled(session_->poll_new(action.after, action.rows_max), action.all_done);
+  return polled(session_->poll_new(action.after, action.rows_max, action.cursor), action.all_done);
 }
 
 /// `all_done`: nothing that was read before is in flight, or waits to go out again.

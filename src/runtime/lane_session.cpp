@@ -15,6 +15,7 @@ LaneSession::LaneSession(Source& source, const LaneId& lane, const ProcessConfig
 
 Claim LaneSession::claim() {
   reader().forget();
+  batch_ = {};
   auto answer = store().claim();
   const bool anew = answer.cursor.epoch != std::exchange(epoch_, answer.cursor.epoch);
   barrier_ = answer.cursor.barrier;
@@ -47,18 +48,21 @@ PollResult LaneSession::poll(const std::optional<Position>& after, unsigned rows
 
 PollResult LaneSession::poll_due(const std::optional<Position>& after, unsigned rows_max,
                                  const DueChoice& due) {
-  batch_ = {};  // each settlement of several calls names the due rows that it is about
+  // Each settlement of several calls names the due rows that it is about.
+  batch_ = {.rows = {}, .late = {}, .durable_after = {}, .looked_at = batch_.looked_at};
   auto round = aside_.due_of_keys(epoch_, {after, rows_max, barrier_}, due);
   round.held_for = aside_.held_for();
   return round;
 }
 
-PollResult LaneSession::poll_new(const std::optional<Position>& after, unsigned rows_max) {
+PollResult LaneSession::poll_new(const std::optional<Position>& after, unsigned rows_max,
+                                 const std::optional<Position>& cursor) {
   position_ = after;
-  auto round = up_to_barrier(reader().poll({after, rows_max, barrier_}));
+  auto round = up_to_barrier(reader().poll({after, rows_max, barrier_, true, cursor}));
   round.held_for = aside_.held_for();
+  round.planned = false;  // late rows are set aside by a settlement, not by a start
   remember(round, rows_max);
-  core::queue_rows_of(aside_.keys(), round);
+  core::queue_rows_of(aside_.keys(), round, core::LateRows::queue);
   return round;
 }
 
@@ -143,6 +147,7 @@ SettleAnswer LaneSession::settle(std::uint64_t epoch, const Settlement& settleme
   }
   auto settled = store().settle(epoch, settlement, batch_);
   if (settled.grant == Grant::lost) return settled;
+  if (settlement.in_flight && batch_.looked_at) reader().started();
   aside_.settled(settlement, settled);
   forget_settled(settlement);
   const auto* next = std::get_if<Next>(&settlement.fate);

@@ -33,8 +33,10 @@ class LaneSession {
   /// For several calls in flight: due rows of different keys. `due`: those that may come.
   PollResult poll_due(const std::optional<Position>& after, unsigned rows_max,
                       const DueChoice& due);
-  /// … and rows after `after`.
-  PollResult poll_new(const std::optional<Position>& after, unsigned rows_max);
+  /// … and rows after `after`. Those up to the cursor, which are late, are to be set aside, and are
+  /// due then.
+  PollResult poll_new(const std::optional<Position>& after, unsigned rows_max,
+                      const std::optional<Position>& cursor);
   /// A hint, given before a call: after it, `poll` will ask for the rows after `after`.
   void read_ahead(const Position& after, unsigned rows_max) {
     reader().expect(after, rows_max, Reader::Expected::after_this_call);

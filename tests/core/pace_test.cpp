@@ -126,15 +126,41 @@ TEST_SUITE("rate limits") {
     story.feed(done(1));
     story.settled<Rest>();  // so the next call is not announced with it
     story.feed(Settled{});
-    story.expect<PollSource>();
-    story.feed(Polled{rows_of({"b"})});
     CHECK(story.wait() == milliseconds(70));
     CHECK(story.status().detail == "the next row waits for its rate limit");
-    Cursor cursor;
-    cursor.epoch = 1;
-    cursor.sequence = 1;
-    wait_and_poll(story, cursor, rows_of({"b"}));
+    SUBCASE("it is not read again") {}
+    SUBCASE("nor is it if somebody wants something") {
+      story.feed(Woken{true});
+      story.expect<ReadCursor>();
+      Cursor cursor;
+      cursor.epoch = 1;
+      cursor.sequence = 1;
+      cursor.position = Position{1'000, "1"};
+      story.feed(CursorRead{cursor});
+      CHECK(story.wait() == milliseconds(70));
+    }
+    story.pass(story.wait());
+    story.feed(Woken{});
     CHECK(story.expect<StartBatch>().rows == 1);
+    CHECK(story.status().detail.empty());
+  }
+
+  TEST_CASE("one call at a time: rows of a batch that were not called cost no token") {
+    auto config = limited({}, {1, std::chrono::hours(1)});
+    config.commit_every = 10;
+    Story story(config);
+    story.claimed({});
+    story.feed(Polled{rows_of({"a", "b", "c"})});
+    CHECK(story.expect<StartBatch>().rows == 3);
+    story.feed(Started{});
+    story.feed(done(1));  // and the time of the batch is over
+    CHECK(story.settled<Next>().rows == 2);
+    story.feed(Settled{});
+    CHECK(story.expect<CallHandler>().records.size() == 2);
+    story.feed(CallExpired{});
+    CHECK(story.expect<StartBatch>().rows == 2);
+    story.feed(Started{});
+    CHECK(story.expect<CallHandler>().records.size() == 2);
   }
 
   TEST_CASE("one call at a time: a batch is cut at the row that must wait") {

@@ -202,6 +202,7 @@ void CursorStore::server_crashed() {
   call_epoch_ = before->call_epoch;
   lease_until_ = before->lease_until;
   lease_length_ = before->lease_length;
+  stage_.evidence.start_undone = stage_.now();
   stage_.trace(stage_.now(), "cursor", [&] { return std::string("a start is undone"); });
 }
 
@@ -216,6 +217,7 @@ SettleAnswer CursorStore::settle(const Backend& by, std::uint64_t epoch,
   renew_lease(stage_.setup.config.lease);
   move(epoch, settlement, batch, answer);
   if (settlement.in_flight) keep(*settlement.in_flight, epoch);
+  if (settlement.in_flight && batch.looked_at) check_up_to(*batch.looked_at);
   if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
   if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
   const auto* next = std::get_if<Next>(&settlement.fate);

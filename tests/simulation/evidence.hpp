@@ -113,6 +113,7 @@ struct Evidence {
   std::vector<Attempt> attempts;  ///< by `begun`
   std::vector<Move> moves;
   std::vector<Kept> kept;
+  std::optional<Micros> start_undone{};  ///< by a crash of the server: the last time
   std::vector<TakeOver> take_overs;
   std::vector<Announcement> announcements;
   std::vector<Hold> holds;

@@ -96,8 +96,7 @@ class Relay::TableReader final : public Reader {
   std::optional<PollResult> take_ahead(const Wanted& wanted);
   std::optional<PollResult> take_behind(Wanted& wanted);
   PollResult with_late_rows(PollResult round, const Wanted& wanted);
-  [[nodiscard]] OrderKey looked_at(const PollResult& round,
-                                   const std::optional<Position>& after) const;
+  [[nodiscard]] OrderKey looked_at(const PollResult& round, const std::optional<Position>& after);
   void trace(const PollResult& round) const;
 
   Relay& relay_;
@@ -109,8 +108,9 @@ class Relay::TableReader final : public Reader {
   // If late rows are delivered:
   Micros next_check_ = 0;
   std::optional<OrderKey> looked_at_;  ///< the cursor at the last complete check
-  std::optional<OrderKey> soon_;       ///< … once what it found is put aside
-  bool found_ = false;                 ///< rows that are not put aside yet
+  OrderKey first_row_at_ = order_key_min;
+  std::optional<OrderKey> soon_;  ///< … once what it found is put aside
+  bool found_ = false;            ///< rows that are not put aside yet
 };
 
 }  // namespace seriatim::simulation

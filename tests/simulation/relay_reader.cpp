@@ -252,6 +252,7 @@ void Relay::TableReader::claimed(std::uint64_t, bool anew) {
   const bool kept = relay_.stage_.sabotaged(Sabotage::window_past_cursor);
   if (!anew || kept) return;
   looked_at_ = soon_ = std::nullopt;
+  first_row_at_ = order_key_min;
   found_ = false;
   next_check_ = 0;
 }
@@ -263,18 +264,22 @@ void Relay::TableReader::started() {
 
 /// The cursor at the last complete check; for the first batch, the place of its first row.
 OrderKey Relay::TableReader::looked_at(const PollResult& round,
-                                       const std::optional<Position>& after) const {
-  if (!after && !round.records.empty()) return round.records.front().position.created_at_us;
+                                       const std::optional<Position>& after) {
+  if (!after && first_row_at_ == order_key_min && !round.records.empty()) {
+    first_row_at_ = round.records.front().position.created_at_us;
+  }
+  if (!after) return first_row_at_;
   return soon_ ? *soon_ : looked_at_.value_or(order_key_min);
 }
 
 PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   auto& stage = relay_.stage_;
   auto& cursors = relay_.server_.cursors();
+  const auto& behind = wanted.ahead ? wanted.cursor : wanted.after;
   round.planned = true;
-  round.looked_at = looked_at(round, wanted.after);
-  if (!wanted.after) return round;
-  const auto& cursor = *wanted.after;
+  round.looked_at = looked_at(round, behind);
+  if (!behind) return round;
+  const auto& cursor = *behind;
   const bool idle = round.empty();
   if (!idle && !found_ && stage.now() < next_check_) return round;
   const auto window = cursors.looked_at(cursor);
@@ -301,11 +306,11 @@ PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wa
     PollResult late;
     for (const auto& id : ids) {
       if (late.unreadable) break;
-      if (const auto row = relay_.server_.table().row(id)) add(late, *row, wanted.after);
+      if (const auto row = relay_.server_.table().row(id)) add(late, *row, behind);
     }
     go_before(round, std::move(late), complete, wanted.rows_max);
   }
-  round.looked_at = looked_at(round, wanted.after);
+  round.looked_at = looked_at(round, behind);
   return round;
 }
 

@@ -39,7 +39,7 @@ struct Kept {
 /// What the receiver and the database saw, and what must be true of it.
 class Judge {
  public:
-  explicit Judge(Window::Limits limits) : limits_(limits) {}
+  Judge(Window::Limits limits, bool limits_keys) : limits_(limits), limits_keys_(limits_keys) {}
 
   /// By time. With limits no more than one row fits into a bucket.
   void begun_at(int id, int key, core::Time now, const ProcessConfig& config) {
@@ -107,13 +107,20 @@ class Judge {
       in_doubt_.erase(id);
     }
   }
-  void taken_back(int id) { calls_.erase(id); }
-  void failed(int id) {
+  /// So its token is given back.
+  void taken_back(int id) {
+    last_of_key_.erase(calls_.at(id));
+    last_call_.reset();
+    calls_.erase(id);
+  }
+  void failed(int id, bool first) {
     require(calls_.empty(), id, "is said to have failed while calls are in flight");
+    require(first || limits_keys_, id, "is dealt with before the rows before it");
     for (const auto& [earlier, key] : rows_) {
       const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier) ||
                         queues_.contains(earlier) || leaving_.contains(earlier);
-      require(earlier >= id || done, id, "is said to have failed before a row before it is done");
+      require(earlier >= id || done || !first, id,
+              "is said to have failed before a row before it is done");
     }
     failed_.reset();
   }
@@ -165,6 +172,7 @@ class Judge {
   }
 
   Window::Limits limits_;
+  bool limits_keys_;           ///< rows may wait for their rate limit while others go out
   std::map<int, int> rows_;    ///< in the table, with their keys
   std::map<int, int> calls_;   ///< in flight, with their keys
   std::set<int> uncommitted_;  ///< accepted since the last crash
@@ -183,7 +191,7 @@ class Judge {
 class Run {
  public:
   explicit Run(std::uint64_t seed)
-      : random_(seed), limits_(draw()), pace_(rates_), judge_(limits_) {
+      : random_(seed), limits_(draw()), pace_(rates_), judge_(limits_, pace_.limits_keys()) {
     for (int id = 1; id <= rows_in_table; ++id) {
       table_.emplace(id, pick(keys_));
       judge_.inserted(id, table_.at(id));
@@ -255,7 +263,10 @@ class Run {
   }
   void read() {
     auto ids = unread();
-    if (ids.empty()) return window_->none_left();
+    if (ids.empty()) {
+      window_->read_to_end();
+      return window_->none_left();
+    }
     ids.resize(std::min({ids.size(), window_->wanted(), static_cast<std::size_t>(1 + pick(3))}));
     PollResult round;
     for (const int id : ids) {
@@ -310,7 +321,7 @@ class Run {
     if (!failed && !window_->has_news()) return;
     if (failed) {
       const int id = std::stoi(failed->row->id());
-      judge_.failed(id);
+      judge_.failed(id, failed->first);
       if (pick(2) == 0) window_->set_first_aside(park(id));
     }
     const bool stops = failed || (troubles && judge_.calls().empty() && pick(4) == 0);

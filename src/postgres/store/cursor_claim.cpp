@@ -23,7 +23,6 @@ Claim CursorRepository::claim() {
     if (!taken.empty()) {
       remember(taken[0]);
       claimed_ = true;
-      refuse_late_rows_next_to(cursor_from(taken[0]).ahead);
       return {.granted = true,
               .cursor = cursor_from(taken[0]),
               .holder = holder_,
@@ -77,15 +76,6 @@ std::optional<std::string> CursorRepository::create() {
     throw SourceBroken(HaltReason::config_changed, no_place.what());
   }
   return std::nullopt;
-}
-
-void CursorRepository::refuse_late_rows_next_to(const RowsAhead& ahead) const {
-  if (source_.late_rows != OnLateRow::deliver || ahead == RowsAhead{}) return;
-  throw SourceBroken(HaltReason::config_changed,
-                     "rows after the cursor of process \"" + lane_.process +
-                         "\" are done, from when in_flight was above 1. late_rows = \"deliver\" "
-                         "cannot pass them: run with late_rows = \"halt\" until the column ahead "
-                         "of seriatim.cursor is NULL");
 }
 
 bool CursorRepository::remember(const pqxx::row& row) {

@@ -293,7 +293,7 @@ void CursorRepository::note_late(const std::vector<Position>& late, Move& move) 
 }
 
 Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& settlement,
-                                       const Move& move, bool redriven) const {
+                                       const Move& move, const Batch& batch) const {
   const auto noted = noted_ids(move.open_ids, table_.integer_id(), id(settlement.from));
   const auto row = written(settlement.fate, !settlement.done.empty());
   const auto* next = std::get_if<Next>(&settlement.fate);
@@ -318,7 +318,7 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
        std::to_string(announced),
        noted.ranges,
        move.newest ? std::optional(timestamp_text(*move.newest)) : std::nullopt,
-       std::to_string((redriven ? move.rows : 0) + settlement.done_aside.size() + given_up),
+       std::to_string((batch.redriven ? move.rows : 0) + settlement.done_aside.size() + given_up),
        row.state,
        row.reason,
        row.failed_id,
@@ -326,7 +326,11 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
        row.delay,
        began_text(),
        announces ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
-  if (several) params.push_back(json_of(several->ahead));
+  if (several) {
+    params.push_back(json_of(several->ahead));
+    params.push_back(batch.looked_at ? std::optional(timestamp_text(*batch.looked_at))
+                                     : std::nullopt);
+  }
   return params;
 }
 
@@ -346,7 +350,7 @@ SettleAnswer CursorRepository::settle(std::uint64_t epoch, const Settlement& set
   const auto& all = settlement.in_flight ? several_ : one_;
   const auto& texts = alone ? all.alone : all.surely;
   Statement statement{halt ? texts.halt : texts.settle,
-                      settle_params(epoch, settlement, move, batch.redriven)};
+                      settle_params(epoch, settlement, move, batch)};
   SettleAnswer settled;
   try {
     settled = alone ? SettleAnswer{.grant = settle_alone(statement)}

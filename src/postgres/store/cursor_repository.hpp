@@ -71,7 +71,7 @@ class CursorRepository final : public Store {
   Move move_of(const Settlement& settlement, const Batch& batch);
   void note_late(const std::vector<Position>& late, Move& move);
   [[nodiscard]] Params settle_params(std::uint64_t epoch, const Settlement& settlement,
-                                     const Move& move, bool redriven) const;
+                                     const Move& move, const Batch& batch) const;
   [[nodiscard]] std::optional<Statement> queue_statement(const std::vector<QueuedRow>& rows) const;
   [[nodiscard]] Statement park_statement(const std::optional<Position>& from,
                                          const Park& park) const;
@@ -86,7 +86,6 @@ class CursorRepository final : public Store {
   void refuse_strange(const pqxx::row& row) const;
   void refuse_reborn(const pqxx::row& row) const;
   [[noreturn]] void refuse_gone() const;
-  void refuse_late_rows_next_to(const RowsAhead& ahead) const;
   /// True: another holder was seen to renew its lease.
   bool remember(const pqxx::row& row);
 
