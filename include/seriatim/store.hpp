@@ -139,6 +139,8 @@ struct InFlight {
   std::uint64_t numbers = 0;  ///< so many after the cursor's are given to rows
   unsigned attempts = 0;      ///< at the row after the cursor, this announcement counted
   bool calls = false;         ///< calls are in flight, or begin once this is committed
+  /// Late rows that were found are not set aside yet, so how far was searched is not to be kept.
+  bool late_rows_left = false;
 
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };

@@ -84,13 +84,17 @@ std::optional<std::string> Lane::row_that_kills() const {
 }
 
 Action Lane::add_rows(PollResult round, const Moment& moment) {
-  const auto rows = round.records.size() + round.queued.size();
+  const auto rows = round.records.size() + static_cast<std::size_t>(std::count_if(
+                                               round.queued.begin(), round.queued.end(),
+                                               [](const QueuedRow& row) { return !row.late; }));
   round_ = {};
   round_.fenced = round.fenced;
   round_.blockers = std::move(round.blockers);
   round_.unreadable = std::move(round.unreadable);
+  window_->add(std::move(round));
+  revokes_ = revokes_ || window_->has_late_rows();  // those come before others of their keys
   read_more_ = rows >= rows_asked_;
-  if (!read_more_ || round_.unreadable) window_->read_to_end();
+  if (rows == 0 || round_.unreadable) window_->read_to_end();
   if (rows == 0) {
     if (!round_.fenced && !round_.unreadable && !cursor_.barrier) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
@@ -101,8 +105,6 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   idle_interval_ = milliseconds{0};
   read_at_ = moment.now;
   enter(LaneState::running);
-  window_->add(std::move(round));
-  revokes_ = revokes_ || window_->has_late_rows();  // those come before others of their keys
   auto id = row_that_kills();
   if (!id) return advance(moment);
   window_.reset();
@@ -156,7 +158,11 @@ bool Lane::halts_at(const Window::Failed& failed) const {
   const auto all = failed.attempts + (failed.due ? failed.due->attempts : 0);
   const bool poison = outcome.kind == Outcome::Kind::poison ||
                       (config_.max_attempts > 0 && all >= config_.max_attempts);
-  return poison || outcome.kind == Outcome::Kind::unknown;
+  const bool has_room = config_.max_parked == 0 || cursor_.parked < config_.max_parked;
+  const bool parks = config_.on_poison != OnPoison::halt && has_room;
+  const bool unknown = outcome.kind == Outcome::Kind::unknown;
+  return (poison && !parks) ||
+         (unknown && (outcome.must_halt || config_.on_unknown == OnUnknown::halt));
 }
 
 /// The lane is to be left, a person wants a turn, or the source is broken.
@@ -232,7 +238,6 @@ Action Lane::commit(const Moment& moment) {
 /// The cursor's row once this is committed.
 Cursor Lane::after(const Settlement& settlement) const {
   auto cursor = cursor_;
-  const auto& [ahead, numbers, attempts, calls] = *settlement.in_flight;
   const auto aside = settlement.queued.size() + settlement.put_back() + settlement.parked_late() +
                      settlement.unused;
   const auto rows =
@@ -243,8 +248,8 @@ Cursor Lane::after(const Settlement& settlement) const {
   }
   cursor.sequence += rows;
   cursor.set_aside += aside;
-  cursor.ahead = ahead;
-  cursor.attempts = attempts;
+  cursor.ahead = settlement.in_flight->ahead;
+  cursor.attempts = settlement.in_flight->attempts;
   cursor.state = Cursor::State::running;
   cursor.detail.clear();
   cursor.row_id.reset();

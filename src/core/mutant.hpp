@@ -27,6 +27,7 @@ enum class Mutant {
   doubtful_together,      ///< … rows that may end the process go out with others
   failure_passed,         ///< … rows after one that failed go out
   calls_not_awaited,      ///< … a lane is claimed anew while calls of before are in flight
+  kept_rows_not_awaited,  ///< … rows go out before those whose numbers are kept are read again
   due_numbers_forgotten,  ///< … a due row in doubt does
   queue_passed_by,        ///< … a row of a key whose queue is not written yet does not queue
   rate_not_kept,          ///< rows are called faster than the limits allow

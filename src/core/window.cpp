@@ -52,6 +52,7 @@ void Window::add(PollResult round) {
   for (std::size_t i = 0; i <= round.records.size(); ++i) {
     for (; queued != round.queued.end() && queued->before == i; ++queued) {
       if (queued->late) {
+        if (is_due(queued->position.id)) continue;  // of a batch that one call left
         queue_waiting(queued->key);
         queue_late(std::move(*queued));
         continue;
@@ -94,14 +95,14 @@ const Window::Key& Window::key_of(const Row& row) {
   return row.due && row.due->redriven ? row.due->key : row.record->key;
 }
 
-/// Behind the rows of its key. One that has a number already goes before those that have none: they
-/// appeared since, and numbers grow within a key.
+/// Behind the rows of its key. One that has a number already goes before those that have a greater
+/// one, or none: they appeared since, and numbers grow within a key.
 void Window::enqueue(Row& row) {
   auto& of_key = keys_[key_of(row)];
-  const auto behind = row.number == 0
-                          ? of_key.end()
-                          : std::find_if(of_key.begin(), of_key.end(),
-                                         [](const Row* other) { return other->number == 0; });
+  const auto behind = std::find_if(of_key.begin(), of_key.end(), [&](const Row* other) {
+    const bool later = other->number == 0 || other->number > row.number;
+    return row.number > 0 && later && other->state == State::waiting;
+  });
   if (behind == of_key.begin() && !of_key.empty()) drop_turn(*of_key.front());
   of_key.insert(behind, &row);
   if (of_key.front() == &row || mutant(Mutant::key_overlaps)) make_ready(row);
@@ -167,6 +168,10 @@ void Window::none_left() {
   forgot_ = forgot_ || !known_done_.empty() || !known_open_.empty();
   known_done_.clear();
   forget(known_open_.end());
+}
+
+bool Window::searches() const {
+  return searches_ && !known_open_.empty() && !mutant(Mutant::kept_rows_not_awaited);
 }
 
 // --- calls --------------------------------------------------------------------------------------
@@ -338,17 +343,18 @@ bool Window::is_over(const Row& row) {
 bool Window::has_news() const {
   const bool passes = !rows_.empty() && is_over(rows_.front());
   const bool unused = is_empty() && numbered_to_ > sequence_;
-  return uncommitted_ > 0 || !late_queued_.empty() || passes || unused || forgot_ || can_announce();
+  return uncommitted_ > 0 || has_late_rows() || passes || unused || forgot_ || can_announce();
 }
 
 bool Window::can_announce() const {
-  return open_ < most_announced() && next_ready() != nullptr;
+  return !searches() && open_ < most_announced() && next_ready() != nullptr;
 }
 
-/// By a row that failed. A due row goes on if a row before the one that failed waits for it.
+/// By a row that failed, unless a row before the one that failed waits for it.
 bool Window::is_held_up(const Row& row) const {
-  if (!row.due || failed_from_ < first_place) return row.place >= failed_from_;
   if (failed_from_ == nowhere) return false;
+  if (failed_from_ < first_place) return row.place >= failed_from_;
+  if (!row.due && row.place < failed_from_) return false;
   const auto& of_key = keys_.at(key_of(row));
   return std::none_of(of_key.begin(), of_key.end(), [this](const Row* other) {
     return other->place >= first_place && other->place < failed_from_;
@@ -363,21 +369,16 @@ bool Window::has_call_for_due() const {
 Window::Row* Window::next_ready() const {
   for (const auto& [place, row] : ready_due_) {
     if (!has_call_for_due()) break;
-    if (!is_held_up(*row) && may_be_numbered(*row)) return row;
+    if (!is_held_up(*row)) return row;
   }
   Row* first = nullptr;
   for (const auto& [place, row] : ready_) {
-    if (is_held_up(*row)) break;
-    if (!may_be_numbered(*row)) continue;
+    if (is_held_up(*row)) continue;
     if (row->alone) return row;
     if (!first) first = row;
-    if (alone_ == 0 && !searches()) break;
+    if (alone_ == 0) break;
   }
   return first;
-}
-
-bool Window::may_be_numbered(const Row& row) const {
-  return row.number > 0 || !searches();
 }
 
 /// No more than can be called soon.
@@ -417,6 +418,7 @@ WindowCommit Window::commit(bool goes_on) {
   commit.in_flight.numbers = numbered_to_ - sequence_;
   commit.in_flight.attempts = attempts_at_first();
   commit.in_flight.calls = open_ > 0;
+  commit.in_flight.late_rows_left = !late_queued_.empty();
   return commit;
 }
 
@@ -468,13 +470,12 @@ void Window::pass_number() {
 /// so that a call that ends makes room for another without a commit between.
 void Window::announce() {
   while (can_announce()) announce(*next_ready());
-  if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
+  if (searches() || alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_announced()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
                       of_key[1]->state == State::waiting && !is_held_up(*of_key[1]) &&
-                      may_be_numbered(*of_key[1]) && (!of_key[1]->due || has_call_for_due()) &&
-                      !pace_.limits_keys();
+                      (!of_key[1]->due || has_call_for_due()) && !pace_.limits_keys();
     if (next) announce(*of_key[1]);
   }
 }

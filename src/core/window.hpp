@@ -124,8 +124,9 @@ class Window {
   /// There is something to commit: an answer, rows to announce, or rows that were passed over.
   [[nodiscard]] bool has_news() const;
   [[nodiscard]] bool can_announce() const;
-  /// Rows that are behind the cursor are to be set aside.
-  [[nodiscard]] bool has_late_rows() const { return !late_queued_.empty(); }
+  /// Rows that are behind the cursor are to be set aside. One whose key is in flight waits for it:
+  /// a row that fails must be set aside before those that queue behind it.
+  [[nodiscard]] bool has_late_rows() const;
   [[nodiscard]] unsigned uncommitted() const { return uncommitted_; }
   /// What is to be written. The window counts it as written: drop the window if it is not. Unless
   /// it `goes_on`, nothing is announced, and what is announced and not begun is taken back.
@@ -163,7 +164,8 @@ class Window {
   [[nodiscard]] static bool is_in_doubt(const RowsAhead::Open& row) { return row.attempts > 0; }
   [[nodiscard]] std::vector<RowsAhead::Open>::iterator find_known(const std::string& id);
   [[nodiscard]] bool is_held_up(const Row& row) const;
-  [[nodiscard]] bool searches() const { return searches_ && !known_open_.empty(); }
+  [[nodiscard]] bool is_due(const std::string& id) const;
+  [[nodiscard]] bool searches() const;
   [[nodiscard]] bool has_call_for_due() const;
   struct FailedRow {
     const Row* row = nullptr;
@@ -174,7 +176,6 @@ class Window {
   [[nodiscard]] bool is_callable(const Row& row, Time now) const;
   [[nodiscard]] Row* next_call(Time now) const;
   [[nodiscard]] Row* next_ready() const;
-  [[nodiscard]] bool may_be_numbered(const Row& row) const;
   void announce();
   void announce(Row& row);
   void take_back();
@@ -189,6 +190,9 @@ class Window {
   void queue_waiting(const Key& key);
   void queue_late(QueuedRow row);
   [[nodiscard]] std::size_t late_rows_of(const Key& key) const;
+  [[nodiscard]] bool may_be_queued(const QueuedRow& late) const {
+    return !keys_.contains(late.key);
+  }
   void queue_late(WindowCommit& commit);
   void pass_number();
   void passed_queued(const Key& key);
@@ -214,7 +218,7 @@ class Window {
   std::deque<RowsAhead::Open> known_open_;
   std::vector<RowsAhead::Open> known_due_;
   std::optional<Position> known_to_;
-  bool searches_ = false;  ///< … so no other row is announced yet: one of these may be of its key
+  bool searches_ = false;  ///< … so no row is announced yet: one of these may be of its key
   bool forgot_ = false;    ///< what is kept of rows that are gone, since the last commit
   std::size_t unknown_rows_ = 0;  ///< read since the claim
   std::size_t places_;

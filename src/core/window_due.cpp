@@ -178,9 +178,23 @@ std::size_t Window::late_rows_of(const Key& key) const {
                                                 [&](const auto& row) { return row.key == key; }));
 }
 
+bool Window::has_late_rows() const {
+  return std::any_of(late_queued_.begin(), late_queued_.end(),
+                     [this](const QueuedRow& row) { return may_be_queued(row); });
+}
+
+bool Window::is_due(const std::string& id) const {
+  return std::any_of(due_.begin(), due_.end(),
+                     [&](const auto& row) { return row.second.record->id() == id; });
+}
+
 /// Each uses up a number.
 void Window::queue_late(WindowCommit& commit) {
   for (auto& row : std::exchange(late_queued_, {})) {
+    if (!may_be_queued(row)) {
+      late_queued_.push_back(std::move(row));
+      continue;
+    }
     passed_queued(row.key);
     row.before = commit.done.size();
     pass_number();

@@ -11,16 +11,19 @@ namespace {
 
 /// Puts late rows first, and as many of the others behind them as fit. A group that is sorted is
 /// not cut.
-void go_before(PollResult& round, LateCheck::Late late, unsigned rows_max) {
+void go_before(PollResult& round, LateCheck::Late late, const Wanted& wanted) {
   if (late.records.empty() && !late.unreadable) return;
-  const bool others_wait = !late.all || late.unreadable;
+  // Ahead of the cursor late rows are set aside, so that others need not wait for them.
+  const bool others_wait = (!late.all && !wanted.ahead) || late.unreadable;
   // A row that was moved in between may be among both.
   std::erase_if(round.records, [&](const Record& record) {
     return std::any_of(late.records.begin(), late.records.end(),
                        [&](const Record& other) { return other.id() == record.id(); });
   });
   const auto stamp = [&](std::size_t row) { return round.records[row].position.created_at_us; };
-  auto room = others_wait ? 0 : rows_max - late.records.size();
+  auto room = others_wait    ? 0
+              : wanted.ahead ? round.records.size()
+                             : wanted.rows_max - late.records.size();
   if (room < round.records.size()) {
     while (room > 0 && stamp(room - 1) == stamp(room)) room -= 1;
     round.records.resize(room);
@@ -101,7 +104,7 @@ PollResult TableReader::with_late_rows(PollResult round, const Wanted& wanted) {
   const bool idle = round.empty();
   // Ahead of the cursor the next poll goes on after the last row, so rows go by their positions.
   if (!wanted.up_to && !wanted.ahead) written_order_->sort(round, cursor, poll_.cut());
-  go_before(round, late_check_->run(cursor, wanted.rows_max, idle), wanted.rows_max);
+  go_before(round, late_check_->run(cursor, wanted.rows_max, idle), wanted);
   round.planned = true;
   round.looked_at = looked_at(round, cursor);
   return round;

@@ -53,12 +53,15 @@ PollResult Aside::due(std::uint64_t epoch, const Wanted& wanted, Begin begin) {
 
 PollResult Aside::due_of_keys(std::uint64_t epoch, const Wanted& wanted, const DueChoice& choice) {
   if (!any_) return {};
-  auto due = store_.due_rows(epoch, wanted.rows_max, choice);
-  held_for_ = due.held_for;
-  if (due.rows.size() >= wanted.rows_max) held_for_ = std::chrono::milliseconds{0};
-  auto round = read_each(epoch, std::move(due.rows), wanted);
-  queue_late_rows(round);
-  return round;
+  for (;;) {
+    auto due = store_.due_rows(epoch, wanted.rows_max, choice);
+    held_for_ = due.held_for;
+    if (due.rows.size() >= wanted.rows_max) held_for_ = std::chrono::milliseconds{0};
+    auto [round, had_places] = read_each(epoch, std::move(due.rows), wanted);
+    if (had_places) continue;
+    queue_late_rows(round);
+    return round;
+  }
 }
 
 /// Rows that were never parked queue if their key is held.
@@ -93,8 +96,10 @@ std::ptrdiff_t known_of(const std::vector<DueRow>& due, const PollResult& read) 
 
 /// A row that cannot go out is left out, and the rows of its key with it: unless one of these goes
 /// out first.
-PollResult Aside::read_each(std::uint64_t epoch, std::vector<DueRow> due, const Wanted& wanted) {
-  PollResult round;
+Aside::EachRow Aside::read_each(std::uint64_t epoch, std::vector<DueRow> due,
+                                const Wanted& wanted) {
+  EachRow each;
+  auto& round = each.round;
   ParkedKeys taken;
   ParkedKeys left;
   while (!due.empty()) {
@@ -111,6 +116,7 @@ PollResult Aside::read_each(std::uint64_t epoch, std::vector<DueRow> due, const 
       const bool has_place = is_there && !row->redriven && !record->late;
       if (has_place) {
         if (!leave_out(epoch, *row, std::nullopt)) return {};
+        each.had_places = true;
       } else if (is_there && !waits) {
         record->late = true;
         round.records.push_back(std::move(*record));
@@ -126,7 +132,7 @@ PollResult Aside::read_each(std::uint64_t epoch, std::vector<DueRow> due, const 
     }
     due.erase(due.begin(), end);
   }
-  return round;
+  return each;
 }
 
 /// Up to a row that cannot go out, which is left out once it is the first.

@@ -48,7 +48,11 @@ class Aside {
  private:
   std::vector<DueRow> of_one_kind(std::uint64_t epoch, unsigned rows_max, Begin begin);
   PollResult read(const std::vector<DueRow>& due, const Wanted& wanted);
-  PollResult read_each(std::uint64_t epoch, std::vector<DueRow> due, const Wanted& wanted);
+  struct EachRow {
+    PollResult round;
+    bool had_places = false;  ///< some are read after the cursor, too, and were left out
+  };
+  EachRow read_each(std::uint64_t epoch, std::vector<DueRow> due, const Wanted& wanted);
   void queue_late_rows(PollResult& round) const;
   bool leave_out(std::uint64_t epoch, const DueRow& row,
                  const std::optional<PollResult::Unreadable>& unreadable);

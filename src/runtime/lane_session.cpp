@@ -147,7 +147,8 @@ SettleAnswer LaneSession::settle(std::uint64_t epoch, const Settlement& settleme
   }
   auto settled = store().settle(epoch, settlement, batch_);
   if (settled.grant == Grant::lost) return settled;
-  if (settlement.in_flight && batch_.looked_at) reader().started();
+  const bool searched = settlement.in_flight && !settlement.in_flight->late_rows_left;
+  if (searched && batch_.looked_at) reader().started();
   aside_.settled(settlement, settled);
   forget_settled(settlement);
   const auto* next = std::get_if<Next>(&settlement.fate);

@@ -217,7 +217,8 @@ SettleAnswer CursorStore::settle(const Backend& by, std::uint64_t epoch,
   renew_lease(stage_.setup.config.lease);
   move(epoch, settlement, batch, answer);
   if (settlement.in_flight) keep(*settlement.in_flight, epoch);
-  if (settlement.in_flight && batch.looked_at) check_up_to(*batch.looked_at);
+  const bool searched = settlement.in_flight && !settlement.in_flight->late_rows_left;
+  if (searched && batch.looked_at) check_up_to(*batch.looked_at);
   if (const auto* retry = std::get_if<Retry>(&settlement.fate)) suffer(*retry);
   if (const auto* halt = std::get_if<Halt>(&settlement.fate)) suffer(*halt);
   const auto* next = std::get_if<Next>(&settlement.fate);

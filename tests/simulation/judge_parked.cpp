@@ -127,7 +127,7 @@ void Judge::on_begun_by_key(const Attempt& attempt, std::size_t rank) {
     if (parked && fate_[other].parked_as > fate.parked_as) continue;
     if (parked && fate_[other].accepted_again) continue;
     // A late row is behind one that a receiver may have seen.
-    if (several() && delivers_late() && attempt.attempt > 1) continue;
+    if (several() && delivers_late() && !parked && attempt.attempt > 1) continue;
     breach("P4", attempt.begun, name(attempt) + " overtakes row " + id_at(other) + " of its key");
   }
 }

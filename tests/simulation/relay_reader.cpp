@@ -11,10 +11,12 @@ constexpr Micros check_duty_cycle =
     10;  ///< a check is followed by none for so many times its length
 
 /// Late rows, and as many of the others as there is room for behind the last of them.
-void go_before(PollResult& round, PollResult late, bool all, unsigned rows_max) {
+void go_before(PollResult& round, PollResult late, bool all, const Wanted& wanted) {
   if (late.empty()) return;
-  const bool others_wait = !all || late.unreadable;
-  const auto room = others_wait ? 0 : rows_max - late.records.size();
+  const bool others_wait = (!all && !wanted.ahead) || late.unreadable;
+  const auto room = others_wait    ? 0
+                    : wanted.ahead ? round.records.size()
+                                   : wanted.rows_max - late.records.size();
   if (room < round.records.size()) {
     round.records.resize(room);
     round.unreadable.reset();
@@ -308,7 +310,7 @@ PollResult Relay::TableReader::with_late_rows(PollResult round, const Wanted& wa
       if (late.unreadable) break;
       if (const auto row = relay_.server_.table().row(id)) add(late, *row, behind);
     }
-    go_before(round, std::move(late), complete, wanted.rows_max);
+    go_before(round, std::move(late), complete, wanted);
   }
   round.looked_at = looked_at(round, behind);
   return round;

@@ -21,6 +21,9 @@ using seriatim::simulation::Random;
 namespace {
 
 constexpr int rows_in_table = 12;
+constexpr int id_step = 10;  ///< so that rows can appear between others
+constexpr int appear_max = 3;
+constexpr int id_end = (rows_in_table + 1) * id_step;
 constexpr int steps_with_trouble = 120;
 constexpr int steps_max = 2'000;
 
@@ -56,14 +59,17 @@ class Judge {
     require(!committed_.contains(id), id, "goes out again though its outcome was committed");
     require(calls_.size() + uncommitted_.size() < limits_.in_flight + limits_.commit_every, id,
             "begins with too many rows uncommitted");
-    require(!failed_ || id <= *failed_, id, "overtakes a row that failed");
+    const bool waited_for = std::any_of(astray_.begin(), astray_.end(), [&](int row) {
+      return failed_ && row < *failed_ && rows_.contains(row) && rows_.at(row) == key;
+    });
+    require(!failed_ || id <= *failed_ || waited_for, id, "overtakes a row that failed");
     require(in_doubt_.empty() || calls_.size() + uncommitted_.size() == 0, id,
             "is not alone, though a process may have ended because of one of the rows");
     for (const auto& [other, other_key] : calls_) {
       require(other_key != key, id, "begins while a row of its key is in flight");
     }
     for (const auto& [earlier, earlier_key] : rows_) {
-      if (earlier >= id || earlier_key != key) continue;
+      if (earlier >= id || earlier_key != key || astray_.contains(earlier)) continue;
       const bool before = committed_.contains(earlier) ||
                           (limits_.commit_every > 1 && uncommitted_.contains(earlier));
       require(before, id, "overtakes a row of its key");
@@ -76,6 +82,9 @@ class Judge {
     const auto [number, fresh] = number_of_.emplace(id, record.sequence);
     require(number->second == record.sequence, id, "has another number than before");
     require(!fresh || numbers_.insert(record.sequence).second, id, "has another row's number");
+    auto& highest = highest_of_key_[key];
+    require(!fresh || record.sequence > highest, id, "has a lower number than its key had before");
+    highest = std::max(highest, record.sequence);
     calls_.emplace(id, key);
   }
   void ended(int id, bool accepted) {
@@ -94,7 +103,9 @@ class Judge {
     committed_.insert(id);
     in_doubt_.erase(id);
     for (const auto& [later, key] : rows_) {
-      if (later > id && key == held_key) queues_.insert(later);
+      if (later <= id || key != held_key) continue;
+      queues_.insert(later);
+      in_doubt_.erase(later);
     }
   }
   [[nodiscard]] bool queues(int id) const { return queues_.contains(id); }
@@ -118,7 +129,8 @@ class Judge {
     require(first || limits_keys_, id, "is dealt with before the rows before it");
     for (const auto& [earlier, key] : rows_) {
       const bool done = committed_.contains(earlier) || uncommitted_.contains(earlier) ||
-                        queues_.contains(earlier) || leaving_.contains(earlier);
+                        queues_.contains(earlier) || leaving_.contains(earlier) ||
+                        astray_.contains(earlier);
       require(earlier >= id || done || !first, id,
               "is said to have failed before a row before it is done");
     }
@@ -160,6 +172,10 @@ class Judge {
     in_doubt_.erase(id);
   }
   void inserted(int id, int key) { rows_.emplace(id, key); }
+  void appeared(int id, int key) {
+    rows_.emplace(id, key);
+    astray_.insert(id);
+  }
   [[nodiscard]] bool is_calling(int id) const { return calls_.contains(id); }
   [[nodiscard]] const std::map<int, int>& calls() const { return calls_; }
   void at_rest() const {
@@ -183,6 +199,8 @@ class Judge {
   std::optional<int> failed_;  ///< the first row that did
   std::optional<core::Time> last_call_;
   std::map<int, core::Time> last_of_key_;
+  std::map<int, std::uint64_t> highest_of_key_;
+  std::set<int> astray_;  ///< appeared before rows that had been read
   std::uint64_t passed_before_ = 0;
   std::map<int, std::uint64_t> number_of_;
   std::set<std::uint64_t> numbers_;
@@ -192,7 +210,7 @@ class Run {
  public:
   explicit Run(std::uint64_t seed)
       : random_(seed), limits_(draw()), pace_(rates_), judge_(limits_, pace_.limits_keys()) {
-    for (int id = 1; id <= rows_in_table; ++id) {
+    for (int id = id_step; id < id_end; id += id_step) {
       table_.emplace(id, pick(keys_));
       judge_.inserted(id, table_.at(id));
     }
@@ -222,12 +240,15 @@ class Run {
     keys_ = 1 + pick(4);
     if (pick(3) == 0) {
       queued_key_ = pick(keys_);
-      queued_from_ = 1 + pick(rows_in_table);
+      queued_from_ = (1 + pick(rows_in_table)) * id_step;
     }
     if (pick(4) == 0) rates_.rate_limit.rows = 10 / (1U << static_cast<unsigned>(pick(3)));
     if (pick(4) == 0) rates_.key_rate_limit.rows = 10 / (1U << static_cast<unsigned>(pick(3)));
-    return {static_cast<unsigned>(1 + pick(4)), pick(2) == 0 ? 1U : 3U,
-            static_cast<std::size_t>(2 + pick(8))};
+    const auto in_flight = static_cast<unsigned>(1 + pick(4));
+    const auto commit_every = pick(2) == 0 ? 1U : 3U;
+    // What is kept of rows, and those that appear among them, fit into a window.
+    return {in_flight, commit_every,
+            in_flight + commit_every + static_cast<std::size_t>(appear_max + pick(6))};
   }
   int pick(int count) { return static_cast<int>(random_.between(0, count - 1)); }
   [[nodiscard]] bool is_at_rest() const {
@@ -235,12 +256,13 @@ class Run {
            !window_->failed() && window_->is_empty();
   }
 
-  void claim(bool one_by_one) {
+  void claim(bool one_by_one, bool probes = false) {
+    if (random_.chance(0.1)) insert_row();
     Cursor cursor;
     if (kept_.cursor > 0) cursor.position = Position{0, std::to_string(kept_.cursor)};
     cursor.sequence = kept_.sequence;
     cursor.ahead = kept_.ahead;
-    window_.emplace(limits_, cursor, pace_, one_by_one);
+    window_.emplace(limits_, cursor, pace_, one_by_one, probes);
   }
   [[nodiscard]] std::vector<int> unread() const {
     const auto& read_to = window_->read_to();
@@ -346,7 +368,7 @@ class Run {
     if (!known) return crash();
     if (!stops) return;
     judge_.claimed_together();
-    claim(false);
+    claim(false, failed && pick(2) == 0);
   }
   /// Each call in flight may have reached the receiver.
   void crash() {
@@ -356,8 +378,16 @@ class Run {
     if (one_by_one) judge_.claimed_one_by_one(kept_);
     claim(one_by_one);
   }
+  /// After the cursor, where rows were read before.
+  void insert_row() {
+    const int id = kept_.cursor + 1 + pick(id_end - kept_.cursor);
+    if (id % id_step == 0 || table_.contains(id) || key_of_.contains(id)) return;
+    if (appeared_++ >= appear_max) return;
+    table_.emplace(id, pick(keys_));
+    judge_.appeared(id, table_.at(id));
+  }
   void remove_row() {
-    const int id = 1 + pick(rows_in_table);
+    const int id = (1 + pick(rows_in_table)) * id_step;
     if (judge_.is_calling(id) || !table_.contains(id)) return;
     table_.erase(id);
     judge_.deleted(id);
@@ -367,6 +397,7 @@ class Run {
   int keys_ = 1;
   int queued_key_ = -1;  ///< from this row on its rows queue
   int queued_from_ = 0;
+  int appeared_ = 0;
   std::set<int> held_;  ///< keys of which a row is aside
   ProcessConfig rates_;
   Window::Limits limits_;
@@ -423,6 +454,7 @@ TEST_SUITE("window of rows in flight") {
     must_be_caught(Mutant::numbers_forgotten, "has another number than before");
     must_be_caught(Mutant::doubtful_together, "is not alone");
     must_be_caught(Mutant::failure_passed, "overtakes a row that failed");
+    must_be_caught(Mutant::kept_rows_not_awaited, "has a lower number than its key had before");
     must_be_caught(Mutant::rate_not_kept, "is called faster than the limit");
   }
 }

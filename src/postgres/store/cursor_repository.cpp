@@ -328,8 +328,8 @@ Params CursorRepository::settle_params(std::uint64_t epoch, const Settlement& se
        announces ? std::optional(std::to_string(leases_.call.count())) : std::nullopt});
   if (several) {
     params.push_back(json_of(several->ahead));
-    params.push_back(batch.looked_at ? std::optional(timestamp_text(*batch.looked_at))
-                                     : std::nullopt);
+    const bool searched = batch.looked_at && !several->late_rows_left;
+    params.push_back(searched ? std::optional(timestamp_text(*batch.looked_at)) : std::nullopt);
   }
   return params;
 }
