@@ -91,12 +91,15 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   round_.fenced = round.fenced;
   round_.blockers = std::move(round.blockers);
   round_.unreadable = std::move(round.unreadable);
+  const bool late = rows < round.records.size() + round.queued.size();
+  const auto known = window_->late_rows();
   window_->add(std::move(round));
-  revokes_ = revokes_ || window_->has_late_rows();  // those come before others of their keys
+  revokes_ = revokes_ || window_->late_rows() > known;  // those come before others of their keys
   read_more_ = rows >= rows_asked_;
   if (rows == 0 || round_.unreadable) window_->read_to_end();
   if (rows == 0) {
-    if (!round_.fenced && !round_.unreadable && !cursor_.barrier) window_->none_left();
+    const bool may_come = round_.fenced || round_.unreadable || cursor_.barrier || late;
+    if (!may_come) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
     idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
     read_at_ = moment.now + idle_interval_;

@@ -178,6 +178,7 @@ bool Window::searches() const {
 
 void Window::wake(Time now) {
   now_ = now;
+  if (failed_from_ != nowhere) take_back(&Window::is_held_up);  // they take up calls of others
   while (!paced_.empty() && paced_.begin()->first.first <= now) {
     auto* row = paced_.begin()->second;
     row->paced = false;
@@ -329,9 +330,7 @@ void Window::release(const Row& row) {
     keys_.erase(found);
     return;
   }
-  auto* next = of_key.front();
-  if (next->state == State::announced) callable_.emplace(next->place, next);
-  if (next->state == State::waiting) make_ready(*next);
+  take_turn(*of_key.front());
 }
 
 // --- commits ------------------------------------------------------------------------------------
@@ -470,7 +469,8 @@ void Window::pass_number() {
 /// so that a call that ends makes room for another without a commit between.
 void Window::announce() {
   while (can_announce()) announce(*next_ready());
-  if (searches() || alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
+  if (searches() || failed_from_ != nowhere) return;
+  if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_announced()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
@@ -490,9 +490,16 @@ void Window::announce(Row& row) {
   if (ready.erase(row.place) > 0) callable_.emplace(row.place, &row);
 }
 
-void Window::take_back() {
-  for (auto& row : rows_) take_back(row);
-  for (auto& [place, row] : due_) take_back(row);
+void Window::take_back(bool (Window::*which)(const Row&) const) {
+  const auto announced = [&](const Row& row) {
+    return row.state == State::announced && (!which || (this->*which)(row));
+  };
+  for (auto& row : rows_) {
+    if (announced(row)) take_back(row);
+  }
+  for (auto& [place, row] : due_) {
+    if (announced(row)) take_back(row);
+  }
 }
 
 void Window::take_back(Row& row) {

@@ -127,6 +127,7 @@ class Window {
   /// Rows that are behind the cursor are to be set aside. One whose key is in flight waits for it:
   /// a row that fails must be set aside before those that queue behind it.
   [[nodiscard]] bool has_late_rows() const;
+  [[nodiscard]] std::size_t late_rows() const { return late_queued_.size(); }
   [[nodiscard]] unsigned uncommitted() const { return uncommitted_; }
   /// What is to be written. The window counts it as written: drop the window if it is not. Unless
   /// it `goes_on`, nothing is announced, and what is announced and not begun is taken back.
@@ -178,7 +179,8 @@ class Window {
   [[nodiscard]] Row* next_ready() const;
   void announce();
   void announce(Row& row);
-  void take_back();
+  /// All, or those of which this is true.
+  void take_back(bool (Window::*which)(const Row&) const = nullptr);
   void take_back(Row& row);
   void finish(Row& row);
   void pass(WindowCommit& commit);
@@ -186,6 +188,7 @@ class Window {
   void leave(Row& row, WindowCommit& commit);
   void unannounce(Row& row);
   void drop_turn(Row& row);
+  void take_turn(Row& row);
   void queue_key(const Row& row);
   void queue_waiting(const Key& key);
   void queue_late(QueuedRow row);

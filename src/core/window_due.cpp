@@ -152,7 +152,14 @@ void Window::queue_waiting(const Key& key) {
     queue(*row);
   });
   of_key.erase(waits, of_key.end());
-  if (of_key.empty()) keys_.erase(found);
+  of_key.empty() ? static_cast<void>(keys_.erase(found)) : take_turn(*of_key.front());
+}
+
+/// It is the first of its key now, if it was not before.
+void Window::take_turn(Row& row) {
+  if (row.state == State::announced) callable_.emplace(row.place, &row);
+  const auto& ready = row.due ? ready_due_ : ready_;
+  if (row.state == State::waiting && !row.paced && !ready.contains(row.place)) make_ready(row);
 }
 
 /// It is not called for now.

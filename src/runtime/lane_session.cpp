@@ -149,6 +149,7 @@ SettleAnswer LaneSession::settle(std::uint64_t epoch, const Settlement& settleme
   if (settled.grant == Grant::lost) return settled;
   const bool searched = settlement.in_flight && !settlement.in_flight->late_rows_left;
   if (searched && batch_.looked_at) reader().started();
+  if (!searched) batch_.looked_at.reset();  // the next poll finds those late rows again
   aside_.settled(settlement, settled);
   forget_settled(settlement);
   const auto* next = std::get_if<Next>(&settlement.fate);

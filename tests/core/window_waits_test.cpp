@@ -1,0 +1,172 @@
+// Of a window with several calls in flight: rows that wait for one another do so for a while only.
+// What it promises under random schedules is judged in simulation/window_test.cpp.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "core/window.hpp"
+
+using namespace seriatim;
+using namespace seriatim::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A window, a clock moved by hand, and who is called.
+class Counter {
+ public:
+  explicit Counter(Window::Limits limits, RateLimit rate = {}, bool probes = false)
+      : pace_(limited(rate)), window_(limits, Cursor{}, pace_, false, probes) {}
+
+  void rows(const std::vector<std::pair<int, const char*>>& rows) {
+    PollResult round;
+    for (const auto& [id, key] : rows) round.records.push_back(record(id, key));
+    window_.add(std::move(round));
+    window_.read_to_end();
+  }
+  void due(const std::vector<std::pair<int, const char*>>& rows) {
+    PollResult round;
+    for (const auto& [id, key] : rows) {
+      round.records.push_back(record(id, key));
+      round.due_rows.push_back({.id = std::to_string(id), .redriven = true, .key = key});
+    }
+    window_.add_due(std::move(round));
+  }
+  void late(int id, const char* key) {
+    PollResult round;
+    round.queued.push_back({record(id, key).position, key, 0, true});
+    window_.add(std::move(round));
+  }
+  /// What is to be committed is, and rows are called, for so long.
+  void pass(std::chrono::milliseconds time) {
+    for (const auto end = now_ + time; now_ < end; now_ += 10ms) {
+      window_.wake(now_);
+      if (window_.has_news()) commit();
+      for (const auto& row : window_.begin(now_)) numbers_[std::stoi(row->id())] = row->sequence;
+    }
+  }
+  void answer(int id, const Outcome& outcome = Outcome::done()) {
+    window_.answered(number(id), outcome);
+  }
+  void not_begun(int id) { window_.not_begun(number(id)); }
+  [[nodiscard]] bool is_called(int id) const { return numbers_.contains(id); }
+  [[nodiscard]] bool is_queued(int id) const { return queued_.contains(std::to_string(id)); }
+  [[nodiscard]] Window& window() { return window_; }
+
+ private:
+  static ProcessConfig limited(RateLimit rate) {
+    ProcessConfig config;
+    config.rate_limit = rate;
+    return config;
+  }
+  static Record record(int id, const char* key) {
+    Record record;
+    record.position = {id, std::to_string(id)};
+    record.key = key;
+    return record;
+  }
+  std::uint64_t number(int id) {
+    const auto number = numbers_.at(id);
+    numbers_.erase(id);
+    return number;
+  }
+  void commit() {
+    for (const auto& row : window_.commit(true).queued) queued_.insert(row.position.id);
+  }
+
+  Pace pace_;
+  Window window_;
+  Time now_{std::chrono::hours(1)};
+  std::map<int, std::uint64_t> numbers_;
+  std::set<std::string> queued_;
+};
+
+const auto refused = Outcome::retry_later("503");
+
+}  // namespace
+
+TEST_SUITE("window: nothing waits for ever") {
+  TEST_CASE("rows after one that failed leave their turn to those before it") {
+    Counter counter({2, 1, 100, 0}, {10});
+    counter.rows({{1, "a"}, {2, "a"}, {3, "f"}, {4, "g"}, {5, "h"}});
+    counter.pass(1s);
+    REQUIRE(counter.is_called(3));
+    counter.answer(3, refused);
+    counter.pass(100ms);
+    counter.answer(1);
+    counter.pass(1s);
+    REQUIRE(counter.is_called(2));
+    counter.answer(2);
+    counter.pass(100ms);
+    REQUIRE(counter.window().failed());
+    CHECK(counter.window().failed()->row->id() == "3");
+  }
+
+  TEST_CASE("so does a due row that was not begun") {
+    Counter counter({2, 2, 100, 0});
+    counter.due({{91, "d"}, {92, "k"}});
+    counter.rows({{1, "k"}, {2, "f"}, {3, "g"}});
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(91));
+    REQUIRE(counter.is_called(2));
+    counter.answer(2, refused);
+    counter.answer(3);
+    counter.not_begun(91);
+    counter.pass(100ms);
+    REQUIRE(counter.is_called(92));  // row 1, which is before row 2, waits for it
+    counter.answer(92);
+    counter.pass(100ms);
+    REQUIRE(counter.is_called(1));
+    counter.answer(1);
+    counter.pass(100ms);
+    REQUIRE(counter.window().failed());
+    CHECK(counter.window().failed()->row->id() == "2");
+  }
+
+  TEST_CASE("a due row goes out if the row before it in its key gives way to a late one") {
+    Counter counter({2, 2, 100, 0}, {}, true);  // one call at first
+    counter.rows({{10, "z"}, {11, "k"}});
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(10));
+    counter.due({{5, "k"}});
+    counter.late(4, "k");
+    counter.answer(10);
+    counter.pass(100ms);
+    REQUIRE(counter.is_called(5));
+    CHECK_FALSE(counter.is_queued(4));  // not while a row of its key is in flight
+    counter.answer(5);
+    counter.pass(100ms);
+    CHECK(counter.is_queued(4));
+    CHECK(counter.is_queued(11));
+  }
+
+  TEST_CASE("a row that failed is dealt with though one before it waits for one after it") {
+    Cursor cursor;
+    cursor.ahead.open = {{1, "20", 0}, {2, "30", 0}};
+    cursor.ahead.numbered_to = 2;
+    cursor.ahead.to = Position{30, "30"};
+    ProcessConfig config;
+    Pace pace(config);
+    Window window({2, 1, 100, 0}, cursor, pace, false, true);
+    PollResult round;
+    for (const auto& [id, key] : {std::pair{"10", "k"}, {"20", "f"}, {"30", "k"}}) {
+      auto& record = round.records.emplace_back();
+      record.position = {std::stoi(id), id};
+      record.key = key;
+    }
+    window.add(std::move(round));  // row 10 appeared since, so it goes out after row 30
+    std::string called;
+    const Time now{std::chrono::hours(1)};
+    for (int i = 0; i < 10; ++i) {
+      window.wake(now);
+      if (window.has_news()) (void)window.commit(true);
+      for (const auto& row : window.begin(now)) {
+        called += row->id() + ' ';
+        window.answered(row->sequence, row->id() == "20" ? refused : Outcome::done());
+      }
+    }
+    CHECK(called == "20 30 10 ");
+    REQUIRE(window.failed());
+    CHECK(window.failed()->row->id() == "20");
+  }
+}
