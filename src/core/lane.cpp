@@ -255,39 +255,6 @@ std::size_t Lane::rows_to_call(std::size_t first) const {
   return pace_.limits() ? std::min(rows, tokens_.size()) : rows;
 }
 
-/// For the rows from that one on that may be called now by the rate limits.
-bool Lane::take_tokens(std::size_t first, const Moment& moment) {
-  if (!pace_.limits()) return true;
-  give_back_tokens();
-  const auto rows = round_.records.size() - first;
-  const auto most = std::min<std::size_t>(solo_rows_ > 0 ? 1 : config_.commit_every, rows);
-  while (tokens_.size() < most) {
-    const auto& key = key_of(first + tokens_.size());
-    if (!pace_.is_free(key, moment.now)) break;
-    pace_.take(key, moment.now);
-    tokens_.push_back(key);
-  }
-  return !tokens_.empty();
-}
-
-/// Of rows that were not called.
-void Lane::give_back_tokens(std::size_t used) {
-  for (auto i = used; i < tokens_.size(); ++i) pace_.give_back(tokens_[i]);
-  tokens_.clear();
-}
-
-/// That of a parked row may have changed since; it goes by the one under which it is aside.
-const std::optional<std::string>& Lane::key_of(std::size_t row) const {
-  return round_.redriven() ? round_.due_rows[row].key : round_.records[row].key;
-}
-
-Action Lane::wait_for_token(const Moment& moment) {
-  enter(LaneState::running, "the next row waits for its rate limit");
-  waits_for_token_ = true;
-  wake_at_ = std::max(pace_.free_at(), pace_.key_free_at(key_of(next_)));
-  return rest(moment);
-}
-
 /// The numbers that a receiver may see: those of rows that queue, from that one on, lie among them.
 std::size_t Lane::rows_announced(std::size_t first, std::size_t first_queued) const {
   return rows_to_call(first) + round_.queued.size() - first_queued;
@@ -527,10 +494,6 @@ void Lane::read_cursor(const Cursor& cursor, bool rejoined) {
   if (!untouched) uncalled_.reset();
   if (cursor.epoch != cursor_.epoch) seen_to_ = cursor.handed_to;
   cursor_ = cursor;
-}
-
-bool Lane::renewal_due(const Moment& moment) const {
-  return moment.now >= claimed_at_ + config_.lease / 3;
 }
 
 }  // namespace seriatim::core

@@ -180,6 +180,11 @@ void Window::queue_late(QueuedRow row) {
   late_queued_.push_back(std::move(row));
 }
 
+void Window::passed_queued(const Key& key) {
+  const auto of_key = queued_.find(key);
+  if (--of_key->second == 0) queued_.erase(of_key);
+}
+
 std::size_t Window::late_rows_of(const Key& key) const {
   return static_cast<std::size_t>(std::count_if(late_queued_.begin(), late_queued_.end(),
                                                 [&](const auto& row) { return row.key == key; }));

@@ -35,8 +35,8 @@ LaneState state_of(const LaneRow& row) {
   return row.holder_alive ? LaneState::running : LaneState::standby;
 }
 
-LaneReport report_from(const LaneRow& row) {
-  LaneReport report;
+LaneReport report_from(const LaneRow& row, const ProcessConfig& process) {
+  LaneReport report{.rate_limit = process.rate_limit, .key_rate_limit = process.key_rate_limit};
   report.lane.process = row.id.process;
   report.lane.lane = row.id.lane;
   report.lane.state = state_of(row);
@@ -346,14 +346,10 @@ std::vector<LaneReport> cursors_of(Connection& connection, const Target& target,
                                    const std::vector<LaneRow>& rows) {
   std::vector<LaneReport> reports;
   reports.reserve(rows.size());
-  for (const auto& row : rows) reports.push_back(report_from(row));
+  for (const auto& row : rows) reports.push_back(report_from(row, target.process));
   add_sessions(connection, target, rows, reports);
   const auto parked = count_parked(connection, target.process.name);
-  for (auto& report : reports) {
-    report.parked = parked;
-    report.rate_limit = target.process.rate_limit;
-    report.key_rate_limit = target.process.key_rate_limit;
-  }
+  for (auto& report : reports) report.parked = parked;
   return reports;
 }
 
