@@ -385,14 +385,12 @@ Action Lane::go_on(const Moment& moment) {
 
 Fate Lane::fate_of(const Failed& failed, const Moment& moment) {
   const auto& [record, outcome, attempts, due] = failed;
-  const bool endless = config_.max_attempts == 0;
   if (outcome.kind == Outcome::Kind::poison) return poison(failed, outcome.reason);
-  const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
-  if (outcome.kind == Outcome::Kind::unknown && halts) {
+  if (halts_unknown(outcome)) {
     return Halt{HaltReason::unknown_outcome, {record.id(), outcome.reason}};
   }
   const auto all = attempts + (due ? due->attempts : 0);
-  if (!endless && all >= config_.max_attempts) {
+  if (gives_up(all)) {
     return poison(failed, "given up after " + std::to_string(all) + " attempts: " + outcome.reason);
   }
   const auto delay = backoff(config_.backoff, all, moment.random, outcome.retry_after);
@@ -423,22 +421,6 @@ Fate Lane::hold_or_wait(const Failed& failed, milliseconds delay, const Moment& 
         wait};
   }
   return Park{record.position, record.key, record.late, true, attempts, outcome.reason, delay};
-}
-
-/// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
-Fate Lane::poison(const Failed& failed, const std::string& detail) const {
-  const auto& [record, outcome, attempts, due] = failed;
-  if (config_.on_poison == OnPoison::halt) {
-    return Halt{HaltReason::poison, {record.id(), detail}};
-  }
-  const bool was_parked = due && due->redriven && due->attempts == 0;
-  if (!was_parked && config_.max_parked > 0 && cursor_.parked >= config_.max_parked) {
-    return Halt{HaltReason::poison,
-                {record.id(), detail + "; not parked: " + std::to_string(cursor_.parked) +
-                                  " failed rows are already (max_parked)"}};
-  }
-  return Park{record.position, record.key, record.late, config_.on_poison == OnPoison::park_key,
-              attempts,        detail};
 }
 
 /// At the row where the lane is, with no row done.

@@ -109,6 +109,9 @@ class Lane {
   [[nodiscard]] Fate fate_of(const Failed&, const Moment&);
   Fate hold_or_wait(const Failed&, std::chrono::milliseconds, const Moment&);
   [[nodiscard]] Fate poison(const Failed&, const std::string& detail) const;
+  [[nodiscard]] bool gives_up(unsigned attempts) const;
+  [[nodiscard]] bool halts_unknown(const Outcome&) const;
+  [[nodiscard]] bool has_room_to_park(unsigned more = 0) const;
   void count_aside(const Settled&);
   Action halt(HaltReason, std::string row_id, std::string detail);
   void suffer(const Fate&);

@@ -62,4 +62,33 @@ std::size_t Lane::queued_before(std::size_t record) const {
   return static_cast<std::size_t>(end - queued.begin());
 }
 
+/// Halted, or set aside: but not without end, for then the receiver is broken, not the rows.
+Fate Lane::poison(const Failed& failed, const std::string& detail) const {
+  const auto& [record, outcome, attempts, due] = failed;
+  if (config_.on_poison == OnPoison::halt) {
+    return Halt{HaltReason::poison, {record.id(), detail}};
+  }
+  const bool was_parked = due && due->redriven && due->attempts == 0;
+  if (!was_parked && !has_room_to_park()) {
+    return Halt{HaltReason::poison,
+                {record.id(), detail + "; not parked: " + std::to_string(cursor_.parked) +
+                                  " failed rows are already (max_parked)"}};
+  }
+  return Park{record.position, record.key, record.late, config_.on_poison == OnPoison::park_key,
+              attempts,        detail};
+}
+
+bool Lane::gives_up(unsigned attempts) const {
+  return config_.max_attempts > 0 && attempts >= config_.max_attempts;
+}
+
+bool Lane::halts_unknown(const Outcome& outcome) const {
+  const bool halts = outcome.must_halt || config_.on_unknown == OnUnknown::halt;
+  return outcome.kind == Outcome::Kind::unknown && halts;
+}
+
+bool Lane::has_room_to_park(unsigned more) const {
+  return config_.max_parked == 0 || cursor_.parked + more < config_.max_parked;
+}
+
 }  // namespace seriatim::core

@@ -157,15 +157,10 @@ std::optional<Window::Failed> Lane::failed() const {
 }
 
 bool Lane::halts_at(const Window::Failed& failed) const {
-  const auto& outcome = failed.outcome;
   const auto all = failed.attempts + (failed.due ? failed.due->attempts : 0);
-  const bool poison = outcome.kind == Outcome::Kind::poison ||
-                      (config_.max_attempts > 0 && all >= config_.max_attempts);
-  const bool has_room = config_.max_parked == 0 || cursor_.parked < config_.max_parked;
-  const bool parks = config_.on_poison != OnPoison::halt && has_room;
-  const bool unknown = outcome.kind == Outcome::Kind::unknown;
-  return (poison && !parks) ||
-         (unknown && (outcome.must_halt || config_.on_unknown == OnUnknown::halt));
+  const bool poison = failed.outcome.kind == Outcome::Kind::poison || gives_up(all);
+  const bool parks = config_.on_poison != OnPoison::halt && has_room_to_park();
+  return (poison && !parks) || halts_unknown(failed.outcome);
 }
 
 /// The lane is to be left, a person wants a turn, or the source is broken.
@@ -320,7 +315,7 @@ bool Lane::may_be_set_aside(const Window::Failed& failed) const {
   const auto more = window_->setting_aside();
   if (failed.outcome.kind == Outcome::Kind::poison) {
     const bool was_parked = failed.due && failed.due->redriven && failed.due->attempts == 0;
-    return was_parked || config_.max_parked == 0 || cursor_.parked + more < config_.max_parked;
+    return was_parked || has_room_to_park(more);
   }
   const bool redriven = failed.due && failed.due->redriven;
   return redriven ||

@@ -87,7 +87,7 @@ class Window {
   [[nodiscard]] DueChoice due_choice() const;
   /// The answer. Those that the window was made with come first, so the others of them are gone.
   void add_due(PollResult round);
-  /// No more rows can be read for now.
+  /// The last poll brought no row: kept rows that it did not bring are gone, or held back.
   void read_to_end() { searches_ = false; }
   /// There is no row after `read_to`: what is kept of others is of rows that are gone.
   void none_left();

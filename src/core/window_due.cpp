@@ -162,7 +162,7 @@ void Window::take_turn(Row& row) {
   if (row.state == State::waiting && !row.paced && !ready.contains(row.place)) make_ready(row);
 }
 
-/// It is not called for now.
+/// Takes it out of the rows that may be announced or called next.
 void Window::drop_turn(Row& row) {
   unannounce(row);
   (row.due ? ready_due_ : ready_).erase(row.place);

@@ -147,9 +147,10 @@ SettleAnswer LaneSession::settle(std::uint64_t epoch, const Settlement& settleme
   }
   auto settled = store().settle(epoch, settlement, batch_);
   if (settled.grant == Grant::lost) return settled;
-  const bool searched = settlement.in_flight && !settlement.in_flight->late_rows_left;
-  if (searched && batch_.looked_at) reader().started();
-  if (!searched) batch_.looked_at.reset();  // the next poll finds those late rows again
+  if (const auto& several = settlement.in_flight) {
+    if (several->late_rows_left) batch_.looked_at.reset();  // the next poll finds them again
+    if (batch_.looked_at) reader().started();
+  }
   aside_.settled(settlement, settled);
   forget_settled(settlement);
   const auto* next = std::get_if<Next>(&settlement.fate);

@@ -33,6 +33,12 @@ struct LateShop : Desk {
         postgres_source(database.url(), target.source), target.process,
         handler_from([this](const Record& record) { return take(record); }));
   }
+  std::unique_ptr<InProcessRelay> run_and_settle_three() {
+    auto relay = run();
+    log.wait_for_rows(3);
+    REQUIRE(settled(3));
+    return relay;
+  }
   Outcome take(const Record& record) {
     if (record.id() == refused) return Outcome::retry_later("503");
     wait_until("row " + record.id() + " is not blocked",
@@ -72,9 +78,7 @@ struct LateShop : Desk {
 TEST_SUITE("late rows with several calls in flight") {
   TEST_CASE("they go out marked as late, and the cursor stays") {
     LateShop shop;
-    const auto relay = shop.run();
-    shop.log.wait_for_rows(3);
-    REQUIRE(shop.settled(3));
+    const auto relay = shop.run_and_settle_three();
     const auto cursor = shop.cursor("position_at, position_id");
     shop.insert_at(50, "c1", "5 min");
     shop.insert_at(51, "c7", "4 min");
@@ -95,9 +99,7 @@ TEST_SUITE("late rows with several calls in flight") {
   TEST_CASE("they go out before rows of their key that were not called") {
     LateShop shop;
     shop.blocked = 10;
-    const auto relay = shop.run();
-    shop.log.wait_for_rows(3);
-    REQUIRE(shop.settled(3));
+    const auto relay = shop.run_and_settle_three();
     shop.insert_at(10, "c1", "0 s");
     shop.insert_at(12, "c1", "0 s");  // read, and waits for row 10
     shop.insert_at(13, "c9", "0 s");
@@ -130,9 +132,7 @@ TEST_SUITE("late rows with several calls in flight") {
   TEST_CASE("one that fails waits for its turn again, or is skipped without moving the cursor") {
     LateShop shop;
     shop.refused = "50";
-    auto relay = shop.run();
-    shop.log.wait_for_rows(3);
-    REQUIRE(shop.settled(3));
+    auto relay = shop.run_and_settle_three();
     shop.insert_at(50, "c1", "5 min");
     REQUIRE(shop.database.becomes_true(
         "SELECT state = 'retrying' AND failed_id = '50' FROM seriatim.cursor"));
