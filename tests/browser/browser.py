@@ -139,7 +139,21 @@ class Browser:
         return wait_for(look, f"a button {name!r} in {within}")
 
     def press(self, name, within="body"):
-        self.button(name, within).click()
+        self.click(lambda: self.button(name, within))
+
+    def follow(self, css):
+        """The link that matches."""
+        self.click(lambda: self.find(css))
+
+    def click(self, find):
+        """The page may be painted anew between the search and the click, which then has not happened."""
+        def clicked():
+            try:
+                find().click()
+            except StaleElementReferenceException:
+                return False
+            return True
+        wait_for(clicked, "a click on what is on the page")
 
     def type(self, label, text, within="body"):
         """Into the field with this label."""

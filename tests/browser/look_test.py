@@ -133,7 +133,7 @@ class Look(ConsoleTest):
         for path in ("/p/%3Cb%3Eevil?tab=ahead", "/p/evil?tab=parked", "/p/evil?tab=journal", "/journal", "/"):
             window.go(path)
             window.wait_text(EVIL)
-        window.find("article .answer a").click()
+        window.follow("article .answer a")
         window.wait_text(EVIL, "h1")
         window.press("Set aside…")
         window.type("Reason", EVIL, "dialog")

@@ -223,7 +223,7 @@ void cause_trouble_of_rows(Watch& watch, SqlSession& writer) {
   watch.verb({"audit", "flaps"});
   watch.stage.database.run(
       "UPDATE seriatim.audit_report SET at = at - interval '3 days' WHERE process_name = 'flaps'");
-  watch.wait_in_database("count(*) = 2 FROM seriatim.aside");
+  watch.wait_in_database("count(*) = 2 FROM seriatim.aside WHERE parked_at IS NOT NULL");
   watch.stage.database.run("UPDATE seriatim.aside SET parked_at = parked_at - interval '2 days'");
 }
 
