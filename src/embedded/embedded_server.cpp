@@ -77,6 +77,8 @@ struct EmbeddedServer::Impl final : lab::ServerProcess {
   Impl& operator=(const Impl&) = delete;
 
   void create();
+  using ServerProcess::use_port;
+  [[nodiscard]] bool can_be_copied() const { return fs::exists(binary("pg_basebackup")); }
   void stop(Stop how) {
     if (!end(how == Stop::fast ? SIGINT : SIGQUIT)) fail("the server did not stop within a minute");
   }
@@ -88,6 +90,7 @@ struct EmbeddedServer::Impl final : lab::ServerProcess {
   [[nodiscard]] std::vector<std::string> command() const override;
   bool answers() override;
   void initialise();
+  [[nodiscard]] std::vector<std::string> new_data() const;
   void await_predecessor() const;
   void demand_wanted() const {
     if (wanted_.stop.stop_requested()) throw Error("stopped by a signal before PostgreSQL was up");
@@ -109,16 +112,31 @@ void EmbeddedServer::Impl::create() {
 
 void EmbeddedServer::Impl::initialise() {
   if (fs::exists(file("data") / "PG_VERSION")) return;
-  lab::Process initdb(
-      {binary("initdb"), "--pgdata=" + file("data").string(), "--username=postgres", "--auth=trust",
-       "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"},
-      program(options_.log));
+  const auto words = new_data();
+  lab::Process creator(words, program(options_.log));
   // Never cut short: a program that initdb has started would outlive it for a moment.
-  const auto ended = initdb.wait_at_most(options_.patience);
+  const auto ended = creator.wait_at_most(options_.patience);
   demand_wanted();
   if (ended && ended->code == 0) return;
-  fail("initdb could not create " + file("data").string() +
+  fail(words.front() + " could not create " + file("data").string() +
        (options_.account ? " (account postgres must be able to enter the folder's path)" : ""));
+}
+
+/// The command that makes them.
+std::vector<std::string> EmbeddedServer::Impl::new_data() const {
+  const auto data = "--pgdata=" + file("data").string();
+  if (wanted_.primary_url.empty()) {
+    return {
+        binary("initdb"),   data,        "--username=postgres", "--auth=trust", "--encoding=UTF8",
+        "--locale=C.UTF-8", "--no-sync", "--no-instructions"};
+  }
+  return {binary("pg_basebackup"),
+          data,
+          "--dbname=" + wanted_.primary_url,
+          "--checkpoint=fast",
+          "--write-recovery-conf",
+          "--no-sync",
+          "--no-password"};
 }
 
 /// A server whose starter was killed is still shutting down: its place is free in a moment. One
@@ -162,6 +180,11 @@ void EmbeddedServer::start() {
   impl_->start();
 }
 
+void EmbeddedServer::start(int port) {
+  impl_->use_port(port);
+  impl_->start();
+}
+
 void EmbeddedServer::stop(Stop how) {
   impl_->stop(how);
 }
@@ -172,6 +195,10 @@ std::string EmbeddedServer::url(const std::string& database) const {
 
 int EmbeddedServer::port() const {
   return impl_->port();
+}
+
+bool EmbeddedServer::can_be_copied() const {
+  return impl_->can_be_copied();
 }
 
 std::filesystem::path EmbeddedServer::log_file() const {

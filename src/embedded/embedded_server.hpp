@@ -24,6 +24,8 @@ class EmbeddedServer {
     std::filesystem::path binaries;     ///< folder of initdb and postgres; empty: the one
                                         ///< $SERIATIM_POSTGRES_BIN names, else the newest found
     std::stop_token stop = {};          ///< the constructor then ends with an Error, in seconds
+    /// Of a server whose data it copies if it has none, and then follows as a hot standby.
+    std::string primary_url = {};
   };
   explicit EmbeddedServer(Options options);
   ~EmbeddedServer();
@@ -33,10 +35,13 @@ class EmbeddedServer {
   [[nodiscard]] std::string url(const std::string& database = "postgres") const;
   [[nodiscard]] int port() const;
   [[nodiscard]] std::filesystem::path log_file() const;
+  /// There is a pg_basebackup next to this server's programs, for `primary_url`.
+  [[nodiscard]] bool can_be_copied() const;
 
   enum class Stop { fast, immediate };
   void stop(Stop how);
-  void start();  ///< again, on the same port
+  void start();          ///< again, on the same port
+  void start(int port);  ///< again, on this one, in the place of a server that is stopped
 
  private:
   struct Impl;

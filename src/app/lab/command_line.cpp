@@ -121,6 +121,8 @@ class Parser {
     sub->add_option("--restart-command", verb.restart_command,
                     "Shell command that crashes the server and starts it again")
         ->type_name("COMMAND");
+    sub->add_flag("--promote", verb.promote,
+                  "Loss of the server: its synchronous standby takes over (embedded)");
     sub->add_flag("--net", verb.net,
                   "Bad networks: latency, loss, resets, black holes, half-open\n"
                   "connections, lost COMMIT answers, before database and receiver");

@@ -13,6 +13,7 @@
 #include "embedded/embedded_server.hpp"
 #include "lab/process/process.hpp"
 #include "lab/process/temporary_folder.hpp"
+#include "lab/torture/replicated_server.hpp"
 #include "postgres/admin/migrate.hpp"
 #include "seriatim/error.hpp"
 
@@ -24,6 +25,9 @@ namespace {
 
 /// After Ctrl-C the run is still judged: rows are delivered to the end first.
 constexpr std::chrono::minutes judgement_max{15};
+
+constexpr const char* needs_copies =
+    "needs pg_basebackup (package postgresql-client) next to the server's programs";
 
 void progress(const std::string& line) {
   complain("seriatim torture: " + line + '\n');
@@ -37,14 +41,9 @@ std::vector<std::string> server_settings() {
           "max_connections=300",
           "wal_writer_delay=10s",
           "wal_writer_flush_after=1GB",
+          "wal_keep_size=1GB",  // a standby that was cut off finds all of it
+          "wal_retrieve_retry_interval=100ms",
           "log_min_messages=warning"};
-}
-
-std::function<void()> restarting(embedded::EmbeddedServer& server) {
-  return [&server] {
-    server.stop(embedded::EmbeddedServer::Stop::immediate);
-    server.start();
-  };
 }
 
 std::function<void()> restarting(const std::string& command) {
@@ -80,14 +79,19 @@ torture::Settings settings_from(const TortureVerb& verb) {
 
 /// "embedded": a server of our own, in the run's folder.
 void find_server(const TortureVerb& verb, const lab::TemporaryFolder& folder, Context& context,
-                 std::unique_ptr<embedded::EmbeddedServer>& server, torture::Settings& settings,
+                 std::unique_ptr<torture::ReplicatedServer>& server, torture::Settings& settings,
                  const std::stop_token& stop) {
   const bool restart = verb.restart_server || verb.all_faults;
   if (verb.database == embedded_url) {
-    server = std::make_unique<embedded::EmbeddedServer>(
+    server = std::make_unique<torture::ReplicatedServer>(
         embedded::EmbeddedServer::Options{folder.path() / "postgres", server_settings(), {}, stop});
     settings.url = server->url();
-    if (restart) settings.restart_server = restarting(*server);
+    if (restart) settings.restart_server = [&server] { server->crash_and_restart(); };
+    const bool possible = server->can_have_standby();
+    if (verb.promote && !possible) throw ConfigError(std::string("--promote ") + needs_copies);
+    if (possible && (verb.promote || verb.all_faults)) {
+      settings.promote = [&server] { server->promote(); };
+    }
   } else {
     if (!verb.database.empty()) context.use_database(verb.database);
     settings.url = context.database_url();
@@ -119,6 +123,9 @@ void demand_possible(const TortureVerb& verb) {
         "--restart-server needs --restart-command \"…\" for a server that is not embedded: a shell "
         "command that stops it as a crash would (pg_ctl restart -m immediate) and starts it again");
   }
+  if (verb.promote && !ours) {
+    throw ConfigError("--promote needs --database embedded: a private server and its standby");
+  }
 }
 
 }  // namespace
@@ -133,14 +140,19 @@ Exit perform(const TortureVerb& verb, Context& context) {
   // Logs and the data of a private server: evidence that is kept until the verdict is clean.
   lab::TemporaryFolder folder("torture-" + std::to_string(settings.seed));
   settings.folder = folder.path();
-  std::unique_ptr<embedded::EmbeddedServer> server;
+  std::unique_ptr<torture::ReplicatedServer> server;
   find_server(verb, folder, context, server, settings, signals.token());
   install_where_missing(settings.url);
   folder.keep(true);
+  if (settings.promote) server->add_standby();
   auto report = hold(settings, signals.token());
   if (verb.all_faults && !settings.restart_server) {
     report.left_out.emplace_back(
         "--restart-server: needs --restart-command for a server that is not embedded");
+  }
+  if (verb.all_faults && !settings.promote) {
+    report.left_out.push_back(std::string("--promote: ") +
+                              (server ? needs_copies : "needs --database embedded"));
   }
   const bool kept = verb.keep || !report.clean();
   print(context.json() ? torture::report_json(settings, report)

@@ -27,6 +27,7 @@ struct TortureVerb {
   bool freeze = false;
   bool terminate_backends = false;
   bool restart_server = false;
+  bool promote = false;
   bool net = false;
   bool all_faults = false;
   std::string restart_command;  ///< how a server that is not ours is crashed and started

@@ -62,6 +62,8 @@ class ServerProcess {
   /// False if it had to be killed.
   bool end(int signal);
   void choose_port();
+  /// From the next start on.
+  void use_port(int port) { port_ = port; }
   /// The server's own, if nothing is in it yet.
   void make_folder(const std::filesystem::path& folder) const;
   [[nodiscard]] pid_t pid() const { return process_ ? process_->pid() : 0; }

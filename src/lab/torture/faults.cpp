@@ -24,6 +24,7 @@ std::vector<FaultKind> kinds_of(const Settings& settings) {
   if (settings.terminate_backends) kinds.push_back(FaultKind::terminate);
   if (settings.restart_server) kinds.push_back(FaultKind::restart);
   if (settings.net) kinds.push_back(FaultKind::net);
+  if (settings.promote) kinds.push_back(FaultKind::promote);
   return kinds;
 }
 
@@ -71,7 +72,13 @@ void Faults::perform(const Fault& fault) {
       break;
     case FaultKind::freeze: freeze(fault.dice); break;
     case FaultKind::terminate: terminate(fault.dice); break;
-    case FaultKind::restart: restart(fault.dice); break;
+    case FaultKind::restart:
+      crash(fault.dice, parts_.settings.restart_server, "restart_server");
+      break;
+    case FaultKind::promote:
+      crash(fault.dice, parts_.settings.promote, "promote");
+      parts_.relays.adopt();
+      break;
     case FaultKind::net: counts_["net " + parts_.network->storm(fault.dice)] += 1; break;
   }
 }
@@ -131,13 +138,13 @@ void Faults::terminate(std::uint64_t dice) {
 
 // --- the server ---------------------------------------------------------------------------------
 
-void Faults::restart(std::uint64_t dice) {
+void Faults::crash(std::uint64_t dice, const std::function<void()>& carry_out, const char* kind) {
   const bool ambush = dice % 5 != 0;
   if (ambush) lie_in_wait();
-  parts_.settings.restart_server();
+  carry_out();
   parts_.receiver.hold(false);
   parts_.producers.pause(false);
-  counts_["restart_server"] += 1;
+  counts_[kind] += 1;
 }
 
 /// Rows whose commit is not on disk, called the moment they are seen: when all is quiet and

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,7 +49,7 @@ class Faults {
   void freeze(std::uint64_t dice);
   void thaw();
   void terminate(std::uint64_t dice);
-  void restart(std::uint64_t dice);
+  void crash(std::uint64_t dice, const std::function<void()>& carry_out, const char* kind);
   void lie_in_wait();
   void wait_until_drained();
   void thaw_when_due();

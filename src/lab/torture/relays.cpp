@@ -21,6 +21,7 @@ poll_interval_max = "50ms"
 )";
 constexpr const char* deadline_with_faults = "2s";  // + the lane's slack of 5 s: Relays::tolerance
 constexpr std::chrono::seconds stop_max{20};
+constexpr int adopt_attempts = 5;
 constexpr const char* deadline_without = "30s";
 
 std::string process_section(const Settings& settings, const Stage& stage, std::size_t number,
@@ -72,10 +73,30 @@ void Relays::start(std::size_t number) {
   options.err_with_out = true;
   options.group = lab::Process::Group::own;
   options.death_signal = SIGKILL;
-  relays_[number] = std::make_unique<lab::Process>(
-      std::vector<std::string>{settings_.relay_program, "run", "--config",
-                               settings_.folder / "relay.toml"},
-      options);
+  relays_[number] = std::make_unique<lab::Process>(command({"run"}), options);
+}
+
+std::vector<std::string> Relays::command(std::vector<std::string> words) const {
+  words.insert(words.begin(), settings_.relay_program);
+  words.insert(words.end(), {"--config", settings_.folder / "relay.toml"});
+  return words;
+}
+
+/// Past the proxy, if there is one. It waits for a turn, which a fault may take away.
+void Relays::adopt() const {
+  lab::Process::Options options;
+  options.environment = {{"SERIATIM_TORTURE_DATABASE", settings_.url}};
+  for (const auto& stream : stage_.streams()) {
+    lab::Ended ended{};
+    for (int attempt = 0; attempt < adopt_attempts; ++attempt) {
+      ended = lab::run(command({"adopt", stream.process, "--reason", "a promotion"}), options);
+      if (ended.code == 0) break;
+    }
+    if (ended.code != 0) {
+      throw Error("after a promotion `adopt` of " + stream.process + " ended with " +
+                  std::to_string(ended.code) + ": " + ended.err);
+    }
+  }
 }
 
 void Relays::kill(std::size_t number) {

@@ -26,6 +26,8 @@ class Relays {
   void kill(std::size_t number);  ///< and starts it again
   void freeze(std::size_t number);
   void thaw(std::size_t number);
+  /// As an operator does after a failover: the server is another one now, and that is right.
+  void adopt() const;
   /// Starts those again that ended by themselves, and says so.
   std::vector<std::string> revive();
   /// Lets all end in peace; what did not is said.
@@ -41,6 +43,7 @@ class Relays {
   /// In a process group of its own, so a Ctrl-C at the terminal is not for it.
   void start(std::size_t number);
   [[nodiscard]] std::string configuration(const Ways& ways) const;
+  [[nodiscard]] std::vector<std::string> command(std::vector<std::string> words) const;
 
   const Settings& settings_;
   const Stage& stage_;

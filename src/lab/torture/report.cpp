@@ -69,6 +69,7 @@ object settings_json(const Settings& settings) {
           {"freeze", settings.freeze},
           {"terminate_backends", settings.terminate_backends},
           {"restart_server", static_cast<bool>(settings.restart_server)},
+          {"promote", static_cast<bool>(settings.promote)},
           {"net", settings.net}};
 }
 

@@ -17,6 +17,7 @@ milliseconds interval(FaultKind kind) {
     case FaultKind::terminate: return milliseconds{2'500};
     case FaultKind::restart: return milliseconds{13'000};
     case FaultKind::net: return milliseconds{3'500};
+    case FaultKind::promote: return milliseconds{30'000};
   }
   return milliseconds{5'000};
 }

@@ -7,7 +7,7 @@
 
 namespace seriatim::torture {
 
-enum class FaultKind { kill, freeze, terminate, restart, net };
+enum class FaultKind { kill, freeze, terminate, restart, net, promote };
 
 struct Fault {
   std::chrono::milliseconds at;  ///< after the beginning

@@ -38,6 +38,9 @@ struct Settings {
   /// Stops the server as a crash would and starts it again; empty: it is left alone. Called on the
   /// thread of torture().
   std::function<void()> restart_server;
+  /// The server is lost, and its synchronous standby takes over at the same address; empty: there
+  /// is none. Called as `restart_server`.
+  std::function<void()> promote;
 
   std::filesystem::path relay_program;
   std::filesystem::path folder;  ///< exists; logs go there
@@ -47,7 +50,7 @@ struct Settings {
   [[nodiscard]] bool by_key() const { return in_flight > 1 || hold_key; }
   [[nodiscard]] unsigned commit_every() const { return std::clamp(in_flight / 2, 1U, 16U); }
   [[nodiscard]] bool any_fault() const {
-    return kill || freeze || terminate_backends || net || restart_server;
+    return kill || freeze || terminate_backends || net || restart_server || promote;
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "support/postgres_fixture.hpp"
 #include "support/process.hpp"
+#include "support/skip.hpp"
 
 using namespace seriatim::testing;
 using namespace std::chrono_literals;
@@ -120,8 +121,11 @@ TEST_SUITE("torture") {
         {"--database", "embedded", "--all-faults", "--minutes", minutes(20), "--seed", seed()});
     check_clean(run);
     CHECK(run.number("repeated_beyond_bound") == 0);
-    for (const char* kind :
-         {"kill", "freeze", "restart_server", "terminate_relay_session", "net "}) {
+    std::vector<std::string> kinds{"kill", "freeze", "restart_server", "terminate_relay_session",
+                                   "net "};
+    const bool promotes = run.ended.out.find("needs pg_basebackup") == std::string::npos;
+    if (promotes) kinds.emplace_back("promote");
+    for (const auto& kind : kinds) {
       CAPTURE(kind);
       const auto& faults = run.report.at("faults").as_object();
       CHECK(std::any_of(faults.begin(), faults.end(), [&](const auto& fault) {
@@ -158,6 +162,19 @@ TEST_SUITE("torture") {
     CHECK(run.number("lost") == 0);
     CHECK(run.number("overlapping") > 0);
     CHECK(run.number("reordered") > 0);
+    remove_kept(run);
+  }
+
+  TEST_CASE("a call before the standby has its row is a phantom once the standby takes over") {
+    if (!shared_server().can_be_copied()) {
+      SKIP_TEST("there is no pg_basebackup next to this server");
+    }
+    const auto run =
+        torture_broken("no_durability", {"--database", "embedded", "--promote", "--minutes", "0.2",
+                                         "--order", "id", "--seed", "1"});
+    CHECK(run.ended.code == 1);
+    CHECK(run.number("phantoms") > 0);
+    CHECK(run.report.at("faults").as_object().contains("promote"));
     remove_kept(run);
   }
 
