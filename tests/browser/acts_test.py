@@ -194,7 +194,7 @@ class Acts(ConsoleTest):
     def test_a_retry_by_keyboard_alone(self):
         relay = self.relay(self.halted("typed"))
         window = self.logged_in(relay)
-        window.find(self.card("typed"))
+        window.button("Retry", self.card("typed"))  # the relay may not hold the lane yet
         self.stand.receiver.accept(3, process="typed")
         window.run("document.activeElement.blur()")
         for _ in range(40):
