@@ -166,7 +166,7 @@ Action Lane::poll(const Moment& moment) {
 }
 
 Action Lane::handle(Polled& event, const Moment& moment) {
-  if (std::exchange(asked_for_due_, false)) return add_due(std::move(event.round), moment);
+  if (std::exchange(flight_.asked_for_due, false)) return add_due(std::move(event.round), moment);
   if (window_) return add_rows(std::move(event.round), moment);
   held_until_.reset();
   if (event.round.held_for) held_until_ = moment.now + *event.round.held_for;
@@ -314,7 +314,7 @@ Action Lane::handle(Called& event, const Moment& moment) {
 }
 
 Action Lane::handle(Settled& event, const Moment& moment) {
-  if (settled_) return committed(event, moment);
+  if (flight_.settled) return committed(event, moment);
   if (event.grant != Grant::ours) give_back_tokens();
   if (event.grant == Grant::lost) return refused(moment);
   count_aside(event);

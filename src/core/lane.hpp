@@ -197,22 +197,25 @@ class Lane {
 
   // Several calls in flight.
   std::optional<Window> window_;
-  std::size_t calls_out_ = 0;      ///< handed over and not answered, of this window or one before
-  std::optional<Action> then_;     ///< once these have ended, whatever became of them
-  std::optional<Cursor> settled_;  ///< the cursor's row, once the commit under way is through
-  std::optional<Halt> broken_;     ///< the source cannot be read: to be written down
-  bool turn_wanted_ = false;       ///< by a person, once no call is in flight
-  bool stopped_ = false;           ///< the commit under way announces nothing
-  bool collected_ = false;         ///< answers were taken since `advance` last asked
-  bool revokes_ = false;           ///< a row failed: those that wait for their call come back
-  bool asked_back_ = false;        ///< … by the action under way
-  bool again_ = false;             ///< a call was not begun in time: announce it once more
-  bool due_next_ = false;          ///< due rows are to be asked for
-  bool asked_for_due_ = false;     ///< … by the action under way
-  bool read_more_ = false;         ///< the last poll brought as many rows as it asked for
-  std::size_t rows_asked_ = 0;
-  Time read_at_;         ///< the next poll, if nothing else asks for it
-  Time answered_since_;  ///< of answers that are not committed, the first
+  std::size_t calls_out_ = 0;   ///< handed over and not answered, of this window or one before
+  std::optional<Action> then_;  ///< once these have ended, whatever became of them
+  struct Flight {               ///< begins and ends with the window
+    std::optional<Cursor> settled{};  ///< the cursor's row, once the commit under way is through
+    std::optional<Halt> broken{};     ///< the source cannot be read: to be written down
+    bool turn_wanted = false;         ///< by a person, once no call is in flight
+    bool stopped = false;             ///< the commit under way announces nothing
+    bool collected = false;           ///< answers were taken since `advance` last asked
+    bool revokes = false;             ///< a row failed: those that wait for their call come back
+    bool asked_back = false;          ///< … by the action under way
+    bool again = false;               ///< a call was not begun in time: announce it once more
+    bool due_next = true;             ///< due rows are to be asked for
+    bool asked_for_due = false;       ///< … by the action under way
+    bool read_more = false;           ///< the last poll brought as many rows as it asked for
+    std::size_t rows_asked = 0;
+    Time read_at{};         ///< the next poll, if nothing else asks for it
+    Time answered_since{};  ///< of answers that are not committed, the first
+  };
+  Flight flight_;
 
   Time wake_at_;
 };

@@ -79,8 +79,9 @@ Action Lane::handle(SourceFailed& event, const Moment& moment) {
   stale_ = true;
   uncalled_.reset();
   failure_.reset();
-  if (window_ && !settled_ && !broken_ && has_ == Has::lane) {  // what is in flight counts
-    broken_ = Halt{event.reason, {{}, event.detail}};
+  const bool may_commit = window_ && !flight_.settled && !flight_.broken && has_ == Has::lane;
+  if (may_commit) {  // what is in flight counts
+    flight_.broken = Halt{event.reason, {{}, event.detail}};
     return advance(moment);
   }
   drop_window();

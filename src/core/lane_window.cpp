@@ -21,7 +21,6 @@ bool Lane::several() const {
 /// After a claim, a failure or an act the window is made anew of what the cursor's row says.
 Action Lane::fill_window(const Moment& moment) {
   if (!window_) {
-    due_next_ = true;
     const bool leaves_room = config_.on_retry == OnRetry::hold_key;
     const Window::Limits limits{config_.in_flight, config_.commit_every, config_.window_rows,
                                 leaves_room ? std::max(config_.window_rows / key_share, 1U) : 0};
@@ -29,17 +28,16 @@ Action Lane::fill_window(const Moment& moment) {
     window_.emplace(limits, cursor_, pace_, cursor_.crashes > 0, probes);
     round_.unreadable.reset();
     uncalled_.reset();
-    again_ = revokes_ = false;
   }
   if (wants_due_rows(moment)) return poll_due();
   const auto rows =
       static_cast<unsigned>(std::clamp<std::size_t>(window_->wanted(), 1, config_.batch_rows));
-  rows_asked_ = rows;
+  flight_.rows_asked = rows;
   return PollForWindow{window_->read_to(), rows, window_->is_empty(), {}, cursor_.position};
 }
 
 bool Lane::wants_due_rows(const Moment& moment) const {
-  const bool due = due_next_ || (held_until_ && moment.now >= *held_until_);
+  const bool due = flight_.due_next || (held_until_ && moment.now >= *held_until_);
   return due && window_->due_wanted() > 0;
 }
 
@@ -48,13 +46,13 @@ Action Lane::poll_due() {
   auto choice = window_->due_choice();
   const auto rows = std::clamp<std::size_t>(window_->due_wanted(), 1, config_.batch_rows);
   const auto rows_max = static_cast<unsigned>(std::max(rows, choice.first.size()));
-  asked_for_due_ = true;
+  flight_.asked_for_due = true;
   return PollForWindow{cursor_.position, rows_max, false, std::move(choice)};
 }
 
 Action Lane::add_due(PollResult round, const Moment& moment) {
   const bool none = round.records.empty();
-  due_next_ = false;
+  flight_.due_next = false;
   held_until_.reset();
   if (round.held_for) {
     held_until_ = moment.now +
@@ -68,7 +66,7 @@ Action Lane::add_due(PollResult round, const Moment& moment) {
   if (!kills()) return advance(moment);
   auto id = row_that_kills();
   if (!id) return fill_window(moment);  // no call before it is known
-  window_.reset();
+  drop_window();
   return halt(HaltReason::crashes, *std::move(id), crashes_text(cursor_.crashes));
 }
 
@@ -94,23 +92,24 @@ Action Lane::add_rows(PollResult round, const Moment& moment) {
   const bool late = rows < round.records.size() + round.queued.size();
   const auto known = window_->late_rows();
   window_->add(std::move(round));
-  revokes_ = revokes_ || window_->late_rows() > known;  // those come before others of their keys
-  read_more_ = rows >= rows_asked_;
+  // Late rows come before others of their keys.
+  flight_.revokes = flight_.revokes || window_->late_rows() > known;
+  flight_.read_more = rows >= flight_.rows_asked;
   if (rows == 0 || round_.unreadable) window_->read_to_end();
   if (rows == 0) {
     const bool may_come = round_.fenced || round_.unreadable || cursor_.barrier || late;
     if (!may_come) window_->none_left();
     if (window_->is_empty() && !window_->has_news()) return nothing_to_do(moment);
     idle_interval_ = std::clamp(idle_interval_ * 2, config_.poll_interval_min, idle_interval_max());
-    read_at_ = moment.now + idle_interval_;
+    flight_.read_at = moment.now + idle_interval_;
     return advance(moment);
   }
   idle_interval_ = milliseconds{0};
-  read_at_ = moment.now;
+  flight_.read_at = moment.now;
   enter(LaneState::running);
   auto id = row_that_kills();
   if (!id) return advance(moment);
-  window_.reset();
+  drop_window();
   return halt(HaltReason::crashes, *std::move(id), crashes_text(cursor_.crashes));
 }
 
@@ -123,27 +122,27 @@ Action Lane::advance(const Moment& moment) {
     if (calls_out_ == 0) return commit(moment);
     return collect(moment.now + config_.lease, true);
   }
-  const bool revokes = std::exchange(revokes_, false);
-  if (calls_out_ > 0 && (revokes || !std::exchange(collected_, false))) {
+  const bool revokes = std::exchange(flight_.revokes, false);
+  if (calls_out_ > 0 && (revokes || !std::exchange(flight_.collected, false))) {
     return collect(moment.now, revokes);
   }
   // A row that waited for its rate limit since the last commit may have waited too long.
   const auto token_at = window.token_at();
-  const bool stale = moment.now >= announced_at_ + call_begin_max / 2;
-  if (token_at && *token_at <= moment.now && *token_at > announced_at_ && stale) again_ = true;
-  if (auto rows = again_ ? Rows{} : window.begin(moment.now); !rows.empty()) {
+  const bool waited = token_at && *token_at <= moment.now && *token_at > announced_at_;
+  if (waited && moment.now >= announced_at_ + call_begin_max / 2) flight_.again = true;
+  if (auto rows = flight_.again ? Rows{} : window.begin(moment.now); !rows.empty()) {
     return call_rows(std::move(rows), moment);
   }
   if (failed() || commit_is_due(moment)) return commit(moment);
   if (wants_due_rows(moment)) return poll_due();
   const bool reads = window.wanted() > 0 && !round_.unreadable;
-  if (reads && (read_more_ || window.is_empty() || moment.now >= read_at_)) {
+  if (reads && (flight_.read_more || window.is_empty() || moment.now >= flight_.read_at)) {
     return fill_window(moment);
   }
   if (!window.has_rows() && round_.unreadable) return nothing_to_do(moment);
   auto until = claimed_at_ + config_.lease / 3;
-  if (window.uncommitted() > 0) until = std::min(until, answered_since_ + config_.max_hold);
-  if (reads) until = std::min(until, read_at_);
+  if (window.uncommitted() > 0) until = std::min(until, flight_.answered_since + config_.max_hold);
+  if (reads) until = std::min(until, flight_.read_at);
   if (held_until_ && window.due_wanted() > 0) until = std::min(until, *held_until_);
   if (token_at) until = std::min(until, *token_at);
   return collect(until, false);
@@ -165,7 +164,7 @@ bool Lane::halts_at(const Window::Failed& failed) const {
 
 /// The lane is to be left, a person wants a turn, or the source is broken.
 bool Lane::stops(const Moment& moment) const {
-  return going(moment) || turn_wanted_ || broken_;
+  return going(moment) || flight_.turn_wanted || flight_.broken;
 }
 
 Action Lane::call_rows(Rows rows, const Moment& moment) {
@@ -179,30 +178,30 @@ Action Lane::call_rows(Rows rows, const Moment& moment) {
     calls.rows.push_back(std::move(row));
   }
   calls_out_ += calls.rows.size();
-  asked_back_ = false;
+  flight_.asked_back = false;
   return calls;
 }
 
 Action Lane::collect(Time until, bool revoke) {
-  asked_back_ = revoke;
+  flight_.asked_back = revoke;
   return CallRows{{}, revoke, announced_at_ + call_begin_max, until};
 }
 
 /// Half of the answers that may wait are committed while the other half comes in.
 bool Lane::commit_is_due(const Moment& moment) const {
-  if (again_ || renewal_due(moment)) return true;
+  if (flight_.again || renewal_due(moment)) return true;
   if (!window_->has_news()) return false;
   if (window_->has_late_rows()) return true;
   if (calls_out_ == 0 || window_->uncommitted() >= (config_.commit_every + 1) / 2) return true;
   const bool idle_calls = calls_out_ < config_.in_flight && window_->can_announce();
   return idle_calls ||
-         (window_->uncommitted() > 0 && moment.now >= answered_since_ + config_.max_hold);
+         (window_->uncommitted() > 0 && moment.now >= flight_.answered_since + config_.max_hold);
 }
 
 Action Lane::commit(const Moment& moment) {
   Fate fate = Rest{};
-  if (broken_) fate = *broken_;
-  const auto failed = broken_ ? std::nullopt : this->failed();
+  if (flight_.broken) fate = *flight_.broken;
+  const auto failed = flight_.broken ? std::nullopt : this->failed();
   if (failed) {
     fate = fate_of(
         {*failed->row, failed->outcome, failed->attempts, failed->due ? &*failed->due : nullptr},
@@ -212,8 +211,8 @@ Action Lane::commit(const Moment& moment) {
       fate = Rest{};
     }
   }
-  stopped_ = failed || stops(moment);
-  auto written = window_->commit(!stopped_);
+  flight_.stopped = failed || stops(moment);
+  auto written = window_->commit(!flight_.stopped);
   Settlement settlement{.from = cursor_.position,
                         .done = std::move(written.done),
                         .queued = std::move(written.queued),
@@ -224,11 +223,11 @@ Action Lane::commit(const Moment& moment) {
                         .done_late = std::move(written.done_late),
                         .parks = std::move(written.parks)};
   const bool frees_keys = !settlement.done_aside.empty() || !settlement.done_late.empty();
-  due_next_ = due_next_ || frees_keys || !settlement.parks.empty();
+  flight_.due_next = flight_.due_next || frees_keys || !settlement.parks.empty();
   if (settlement.failed() && failed) settlement.in_flight->attempts = failed->attempts;
-  again_ = false;
+  flight_.again = false;
   announced_at_ = claimed_at_ = moment.now;
-  settled_ = after(settlement);
+  flight_.settled = after(settlement);
   failure_ = settlement.fate;
   return Settle{cursor_.epoch, std::move(settlement)};
 }
@@ -257,14 +256,14 @@ Cursor Lane::after(const Settlement& settlement) const {
 
 Action Lane::committed(Settled& event, const Moment& moment) {
   const auto fate = *std::exchange(failure_, std::nullopt);
-  auto cursor = std::move(*std::exchange(settled_, std::nullopt));
+  auto cursor = std::move(*std::exchange(flight_.settled, std::nullopt));
   if (event.grant == Grant::lost) return refused(moment);
   cursor_ = std::move(cursor);
   count_aside(event);
-  due_next_ = due_next_ || event.makes_due;
-  if (event.grant == Grant::held) turn_wanted_ = true;
-  if (!stopped_) return advance(moment);
-  const bool turn_wanted = turn_wanted_;
+  flight_.due_next = flight_.due_next || event.makes_due;
+  if (event.grant == Grant::held) flight_.turn_wanted = true;
+  if (!flight_.stopped) return advance(moment);
+  const bool turn_wanted = flight_.turn_wanted;
   suffer(fate);
   drop_window();
   return turn_wanted && !going(moment) && std::holds_alternative<Rest>(fate)
@@ -278,18 +277,18 @@ Action Lane::handle(Answered& event, const Moment& moment) {
     if (mutant(Mutant::calls_not_awaited) && !window_->is_called(number)) continue;
     if (!outcome) {
       window_->not_begun(number);
-      if (!asked_back_) announce_again();
+      if (!flight_.asked_back) announce_again();
       continue;
     }
-    if (window_->uncommitted() == 0) answered_since_ = moment.now;
+    if (window_->uncommitted() == 0) flight_.answered_since = moment.now;
     if (outcome->is_done()) failed_in_turn_ = 0;
     if (set_aside(number, *outcome, moment)) continue;
     // Rows after one that fails are taken back where they wait for their call.
-    revokes_ = revokes_ || !outcome->is_done();
+    flight_.revokes = flight_.revokes || !outcome->is_done();
     window_->answered(number, *outcome);
   }
-  collected_ = true;
-  if (event.early) read_at_ = moment.now;  // new rows, perhaps
+  flight_.collected = true;
+  if (event.early) flight_.read_at = moment.now;  // new rows, perhaps
   return advance(moment);
 }
 
@@ -324,7 +323,7 @@ bool Lane::may_be_set_aside(const Window::Failed& failed) const {
 
 /// It took too long since the last commit.
 void Lane::announce_again() {
-  again_ = true;
+  flight_.again = true;
   enter(LaneState::running, not_begun_text());
 }
 
@@ -351,10 +350,7 @@ Action Lane::collected(const Answered& event, const Moment& moment) {
 
 void Lane::drop_window() {
   window_.reset();
-  settled_.reset();
-  broken_.reset();
-  turn_wanted_ = false;
-  asked_for_due_ = false;
+  flight_ = {};
 }
 
 }  // namespace seriatim::core
