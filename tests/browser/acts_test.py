@@ -11,10 +11,8 @@ class Acts(ConsoleTest):
     def test_a_halted_lane_shows_row_code_and_answer_and_moves_after_a_retry_without_reload(self):
         relay = self.relay(self.halted("sms"))
         window = self.logged_in(relay)
-        card = window.find(self.card("sms"))
-        wait_for(lambda: "3: HTTP 422: number not in service" in card.text, "the row and the answer in the card")
-        for part in ("halted", "POISON", "Rows behind it\n3", "seriatim retry sms", "seriatim skip --reason TEXT sms 3"):
-            self.assertIn(part, card.text)
+        for part in ("3: HTTP 422: number not in service", "halted", "POISON", "Rows behind it\n3", "seriatim retry sms", "seriatim skip --reason TEXT sms 3"):
+            window.wait_text(part, self.card("sms"))
         self.assertIn("1 of 1", window.driver.title)
         window.run("window.stayed = true")
         self.stand.receiver.accept(3, process="sms")
@@ -66,7 +64,7 @@ class Acts(ConsoleTest):
     def test_a_second_click_on_retry_after_a_quick_failure_tries_nothing(self):
         relay = self.relay(self.halted("again"))
         window = self.logged_in(relay)
-        window.find(self.card("again"))
+        window.wait_halted(self.card("again"))
         bearer = {"Authorization": "Bearer " + TOKEN}
         body = {"act": "retry", "lane": 0}
 
@@ -194,7 +192,7 @@ class Acts(ConsoleTest):
     def test_a_retry_by_keyboard_alone(self):
         relay = self.relay(self.halted("typed"))
         window = self.logged_in(relay)
-        window.button("Retry", self.card("typed"))  # the relay may not hold the lane yet
+        window.wait_halted(self.card("typed"))
         self.stand.receiver.accept(3, process="typed")
         window.run("document.activeElement.blur()")
         for _ in range(40):

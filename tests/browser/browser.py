@@ -126,6 +126,10 @@ class Browser:
     def wait_gone(self, css, seconds=20):
         wait_for(lambda: self.seen(css) is None, f"no more {css}", seconds)
 
+    def wait_halted(self, card):
+        """Before that nobody may hold the lane: the page is there before the relay has claimed it."""
+        self.button("Retry", card)
+
     def button(self, name, within="body"):
         """The button on show with this text or label."""
         def look():

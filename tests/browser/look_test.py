@@ -76,7 +76,7 @@ class Look(ConsoleTest):
     def test_paused_updates_are_in_the_address_and_keep_what_is_shown(self):
         relay = self.relay(self.halted("calm"))
         window = self.logged_in(relay)
-        window.find(self.card("calm"))
+        window.wait_halted(self.card("calm"))
         window.press("Pause updates")
         window.wait_text("Paused at ", "#live")
         self.assertIn("pause=1", window.driver.current_url)
