@@ -87,7 +87,9 @@ void Window::queue(Row& row) {
   row.state = State::queued;
   queued_[row.record->key] += 1;
   alone_ -= row.alone ? 1 : 0;
-  row.number = row.attempts = 0;  // it goes out after others of its key, so under a later one
+  // It goes out from there under a later number; but one that a receiver may have seen it with is
+  // kept until then, because the queue may be gone when the row is read again.
+  if (row.attempts == 0 || mutant(Mutant::queued_unnumbered)) row.number = 0;
 }
 
 /// A parked row has the one under which it is aside: it may have been given another one since.
@@ -471,7 +473,7 @@ RowsAhead Window::ahead() const {
     if (over) {
       if (!forgets) ahead.done.push_back(row.record->id());
       if (row.state == State::aside) ahead.set_aside.push_back(row.record->id());
-    } else if (row.number > 0) {
+    } else if (row.number > 0) {  // of a row that queues, too
       ahead.open.push_back({row.number, row.record->id(), row.attempts});
     }
   }

@@ -15,8 +15,9 @@ namespace {
 /// A window, a clock moved by hand, and who is called.
 class Counter {
  public:
-  explicit Counter(Window::Limits limits, RateLimit rate = {}, bool probes = false)
-      : pace_(limited(rate)), window_(limits, Cursor{}, pace_, false, probes) {}
+  explicit Counter(Window::Limits limits, RateLimit rate = {}, bool probes = false,
+                   const Cursor& cursor = {})
+      : pace_(limited(rate)), window_(limits, cursor, pace_, false, probes) {}
 
   void rows(const std::vector<std::pair<int, const char*>>& rows) {
     PollResult round;
@@ -48,9 +49,19 @@ class Counter {
   void answer(int id, const Outcome& outcome = Outcome::done()) {
     window_.answered(number(id), outcome);
   }
+  void hold_key_of(int id, const char* key) {
+    window_.set_aside(number(id), Park{record(id, key).position, key, false, true, 1, "503", 1s});
+  }
   void not_begun(int id) { window_.not_begun(number(id)); }
   [[nodiscard]] bool is_called(int id) const { return numbers_.contains(id); }
   [[nodiscard]] bool is_queued(int id) const { return queued_.contains(std::to_string(id)); }
+  /// By the last commit; 0: none.
+  [[nodiscard]] std::uint64_t kept_number(int id) const {
+    for (const auto& row : kept_) {
+      if (row.id == std::to_string(id)) return row.number;
+    }
+    return 0;
+  }
   [[nodiscard]] Window& window() { return window_; }
 
  private:
@@ -71,7 +82,9 @@ class Counter {
     return number;
   }
   void commit() {
-    for (const auto& row : window_.commit(true).queued) queued_.insert(row.position.id);
+    auto commit = window_.commit(true);
+    for (const auto& row : commit.queued) queued_.insert(row.position.id);
+    kept_ = std::move(commit.in_flight.ahead.open);
   }
 
   Pace pace_;
@@ -79,6 +92,7 @@ class Counter {
   Time now_{std::chrono::hours(1)};
   std::map<int, std::uint64_t> numbers_;
   std::set<std::string> queued_;
+  std::vector<RowsAhead::Open> kept_;
 };
 
 const auto refused = Outcome::retry_later("503");
@@ -168,5 +182,29 @@ TEST_SUITE("window: nothing waits for ever") {
     CHECK(called == "20 30 10 ");
     REQUIRE(window.failed());
     CHECK(window.failed()->row->id() == "20");
+  }
+}
+
+// `seriatim torture --promote`, seed 3201: row 2 was accepted under a number, queued after a crash,
+// and came under another one after the next.
+TEST_SUITE("window: what a receiver may have seen is kept") {
+  TEST_CASE("the number of a row that queues, until the cursor passes it") {
+    Cursor cursor;
+    cursor.ahead.open = {{3, "1", 1}, {4, "2", 1}, {5, "3", 1}};
+    cursor.ahead.to = Position{3, "3"};
+    cursor.ahead.numbered_to = 5;
+    Counter counter({4, 4, 100, 0}, {}, false, cursor);
+    counter.rows({{1, "slow"}, {2, "a"}, {3, "a"}});
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(1));
+    REQUIRE(counter.is_called(2));
+    counter.hold_key_of(2, "a");
+    counter.pass(10ms);
+    CHECK_FALSE(counter.is_queued(3));
+    CHECK(counter.kept_number(3) == 5);
+    counter.answer(1);
+    counter.pass(10ms);
+    CHECK(counter.is_queued(3));
+    CHECK(counter.kept_number(3) == 0);
   }
 }

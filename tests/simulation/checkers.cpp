@@ -136,7 +136,8 @@ bool Judge::renumbered_between(const Attempt& attempt, const Attempt& later) con
     return (p.id == later.id || put_back_with(p)) &&
            (between(p.at) || (p.epoch >= from && p.epoch < to));
   });
-  if (by_parking) return true;
+  // A row that was aside itself says that it is late.
+  if (by_parking && later.late) return true;
   if (by_act || delivers_late()) return by_act;
   return std::any_of(astray_.begin(), astray_.end(), [&](std::size_t astray) {
     const auto& handled = fate_[astray].handled_at;
