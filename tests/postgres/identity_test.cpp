@@ -191,6 +191,26 @@ TEST_CASE("a table dropped and made anew halts, after retry again, until it is a
                        doctest::Contains("nothing differs"), Error);
 }
 
+TEST_CASE("adopted between the claim and the halt: the halt is refused, the next claim goes on") {
+  Desk desk;
+  {
+    auto first = desk.relay();
+    REQUIRE(first.claim());
+    first.session->release(first.cursor.epoch, true);
+  }
+  note(desk, "timeline", "00000009");
+  auto lane = desk.relay();
+  REQUIRE(lane.claim());
+  REQUIRE(desk.admin.adopt(desk.target, std::nullopt, alice).size() == 1);
+  const auto broken = refusal(lane);
+  REQUIRE(broken);
+  CHECK_FALSE(
+      lane.settle({lane.cursor.position, {}, {}, Halt{broken->reason(), {"", broken->what()}}}));
+  CHECK(desk.cursor("state, reason") == "running");
+  REQUIRE(lane.claim());
+  CHECK_FALSE(refusal(lane));
+}
+
 TEST_CASE("adopt lets only those go on who halted over it") {
   Desk desk;
   {

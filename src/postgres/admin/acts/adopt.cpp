@@ -171,19 +171,21 @@ Adoption read_adoption(Act& act, const Target& target, const Table& table, const
   return adoption;
 }
 
-/// A lane that halted because it was another source goes on. Rows that are passed over have
-/// numbers, as rows have that were skipped by name.
+/// A lane that halted because it was another source goes on. One whose holder is about to halt over
+/// it may not, so it gets another epoch. Rows that are passed over have numbers, as rows have that
+/// were skipped by name.
 LaneChange adopted(const Adoption& adoption, const std::string& identity,
                    std::optional<OldRows> old_rows) {
   const auto& [lane, differs, old, again] = adoption;
-  auto set = stood_for_it(lane.cursor) ? tries_again(lane) : Columns();
+  const bool halted = stood_for_it(lane.cursor);
+  auto set = halted ? tries_again(lane) : Columns();
   set["identity"] = merged(lane.identity, identity);
   json::object detail{{"change", in_words(differs)}};
+  if (!halted || !old.empty()) set["epoch"] = next_epoch(lane);
   if (!old.empty()) {
     const bool skipped = old_rows == OldRows::skip;
     detail["old_rows"] = skipped ? "skip" : "deliver";
     detail["rows"] = old.size();
-    set["epoch"] = next_epoch(lane);
     if (skipped) {
       set["sequence"] = std::to_string(lane.cursor.sequence + old.size());
       set["set_aside"] = std::to_string(lane.cursor.set_aside + old.size());
