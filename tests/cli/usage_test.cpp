@@ -73,6 +73,8 @@ TEST_CASE("wrong usage ends with 2, on stderr, and names what is wrong") {
       {{"torture", "--seed", "-1"}, "--seed"},
       {{"torture", "--database", "postgresql://127.0.0.1:1/x", "--restart-server"},
        "--restart-server needs --restart-command"},
+      {{"torture", "--database", "postgresql://127.0.0.1:1/x", "--promote"},
+       "--promote needs --database embedded"},
   };
   for (const auto& [arguments, problem] : cases) {
     const auto& shown = problem;

@@ -16,6 +16,7 @@ constexpr const char* torture_examples =
     "  seriatim torture --database embedded --minutes 2 --all-faults\n"
     "  seriatim torture --database postgresql://app@staging/shop --minutes 10 --kill --freeze\n"
     "  seriatim torture --database embedded --all-faults --in-flight 32 --hold-key\n"
+    "  seriatim torture --database embedded --promote --kill\n"
     "  seriatim torture --database \"$URL\" --restart-server \\\n"
     "      --restart-command 'ssh staging pg_ctlcluster 15 main restart -m immediate'\n\n"
     "Works in a schema of its own, seriatim_torture_SEED, and takes it away again unless a "

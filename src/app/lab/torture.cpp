@@ -41,7 +41,7 @@ std::vector<std::string> server_settings() {
           "max_connections=300",
           "wal_writer_delay=10s",
           "wal_writer_flush_after=1GB",
-          "wal_keep_size=1GB",  // a standby that was cut off finds all of it
+          "wal_keep_size=256MB",  // a standby that was cut off finds all of it
           "wal_retrieve_retry_interval=100ms",
           "log_min_messages=warning"};
 }
@@ -91,6 +91,7 @@ void find_server(const TortureVerb& verb, const lab::TemporaryFolder& folder, Co
     if (verb.promote && !possible) throw ConfigError(std::string("--promote ") + needs_copies);
     if (possible && (verb.promote || verb.all_faults)) {
       settings.promote = [&server] { server->promote(); };
+      settings.add_standby = [&server] { server->add_standby(); };
     }
   } else {
     if (!verb.database.empty()) context.use_database(verb.database);
@@ -143,8 +144,8 @@ Exit perform(const TortureVerb& verb, Context& context) {
   std::unique_ptr<torture::ReplicatedServer> server;
   find_server(verb, folder, context, server, settings, signals.token());
   install_where_missing(settings.url);
-  folder.keep(true);
   if (settings.promote) server->add_standby();
+  folder.keep(true);
   auto report = hold(settings, signals.token());
   if (verb.all_faults && !settings.restart_server) {
     report.left_out.emplace_back(
@@ -161,6 +162,7 @@ Exit perform(const TortureVerb& verb, Context& context) {
   if (kept) {
     progress("kept: schema seriatim_torture_" + std::to_string(settings.seed) + ", logs in " +
              folder.path().string());
+    if (server) progress("the server's data are in " + server->folder().string());
   }
   return report.clean() ? Exit::done : Exit::failure;
 }

@@ -77,7 +77,10 @@ void Faults::perform(const Fault& fault) {
       break;
     case FaultKind::promote:
       crash(fault.dice, parts_.settings.promote, "promote");
+      thaw_when_due();
       parts_.relays.adopt();
+      thaw_when_due();
+      parts_.settings.add_standby();
       break;
     case FaultKind::net: counts_["net " + parts_.network->storm(fault.dice)] += 1; break;
   }

@@ -21,7 +21,7 @@ poll_interval_max = "50ms"
 )";
 constexpr const char* deadline_with_faults = "2s";  // + the lane's slack of 5 s: Relays::tolerance
 constexpr std::chrono::seconds stop_max{20};
-constexpr int adopt_attempts = 5;
+constexpr std::chrono::seconds adopt_max{60};
 constexpr const char* deadline_without = "30s";
 
 std::string process_section(const Settings& settings, const Stage& stage, std::size_t number,
@@ -41,6 +41,14 @@ std::string process_section(const Settings& settings, const Stage& stage, std::s
          "[process.handler]\nkind = \"http\"\nallow_private = true\nurl = \"http://127.0.0.1:" +
          std::to_string(port) + '/' + std::to_string(number) +
          (settings.hold_key ? "/{{key}}" : "") + "\"\n";
+}
+
+/// In a process group of its own, so a Ctrl-C at the terminal is not for it.
+lab::Process::Options apart() {
+  lab::Process::Options options;
+  options.group = lab::Process::Group::own;
+  options.death_signal = SIGKILL;
+  return options;
 }
 
 }  // namespace
@@ -67,12 +75,10 @@ void Relays::start() {
 }
 
 void Relays::start(std::size_t number) {
-  lab::Process::Options options;
+  auto options = apart();
   options.environment = {{"SERIATIM_TORTURE_DATABASE", database_url_}};
   options.out_file = settings_.folder / ("relay-" + std::to_string(number) + ".log");
   options.err_with_out = true;
-  options.group = lab::Process::Group::own;
-  options.death_signal = SIGKILL;
   relays_[number] = std::make_unique<lab::Process>(command({"run"}), options);
 }
 
@@ -82,21 +88,30 @@ std::vector<std::string> Relays::command(std::vector<std::string> words) const {
   return words;
 }
 
-/// Past the proxy, if there is one. It waits for a turn, which a fault may take away.
+/// Past the proxy, if there is one. Relays may halt after the first attempt, and one that is
+/// frozen, or cut off in a call, keeps its lane for a while.
 void Relays::adopt() const {
-  lab::Process::Options options;
-  options.environment = {{"SERIATIM_TORTURE_DATABASE", settings_.url}};
-  for (const auto& stream : stage_.streams()) {
-    lab::Ended ended{};
-    for (int attempt = 0; attempt < adopt_attempts; ++attempt) {
-      ended = lab::run(command({"adopt", stream.process, "--reason", "a promotion"}), options);
-      if (ended.code == 0) break;
+  const auto deadline = std::chrono::steady_clock::now() + adopt_max;
+  std::string said;
+  for (;;) {
+    Session session(settings_.url, stage_.prefix() + "operator");
+    const auto changed = session.run(sql::torture::source_changed, {stage_.prefix()});
+    if (changed.empty()) return;
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw Error("after a promotion `seriatim adopt` did not bring " +
+                  changed.front().at(0).value_or("") + " to go on: " + said);
     }
-    if (ended.code != 0) {
-      throw Error("after a promotion `adopt` of " + stream.process + " ended with " +
-                  std::to_string(ended.code) + ": " + ended.err);
-    }
+    for (const auto& row : changed) said = adopt(row.at(0).value_or(""));
   }
+}
+
+/// What it said, if it did not succeed. It ends by itself (handler_deadline + 1 s).
+std::string Relays::adopt(const std::string& process) const {
+  auto options = apart();
+  options.environment = {{"SERIATIM_TORTURE_DATABASE", settings_.url}};
+  lab::Process program(command({"adopt", process, "--reason", "a promotion"}), options);
+  const auto ended = program.wait_at_most(adopt_max);
+  return ended ? ended->err : "it does not end";
 }
 
 void Relays::kill(std::size_t number) {

@@ -40,10 +40,10 @@ class Relays {
   static constexpr std::chrono::milliseconds lease{1'000};
 
  private:
-  /// In a process group of its own, so a Ctrl-C at the terminal is not for it.
   void start(std::size_t number);
   [[nodiscard]] std::string configuration(const Ways& ways) const;
   [[nodiscard]] std::vector<std::string> command(std::vector<std::string> words) const;
+  [[nodiscard]] std::string adopt(const std::string& process) const;
 
   const Settings& settings_;
   const Stage& stage_;

@@ -18,12 +18,15 @@ namespace {
 constexpr auto in_step_max = 60s;
 constexpr const char* name = "operator";
 
-void wait_until_in_step(lab::Session& session) {
+/// A commit then waits for the standby.
+void wait_until_in_step(const std::string& url) {
+  lab::Session session(url, name);
   const auto deadline = std::chrono::steady_clock::now() + in_step_max;
   while (session.number(sql::torture::standbys_in_step) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw Error(
-          "the standby has not caught up with its server within a minute; see server.log of both");
+          "the standby does not follow its server: no connection of one that has caught up "
+          "within a minute");
     }
     std::this_thread::sleep_for(10ms);
   }
@@ -39,32 +42,35 @@ void ReplicatedServer::crash_and_restart() {
   server_->start();
 }
 
-/// The setting comes after the copy, so that the copy does not wait for standbys of its own once it
-/// is promoted.
+/// The setting comes after the copy, so that the copy waits for no standby once it is promoted.
 void ReplicatedServer::add_standby() {
   auto copy = options_;
   copy.folder += "-copy-" + std::to_string(++copies_);
   copy.primary_url = url();
   standby_ = std::make_unique<EmbeddedServer>(std::move(copy));
-  lab::Session session(url(), name);
-  session.run(sql::torture::wait_for_standbys);
-  session.run(sql::torture::reload_settings);
-  wait_until_in_step(session);
+  options_.stop = {};  // it ends a start, not a run
+  {
+    lab::Session session(url(), name);
+    session.run(sql::torture::wait_for_standbys);
+    session.run(sql::torture::reload_settings);
+  }
+  wait_until_in_step(url());
 }
 
+/// The standby takes the port first, so that for a moment all meet a server that only reads.
 void ReplicatedServer::promote() {
-  const auto port = server_->port();
-  const auto data = server_->log_file().parent_path() / "data";
+  wait_until_in_step(url());
   server_->stop(EmbeddedServer::Stop::immediate);
+  lab::Session(standby_->url(), name).run(sql::torture::forget_primary);
   standby_->stop(EmbeddedServer::Stop::fast);
-  standby_->start(port);
+  standby_->start(server_->port());
+  fs::remove_all(lost_);
+  lost_ = server_->log_file().parent_path();
   server_ = std::move(standby_);
-  fs::remove_all(data);
   if (lab::Session(url(), name).run(sql::torture::promote).at(0).at(0) != "t") {
     throw Error("the standby was not promoted within a minute; see " +
                 server_->log_file().string());
   }
-  add_standby();
 }
 
 }  // namespace seriatim::torture

@@ -39,8 +39,9 @@ struct Settings {
   /// thread of torture().
   std::function<void()> restart_server;
   /// The server is lost, and its synchronous standby takes over at the same address; empty: there
-  /// is none. Called as `restart_server`.
+  /// is none. Then `add_standby` gives it one of its own. Called as `restart_server`.
   std::function<void()> promote;
+  std::function<void()> add_standby;
 
   std::filesystem::path relay_program;
   std::filesystem::path folder;  ///< exists; logs go there
