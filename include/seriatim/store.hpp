@@ -18,9 +18,9 @@ namespace seriatim {
 
 /// Rows after the cursor that a receiver may have seen, if several calls are in flight.
 struct RowsAhead {
-  /// A row that is not known to be done, and keeps its number.
+  /// A row that is not known to be done. It keeps its number, or queues.
   struct Open {
-    std::uint64_t number = 0;  ///< Record::sequence
+    std::uint64_t number = 0;  ///< Record::sequence; 0: it queues, and gets a later one
     std::string id;
     unsigned attempts = 0;  ///< announced; 0: no receiver has seen it
 

@@ -29,7 +29,7 @@ enum class Mutant {
   calls_not_awaited,      ///< … a lane is claimed anew while calls of before are in flight
   kept_rows_not_awaited,  ///< … rows go out before those whose numbers are kept are read again
   due_numbers_forgotten,  ///< … a due row in doubt does
-  queued_unnumbered,      ///< … the number of a row in doubt that queues is not kept
+  queue_forgotten,        ///< … it is not kept that a row in doubt queues
   queue_passed_by,        ///< … a row of a key whose queue is not written yet does not queue
   rate_not_kept,          ///< rows are called faster than the limits allow
   numbers_used_again,     ///< rows of a key are put back, and their numbers go to others

@@ -74,6 +74,8 @@ void Window::add(PollResult round) {
 /// for other keys.
 bool Window::queues(const Row& row) const {
   const auto& key = row.record->key;
+  const bool queued_before = row.attempts > 0 && row.number == 0;
+  if (queued_before) return true;  // others of its key may have greater numbers since
   if (const auto queued = queued_.find(key); queued != queued_.end()) {
     const bool goes_first = row.attempts > 0 && queued->second == late_rows_of(key);
     return !goes_first && !mutant(Mutant::queue_passed_by);
@@ -87,9 +89,7 @@ void Window::queue(Row& row) {
   row.state = State::queued;
   queued_[row.record->key] += 1;
   alone_ -= row.alone ? 1 : 0;
-  // It goes out from there under a later number; but one that a receiver may have seen it with is
-  // kept until then, because the queue may be gone when the row is read again.
-  if (row.attempts == 0 || mutant(Mutant::queued_unnumbered)) row.number = 0;
+  row.number = 0;  // it goes out after others of its key, so under a later one
 }
 
 /// A parked row has the one under which it is aside: it may have been given another one since.
@@ -469,11 +469,13 @@ RowsAhead Window::ahead() const {
   const bool forgets = mutant(Mutant::done_ahead_forgotten);
   for (const auto& row : rows_) {
     const bool over = row.state == State::done || row.state == State::aside;
-    if (over || row.number > 0) ahead.to = row.record->position;
+    // The queue may be gone when one that queues is read again.
+    const bool seen = row.attempts > 0 && !mutant(Mutant::queue_forgotten);
+    if (over || row.number > 0 || seen) ahead.to = row.record->position;
     if (over) {
       if (!forgets) ahead.done.push_back(row.record->id());
       if (row.state == State::aside) ahead.set_aside.push_back(row.record->id());
-    } else if (row.number > 0) {  // of a row that queues, too
+    } else if (row.number > 0 || seen) {
       ahead.open.push_back({row.number, row.record->id(), row.attempts});
     }
   }

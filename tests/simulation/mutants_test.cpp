@@ -399,7 +399,7 @@ TEST_SUITE("mutants of rows set aside") {
     must_be_caught({.mutant = Mutant::parked_key_goes_on}, Profile::holding, 50, "P4");
     must_be_caught({.mutant = Mutant::numbers_used_again}, Profile::holding, 2'000, "P3");
     must_be_caught({.mutant = Mutant::due_numbers_forgotten}, Profile::holding, 2'000, "P3");
-    must_be_caught({.mutant = Mutant::queued_unnumbered}, Profile::holding, 30'000, "P3");
+    must_be_caught({.mutant = Mutant::queue_forgotten}, Profile::holding, 30'000, "P3");
     must_be_caught({.mutant = Mutant::queue_passed_by}, Profile::holding, 5'000, "P2 P4 P6");
     must_be_caught({.sabotage = Sabotage::queue_without_head}, Profile::holding, 5'000,
                    "liveness P1 P2 P4");

@@ -84,8 +84,9 @@ void add_open(const json::array& run, std::vector<RowsAhead::Open>& open) {
 
 std::size_t announced(const RowsAhead& ahead) {
   const auto count = [](const std::vector<RowsAhead::Open>& rows) {
-    return std::count_if(rows.begin(), rows.end(),
-                         [](const RowsAhead::Open& row) { return row.attempts > 0; });
+    return std::count_if(rows.begin(), rows.end(), [](const RowsAhead::Open& row) {
+      return row.attempts > 0 && row.number > 0;
+    });
   };
   return static_cast<std::size_t>(count(ahead.open) + count(ahead.aside));
 }
