@@ -388,9 +388,7 @@ void Window::pass(WindowCommit& commit) {
   };
   while (!rows_.empty() && passes(rows_.front())) {
     auto& row = rows_.front();
-    if (row.state == State::queued) {
-      passed_queued(row.record->key);
-    }
+    if (row.state == State::queued) passed_queued(row.record->key);
     if (row.state != State::done && row.state != State::called) {
       commit.queued.push_back({.position = row.record->position,
                                .key = row.record->key,
