@@ -147,8 +147,10 @@ void Window::recall(Row& row) {
     if (++unknown_rows_ > come_among) none_left();
     return forget_up_to(id);
   }
-  row.number = mutant(Mutant::numbers_forgotten) ? 0 : open->number;
-  row.attempts = open->attempts;
+  if (!mutant(Mutant::numbers_forgotten)) {
+    row.number = open->number;
+    row.attempts = open->attempts;
+  }
   row.alone = alone_ > 0 && row.attempts > 0;
   forget(open);
   known_open_.pop_front();
@@ -413,8 +415,8 @@ void Window::pass_number() {
 /// so that a call that ends makes room for another without a commit between.
 void Window::announce() {
   while (can_announce()) announce(*next_ready());
-  if (searches() || failed_from_ != nowhere) return;
-  if (alone_ > 0 || probes_ || limits_.commit_every <= 1) return;
+  if (searches() || failed_from_ != nowhere || alone_ > 0 || probes_) return;
+  if (limits_.commit_every <= 1) return;
   for (const auto& [key, of_key] : keys_) {  // the row after one that is on its way
     if (open_ >= most_announced()) return;
     const bool next = of_key.size() > 1 && of_key[0]->state != State::waiting &&
@@ -425,7 +427,7 @@ void Window::announce() {
 }
 
 void Window::announce(Row& row) {
-  if (row.number == 0) row.number = ++numbered_to_;
+  if (row.number == 0) give_number(row);
   row.attempts += 1;
   row.state = State::announced;
   open_ += 1;
@@ -464,14 +466,13 @@ void Window::unannounce(Row& row) {
 RowsAhead Window::ahead() const {
   RowsAhead ahead;
   ahead.numbered_to = numbered_to_;
-  const bool forgets = mutant(Mutant::done_ahead_forgotten);
   for (const auto& row : rows_) {
     const bool over = row.state == State::done || row.state == State::aside;
     // The queue may be gone when one that queues is read again.
     const bool seen = row.attempts > 0 && !mutant(Mutant::queue_forgotten);
     if (over || row.number > 0 || seen) ahead.to = row.record->position;
     if (over) {
-      if (!forgets) ahead.done.push_back(row.record->id());
+      if (!mutant(Mutant::done_ahead_forgotten)) ahead.done.push_back(row.record->id());
       if (row.state == State::aside) ahead.set_aside.push_back(row.record->id());
     } else if (row.number > 0 || seen) {
       ahead.open.push_back({row.number, row.record->id(), row.attempts});

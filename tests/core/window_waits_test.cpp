@@ -215,4 +215,27 @@ TEST_SUITE("window: what a receiver may have seen is kept") {
     CHECK(after.is_queued(4));
     CHECK(after.kept().empty());
   }
+
+  TEST_CASE("a kept row that cannot be read yet queues if a number was given meanwhile") {
+    constexpr Window::Limits limits{4, 4, 100, 0};
+    Cursor cursor;
+    cursor.ahead.open = {{3, "1", 1}, {4, "2", 1}, {5, "3", 0}};
+    cursor.ahead.to = Position{3, "3"};
+    cursor.ahead.numbered_to = 5;
+    Counter counter(limits, {}, false, cursor);
+    counter.rows({{1, "a"}});  // the fence holds the others back
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(1));
+    counter.hold_key_of(1, "a");
+    counter.pass(10ms);
+    counter.due({{1, "a"}});
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(1));  // as 6
+    counter.answer(1);
+    counter.pass(10ms);
+    counter.rows({{2, "a"}, {3, "b"}});
+    counter.pass(10ms);
+    CHECK(counter.is_queued(2));
+    CHECK(counter.is_called(3));
+  }
 }
