@@ -16,11 +16,11 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto in_step_max = 60s;
-constexpr const char* name = "operator";
+constexpr const char* operator_name = "operator";
 
 /// A commit then waits for the standby.
 void wait_until_in_step(const std::string& url) {
-  lab::Session session(url, name);
+  lab::Session session(url, operator_name);
   const auto deadline = std::chrono::steady_clock::now() + in_step_max;
   while (session.number(sql::torture::standbys_in_step) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
@@ -50,7 +50,7 @@ void ReplicatedServer::add_standby() {
   standby_ = std::make_unique<EmbeddedServer>(std::move(copy));
   options_.stop = {};  // it ends a start, not a run
   {
-    lab::Session session(url(), name);
+    lab::Session session(url(), operator_name);
     session.run(sql::torture::wait_for_standbys);
     session.run(sql::torture::reload_settings);
   }
@@ -61,13 +61,13 @@ void ReplicatedServer::add_standby() {
 void ReplicatedServer::promote() {
   wait_until_in_step(url());
   server_->stop(EmbeddedServer::Stop::immediate);
-  lab::Session(standby_->url(), name).run(sql::torture::forget_primary);
+  lab::Session(standby_->url(), operator_name).run(sql::torture::forget_primary);
   standby_->stop(EmbeddedServer::Stop::fast);
   standby_->start(server_->port());
   fs::remove_all(lost_);
   lost_ = server_->log_file().parent_path();
   server_ = std::move(standby_);
-  if (lab::Session(url(), name).run(sql::torture::promote).at(0).at(0) != "t") {
+  if (lab::Session(url(), operator_name).run(sql::torture::promote).at(0).at(0) != "t") {
     throw Error("the standby was not promoted within a minute; see " +
                 server_->log_file().string());
   }
