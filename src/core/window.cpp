@@ -8,14 +8,6 @@
 
 namespace seriatim::core {
 
-namespace {
-
-/// What was kept of a row that did not come among so many is forgotten: it is gone. A window never
-/// has as many (window_rows).
-constexpr std::size_t come_among = 100'000;
-
-}  // namespace
-
 Window::Window(Limits limits, const Cursor& cursor, Pace& pace, bool one_by_one, bool probes)
     : limits_(limits),
       pace_(pace),
@@ -131,53 +123,6 @@ Window::Row& Window::push(Position position, Key key) {
   return row;
 }
 
-/// What was kept of it. Rows come in lane order, and what is kept is in it too: so what is kept of
-/// others before this one is of rows that are gone.
-void Window::recall(Row& row) {
-  const auto& id = row.record->id();
-  const auto done = std::find(known_done_.begin(), known_done_.end(), id);
-  if (done != known_done_.end()) {
-    known_done_.erase(known_done_.begin(), done + 1);
-    row.state = known_aside_.contains(id) ? State::aside : State::done;
-    return forget_up_to(id);
-  }
-  const auto open = std::find_if(known_open_.begin(), known_open_.end(),
-                                 [&](const RowsAhead::Open& kept) { return kept.id == id; });
-  if (open == known_open_.end()) {
-    if (++unknown_rows_ > come_among) none_left();
-    return forget_up_to(id);
-  }
-  if (!mutant(Mutant::numbers_forgotten)) {
-    row.number = open->number;
-    row.attempts = open->attempts;
-  }
-  row.alone = alone_ > 0 && row.attempts > 0;
-  forget(open);
-  known_open_.pop_front();
-  forget_up_to(id);
-}
-
-/// After the last row of which something was kept.
-void Window::forget_up_to(const std::string& id) {
-  if (known_to_ && known_to_->id == id) none_left();
-}
-
-void Window::forget(std::deque<RowsAhead::Open>::iterator end) {
-  if (alone_ > 0)
-    alone_ -= static_cast<std::size_t>(std::count_if(known_open_.begin(), end, is_in_doubt));
-  known_open_.erase(known_open_.begin(), end);
-}
-
-void Window::none_left() {
-  forgot_ = forgot_ || !known_done_.empty() || !known_open_.empty();
-  known_done_.clear();
-  forget(known_open_.end());
-}
-
-bool Window::searches() const {
-  return searches_ && !known_open_.empty() && !mutant(Mutant::kept_rows_not_awaited);
-}
-
 // --- calls --------------------------------------------------------------------------------------
 
 std::vector<std::shared_ptr<Record>> Window::begin(Time now) {
@@ -269,6 +214,7 @@ const Record* Window::first() const {
   if (due != due_.end()) return due->second.record.get();
   const bool alone = std::any_of(rows_.begin(), rows_.end(),
                                  [](const Row& row) { return row.alone && !is_over(row); });
+  if (!alone && alone_ > 0) return nullptr;  // it cannot be read yet
   const auto first = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
     return !is_over(row) && row.alone == alone;
   });
@@ -427,7 +373,8 @@ void Window::announce() {
 }
 
 void Window::announce(Row& row) {
-  if (row.number == 0) give_number(row);
+  if (row.number == 0) row.number = ++numbered_to_;
+  lose_numbers_below(row.number);
   row.attempts += 1;
   row.state = State::announced;
   open_ += 1;
@@ -461,34 +408,6 @@ void Window::unannounce(Row& row) {
   open_ -= 1;
   open_due_ -= row.due ? 1 : 0;
   callable_.erase(row.place);
-}
-
-RowsAhead Window::ahead() const {
-  RowsAhead ahead;
-  ahead.numbered_to = numbered_to_;
-  for (const auto& row : rows_) {
-    const bool over = row.state == State::done || row.state == State::aside;
-    // The queue may be gone when one that queues is read again.
-    const bool seen = row.attempts > 0 && !mutant(Mutant::queue_forgotten);
-    if (over || row.number > 0 || seen) ahead.to = row.record->position;
-    if (over) {
-      if (!mutant(Mutant::done_ahead_forgotten)) ahead.done.push_back(row.record->id());
-      if (row.state == State::aside) ahead.set_aside.push_back(row.record->id());
-    } else if (row.number > 0 || seen) {
-      ahead.open.push_back({row.number, row.record->id(), row.attempts});
-    }
-  }
-  if (!known_done_.empty() || !known_open_.empty()) ahead.to = known_to_;
-  ahead.done.insert(ahead.done.end(), known_done_.begin(), known_done_.end());
-  for (const auto& id : known_done_) {
-    if (known_aside_.contains(id)) ahead.set_aside.push_back(id);
-  }
-  ahead.open.insert(ahead.open.end(), known_open_.begin(), known_open_.end());
-  for (const auto& [place, row] : due_) {
-    if (row.number > 0) ahead.aside.push_back({row.number, row.record->id(), row.attempts});
-  }
-  ahead.aside.insert(ahead.aside.end(), known_due_.begin(), known_due_.end());
-  return ahead;
 }
 
 unsigned Window::attempts_at_first() const {

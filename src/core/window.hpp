@@ -159,7 +159,7 @@ class Window {
   void recall_due(Row& row);
   void forget_up_to(const std::string& id);
   void forget(std::deque<RowsAhead::Open>::iterator end);
-  void give_number(Row& row);
+  void lose_numbers_below(std::uint64_t number);
   void release(const Row& row);
   Row& take_called(std::uint64_t number);
   /// A receiver may have seen it, and may not have accepted it.

@@ -84,15 +84,6 @@ void Window::set_first_aside(Park park) {
   row->park = std::move(park);
 }
 
-/// Kept rows that cannot be read yet may be of its key, and numbers grow within a key. So they lose
-/// theirs, and those that a receiver may have seen will queue.
-void Window::give_number(Row& row) {
-  row.number = ++numbered_to_;
-  if (mutant(Mutant::known_numbers_kept)) return;
-  std::erase_if(known_open_, [](const auto& known) { return known.attempts == 0; });
-  for (auto& known : known_open_) known.number = 0;
-}
-
 /// Later rows of its key queue, if it holds it.
 void Window::leave(Row& row, WindowCommit& commit) {
   commit.parks.push_back(*std::exchange(row.park, std::nullopt));

@@ -16,8 +16,8 @@ namespace {
 class Counter {
  public:
   explicit Counter(Window::Limits limits, RateLimit rate = {}, bool probes = false,
-                   const Cursor& cursor = {})
-      : pace_(limited(rate)), window_(limits, cursor, pace_, false, probes) {}
+                   const Cursor& cursor = {}, bool one_by_one = false)
+      : pace_(limited(rate)), window_(limits, cursor, pace_, one_by_one, probes) {}
 
   void rows(const std::vector<std::pair<int, const char*>>& rows) {
     PollResult round;
@@ -237,5 +237,35 @@ TEST_SUITE("window: what a receiver may have seen is kept") {
     counter.pass(10ms);
     CHECK(counter.is_queued(2));
     CHECK(counter.is_called(3));
+  }
+
+  TEST_CASE("… or if a row of its key goes out under a kept number that is greater") {
+    constexpr Window::Limits limits{4, 4, 100, 0};
+    Cursor cursor;
+    cursor.ahead.open = {{6, "1", 1}, {5, "2", 1}};  // row 1 appeared before row 2 had gone out
+    cursor.ahead.to = Position{2, "2"};
+    cursor.ahead.numbered_to = 6;
+    Counter counter(limits, {}, false, cursor);
+    counter.rows({{1, "a"}});
+    counter.pass(10ms);
+    REQUIRE(counter.is_called(1));
+    counter.answer(1);
+    counter.pass(10ms);
+    counter.rows({{2, "a"}});
+    counter.pass(10ms);
+    CHECK(counter.is_queued(2));
+  }
+
+  TEST_CASE("no other row is taken for the one that kills while that one cannot be read") {
+    Cursor cursor;
+    cursor.ahead.open = {{5, "2", 1}};
+    cursor.ahead.to = Position{2, "2"};
+    cursor.ahead.numbered_to = 5;
+    Counter counter({4, 4, 100, 0}, {}, false, cursor, true);
+    counter.rows({{1, "a"}});
+    CHECK(counter.window().first() == nullptr);
+    counter.rows({{2, "b"}});
+    REQUIRE(counter.window().first() != nullptr);
+    CHECK(counter.window().first()->id() == "2");
   }
 }
