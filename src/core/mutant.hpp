@@ -30,7 +30,6 @@ enum class Mutant {
   kept_rows_not_awaited,  ///< … rows go out before those whose numbers are kept are read again
   due_numbers_forgotten,  ///< … a due row in doubt does
   queue_forgotten,        ///< … it is not kept that a row in doubt queues
-  known_numbers_kept,     ///< … a kept row that was not read again keeps its number
   queue_passed_by,        ///< … a row of a key whose queue is not written yet does not queue
   rate_not_kept,          ///< rows are called faster than the limits allow
   numbers_used_again,     ///< rows of a key are put back, and their numbers go to others

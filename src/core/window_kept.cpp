@@ -65,7 +65,6 @@ bool Window::searches() const {
 /// grow within a key. So those that have a lower one lose it. If a receiver may have seen one, it
 /// will queue.
 void Window::lose_numbers_below(std::uint64_t number) {
-  if (mutant(Mutant::known_numbers_kept)) return;
   std::erase_if(known_open_,
                 [&](const auto& known) { return known.attempts == 0 && known.number < number; });
   for (auto& known : known_open_) {

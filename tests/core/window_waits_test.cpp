@@ -2,6 +2,7 @@
 // What it promises under random schedules is judged in simulation/window_test.cpp.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/window.hpp"
@@ -92,6 +93,18 @@ class Counter {
 
 const auto refused = Outcome::retry_later("503");
 
+/// Of a lane that ended while these rows were ahead of it; the last one is the last in lane order.
+Cursor left_open(std::vector<RowsAhead::Open> open) {
+  Cursor cursor;
+  const auto& id = open.back().id;
+  cursor.ahead.to = Position{std::stoi(id), id};
+  for (const auto& row : open) {
+    cursor.ahead.numbered_to = std::max(cursor.ahead.numbered_to, row.number);
+  }
+  cursor.ahead.open = std::move(open);
+  return cursor;
+}
+
 }  // namespace
 
 TEST_SUITE("window: nothing waits for ever") {
@@ -150,10 +163,7 @@ TEST_SUITE("window: nothing waits for ever") {
   }
 
   TEST_CASE("a row that failed is dealt with though one before it waits for one after it") {
-    Cursor cursor;
-    cursor.ahead.open = {{1, "20", 0}, {2, "30", 0}};
-    cursor.ahead.numbered_to = 2;
-    cursor.ahead.to = Position{30, "30"};
+    const auto cursor = left_open({{1, "20", 0}, {2, "30", 0}});
     ProcessConfig config;
     Pace pace(config);
     Window window({2, 1, 100, 0}, cursor, pace, false, true);
@@ -185,10 +195,7 @@ TEST_SUITE("window: nothing waits for ever") {
 TEST_SUITE("window: what a receiver may have seen is kept") {
   TEST_CASE("a row in doubt that queues does so also after a crash, though its queue is gone") {
     constexpr Window::Limits limits{4, 4, 100, 0};
-    Cursor cursor;
-    cursor.ahead.open = {{3, "1", 1}, {4, "2", 1}, {5, "3", 1}};
-    cursor.ahead.to = Position{3, "3"};
-    cursor.ahead.numbered_to = 5;
+    auto cursor = left_open({{3, "1", 1}, {4, "2", 1}, {5, "3", 1}});
     Counter before(limits, {}, false, cursor);
     before.rows({{1, "slow"}, {2, "a"}, {3, "a"}});
     before.pass(10ms);
@@ -218,11 +225,7 @@ TEST_SUITE("window: what a receiver may have seen is kept") {
 
   TEST_CASE("a kept row that cannot be read yet queues if a number was given meanwhile") {
     constexpr Window::Limits limits{4, 4, 100, 0};
-    Cursor cursor;
-    cursor.ahead.open = {{3, "1", 1}, {4, "2", 1}, {5, "3", 0}};
-    cursor.ahead.to = Position{3, "3"};
-    cursor.ahead.numbered_to = 5;
-    Counter counter(limits, {}, false, cursor);
+    Counter counter(limits, {}, false, left_open({{3, "1", 1}, {4, "2", 1}, {5, "3", 0}}));
     counter.rows({{1, "a"}});  // the fence holds the others back
     counter.pass(10ms);
     REQUIRE(counter.is_called(1));
@@ -241,11 +244,8 @@ TEST_SUITE("window: what a receiver may have seen is kept") {
 
   TEST_CASE("… or if a row of its key goes out under a kept number that is greater") {
     constexpr Window::Limits limits{4, 4, 100, 0};
-    Cursor cursor;
-    cursor.ahead.open = {{6, "1", 1}, {5, "2", 1}};  // row 1 appeared before row 2 had gone out
-    cursor.ahead.to = Position{2, "2"};
-    cursor.ahead.numbered_to = 6;
-    Counter counter(limits, {}, false, cursor);
+    // Row 1 appeared when row 2 had its number.
+    Counter counter(limits, {}, false, left_open({{6, "1", 1}, {5, "2", 1}}));
     counter.rows({{1, "a"}});
     counter.pass(10ms);
     REQUIRE(counter.is_called(1));
@@ -257,11 +257,7 @@ TEST_SUITE("window: what a receiver may have seen is kept") {
   }
 
   TEST_CASE("no other row is taken for the one that kills while that one cannot be read") {
-    Cursor cursor;
-    cursor.ahead.open = {{5, "2", 1}};
-    cursor.ahead.to = Position{2, "2"};
-    cursor.ahead.numbered_to = 5;
-    Counter counter({4, 4, 100, 0}, {}, false, cursor, true);
+    Counter counter({4, 4, 100, 0}, {}, false, left_open({{5, "2", 1}}), true);
     counter.rows({{1, "a"}});
     CHECK(counter.window().first() == nullptr);
     counter.rows({{2, "b"}});

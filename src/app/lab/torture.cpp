@@ -41,7 +41,7 @@ std::vector<std::string> server_settings() {
           "max_connections=300",
           "wal_writer_delay=10s",
           "wal_writer_flush_after=1GB",
-          "wal_keep_size=256MB",  // a standby that was cut off finds all of it
+          "wal_keep_size=256MB",  // for a standby that was cut off for a while
           "wal_retrieve_retry_interval=100ms",
           "log_min_messages=warning"};
 }

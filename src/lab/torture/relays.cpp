@@ -98,8 +98,9 @@ void Relays::adopt() const {
     const auto changed = session.run(sql::torture::source_changed, {stage_.prefix()});
     if (changed.empty()) return;
     if (std::chrono::steady_clock::now() > deadline) {
-      throw Error("after a promotion `seriatim adopt` did not bring " +
-                  changed.front().at(0).value_or("") + " to go on: " + said);
+      const auto process = changed.front().at(0).value_or("");
+      throw Error("a minute after a promotion lanes of " + process +
+                  " still wait for `seriatim adopt`, which last said: " + said);
     }
     for (const auto& row : changed) said = adopt(row.at(0).value_or(""));
   }

@@ -1,8 +1,8 @@
 #include "lab/torture/replicated_server.hpp"
 
 #include <chrono>
-#include <thread>
 
+#include "lab/process/process.hpp"
 #include "lab/writers/session.hpp"
 #include "seriatim/error.hpp"
 #include "sql/torture.hpp"
@@ -18,18 +18,12 @@ namespace {
 constexpr auto in_step_max = 60s;
 constexpr const char* operator_name = "operator";
 
-/// A commit then waits for the standby.
+/// From then on a COMMIT waits for the standby.
 void wait_until_in_step(const std::string& url) {
   lab::Session session(url, operator_name);
-  const auto deadline = std::chrono::steady_clock::now() + in_step_max;
-  while (session.number(sql::torture::standbys_in_step) == 0) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      throw Error(
-          "the standby does not follow its server: no connection of one that has caught up "
-          "within a minute");
-    }
-    std::this_thread::sleep_for(10ms);
-  }
+  lab::wait_until(
+      "the standby follows its server; is the machine too busy for two?",
+      [&] { return session.number(sql::torture::standbys_in_step) > 0; }, in_step_max);
 }
 
 }  // namespace

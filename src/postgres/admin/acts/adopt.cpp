@@ -171,9 +171,9 @@ Adoption read_adoption(Act& act, const Target& target, const Table& table, const
   return adoption;
 }
 
-/// A lane that halted because it was another source goes on. One whose holder is about to halt over
-/// it may not, so it gets another epoch. Rows that are passed over have numbers, as rows have that
-/// were skipped by name.
+/// A lane that halted because it was another source goes on. Another lane gets a new epoch, because
+/// its holder may be about to halt over the change: that halt is refused. Rows that are passed over
+/// have numbers, as rows have that were skipped by name.
 LaneChange adopted(const Adoption& adoption, const std::string& identity,
                    std::optional<OldRows> old_rows) {
   const auto& [lane, differs, old, again] = adoption;
